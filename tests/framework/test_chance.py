@@ -84,6 +84,15 @@ def test_a_choice_that_is_known_wins_a_tie_and_nothing_else() -> None:
     assert "allocate j-0@n3" == placed(Chance(tie_seed=5, choices={"default/j-0": "n3"}))
 
 
+def test_several_choices_are_taken_one_place_after_the_other_and_the_last_stays() -> None:
+    draws, seen = Draws(Chance(choices={"default/j-0": "n3;n1"})), []
+    for _ in range(3):
+        seen.append(draws.choice("default/j-0"))
+        draws.placed("default/j-0")
+    assert ["n3", "n1", "n1"] == seen
+    assert "" == draws.choice("default/other")
+
+
 def test_a_choice_is_an_edit() -> None:
     snapshot = edited(ties(), [parse_edit("chance:choices[default/j-0]=n4")])
     assert "allocate j-0@n4" == ops(replay(snapshot))[0]

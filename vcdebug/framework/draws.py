@@ -16,12 +16,13 @@ from vcdebug.snapshot.chance import Chance, mix
 class Draws:
     """A sequence of numbers that is the same for the same seed."""
 
-    __slots__ = ("_choices", "_count", "_dry_runs", "_seed", "_won")
+    __slots__ = ("_choices", "_count", "_dry_runs", "_placements", "_seed", "_won")
 
     def __init__(self, chance: Chance) -> None:
         self._seed = chance.tie_seed
         self._choices = chance.choices
         self._dry_runs = chance.dry_runs
+        self._placements: dict[TaskKey, int] = {}
         self._won: dict[TaskKey, int] = {}
         self._count = 0
 
@@ -33,8 +34,17 @@ class Draws:
         return mod(mix(self._seed + self._count) >> 1, bound)
 
     def choice(self, task: TaskKey) -> NodeName:
-        """The node that is known to have been drawn for a task; empty where none is."""
-        return self._choices.get(task, "")
+        """The node that is known to have been drawn for a task's next place; empty where none is."""
+        known = self._choices.get(task, "")
+        if ";" not in known:
+            return known
+        nodes = known.split(";")
+        return nodes[min(self._placements.get(task, 0), len(nodes) - 1)]
+
+    def placed(self, task: TaskKey) -> None:
+        """The task was put on a node."""
+        if task in self._choices:
+            self._placements[task] = self._placements.get(task, 0) + 1
 
     def among(self, nodes: Sequence[NodeName], task: TaskKey) -> int:
         """Which of equally good nodes is drawn for a task, by its place."""

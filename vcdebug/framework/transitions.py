@@ -84,6 +84,7 @@ def place(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[s
     """Put the task on a node as Allocated or Pipelined and tell the handlers; every error on the way.
     Upstream: framework/statement.Allocate, framework/statement.Pipeline.
     """
+    ssn.draws.placed(task.key)
     errors = [update_status(ssn, task, status)]
     task.node_name = host
     node = ssn.nodes.get(host)
@@ -173,6 +174,7 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"
+    ssn.draws.placed(task.key)
     task.pod.node_name = host
     job.update_task_status(task, TaskStatus.ALLOCATED)
     task.node_name = host

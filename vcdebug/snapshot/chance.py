@@ -39,7 +39,8 @@ class Chance:
     tie_seed: int | None = None
     """Draws among equally good nodes and for random offsets; None takes the first."""
     choices: Mapping[str, str] = field(default_factory=dict)
-    """Pod → the node that a real scheduler drew for it: taken wherever it is among equally good ones."""
+    """Pod → the node that a real scheduler drew for it: taken wherever it is among equally good ones. `node-1;node-4`
+    are the nodes on which it put the pod in turn, discarded placements included; the last holds from then on."""
     searches: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes at which a real scheduler looked for it, where it looks at a sample of them: `4-563,0-1;9-99` are
     two searches, by the places of the nodes in the session, in the order of the visits."""

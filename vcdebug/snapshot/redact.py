@@ -125,7 +125,7 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
 
 def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
     value = rewriter.value
-    choices = {value(pod): value(node) for pod, node in chance.choices.items()}
+    choices = {value(pod): ";".join(value(node) for node in nodes.split(";")) for pod, nodes in chance.choices.items()}
     won = {value(pod): ";".join(value(node) for node in nodes.split(";")) for pod, nodes in chance.dry_runs.items()}
     searches = {value(pod): text for pod, text in chance.searches.items()}
     return replace(chance, choices=choices, searches=searches, dry_runs=won)

@@ -27,6 +27,7 @@ def verify_program(
         outcome,
         searches=seen.searches,
         dry_runs=seen.dry_runs,
+        placements=seen.placements,
         ask_extender=ask_extender,
         tell=tell,
     )

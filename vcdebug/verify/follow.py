@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vcdebug.debugger.cycles import Cycles
@@ -59,13 +59,15 @@ def follow(
     cycles: int = 1,
     searches: Mapping[TaskKey, str] | None = None,
     dry_runs: Mapping[TaskKey, str] | None = None,
+    placements: Mapping[TaskKey, str] | None = None,
     ask_extender: AskExtender | None = None,
     tell: Tell = silently,
 ) -> Followed:
     """The replay as it is, else with the scheduler's own choices, else under other orders of maps too.
 
-    `searches` are the nodes at which the scheduler has looked, `dry_runs` those that won its dry runs, where that is
-    known. Where it may have run more than one cycle, as many of the replay are laid beside it as fit best.
+    `searches` are the nodes at which the scheduler has looked, `dry_runs` those that won its dry runs, `placements` all
+    on which it put each pod, in turn, where that is known. Where it may have run more than one cycle, as many of the
+    replay are laid beside it as fit best.
     """
     search = _Search(snapshot, seen, cycles, ask_extender, tell)
     own = snapshot.chance
@@ -73,8 +75,8 @@ def follow(
     if first.rank[1]:
         known = searches if searches and sampled(first.recording) else {}
         chosen = replace(own, choices=seen.nodes, searches=known, dry_runs=dry_runs or {})
-        if chosen != own:
-            chosen = search.refined(chosen)
+        exact = replace(chosen, choices={**seen.nodes, **(placements or {})})
+        chosen = search.better(own, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))
         search.seeded(chosen, min(seeds, max(FEWEST_SEEDS, EFFORT // max(1, size))))
     return replace(search.nearest, tried=search.tried)
@@ -124,6 +126,18 @@ class _Search:
                 break
             chance = better
         return chance
+
+    def better(self, own: Chance, known: Sequence[Chance]) -> Chance:
+        """The first of several accounts of the scheduler's choices that explains everything, else the best of them."""
+        best = own
+        for chance in known:
+            if chance == best or not self.nearest.rank[1]:
+                continue
+            before = self.nearest.rank
+            refined = self.refined(chance)
+            if best is own or self.nearest.rank < before:
+                best = refined
+        return best
 
     def seeded(self, chosen: Chance, seeds: int) -> None:
         """Other orders of maps, until one explains everything, or until they show that they explain nothing."""

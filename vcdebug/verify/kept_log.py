@@ -9,6 +9,7 @@ from typing import TextIO
 
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.verify.dry_runs import DryRuns
+from vcdebug.verify.placements import Placements
 from vcdebug.verify.searches import Searches
 
 KEPT = 150_000
@@ -27,6 +28,7 @@ class KeptLog:
         self.count = 0
         self.searches = Searches()
         self.dry_runs = DryRuns()
+        self.placements = Placements()
         self.jobs: int | None = None
         """With how many jobs the last cycle began; None where it was not said."""
 
@@ -42,6 +44,7 @@ class KeptLog:
     def _understand(self, line: str) -> None:
         self.searches.read(line)
         self.dry_runs.read(line)
+        self.placements.read(line)
         if OPENED in line and "Open Session " in line:
             number = line.partition(" with <")[2].partition(">")[0]
             self.jobs = int(number) if number.isdecimal() else None
@@ -50,6 +53,7 @@ class KeptLog:
         """Another cycle begins: what is known of the one before is forgotten."""
         self.searches.clear()
         self.dry_runs.clear()
+        self.placements.clear()
         self.jobs = None
 
     @property
@@ -60,10 +64,15 @@ class KeptLog:
     def __iter__(self) -> Iterator[str]:
         yield from chain(self._head, self._tail)
 
+    @property
+    def panic(self) -> str:
+        """What a program says when it dies of a fault; empty where it has not said so."""
+        return next((line for line in self if line.startswith(("panic:", "fatal error:"))), "")
+
     def last_words(self) -> str:
         """What a program says when it dies, or else said last."""
         last = next((line for line in chain(reversed(self._tail), reversed(self._head)) if line.strip()), "")
-        return next((line for line in self if line.startswith(("panic:", "fatal error:"))), last or "it said nothing")
+        return self.panic or last or "it said nothing"
 
     def searches_of(self, nodes: list[NodeName]) -> dict[TaskKey, str]:
         """At which nodes the last cycle looked, as the replay takes it."""

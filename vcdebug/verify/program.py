@@ -91,6 +91,8 @@ class Observed:
     """At which nodes it looked for each pod, as the log says."""
     dry_runs: Mapping[TaskKey, str] = field(default_factory=dict)
     """Which nodes won the dry runs for each pod, as the log says."""
+    placements: Mapping[TaskKey, str] = field(default_factory=dict)
+    """On which nodes each pod was put, one after the other, as the log says."""
 
 
 @dataclass(slots=True)
@@ -238,6 +240,7 @@ def _observed(
             run.log.jobs,
             run.log.searches_of([key_of(node) for node in met.of("Node")]),
             run.log.dry_runs.texts(),
+            run.log.placements.texts(),
         )
 
 
@@ -254,7 +257,7 @@ def _why(run: _Run) -> str:
 
     The line at the end of a cycle is deferred, as its close is: an action that panics is followed by both.
     """
-    if run.over:
+    if run.over or run.log.panic:
         return f"the program ended: {run.log.last_words()}"
     return "" if run.ended >= run.counted else "the cycle did not end in time"
 

@@ -1,0 +1,47 @@
+"""A pod that is put on several nodes in one cycle: the log tells them, and the replay follows."""
+
+from dataclasses import replace
+
+from tests.actions.outcome import ops
+from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.replay import replay
+from vcdebug.verify.follow import follow
+from vcdebug.verify.outcome import predicted
+from vcdebug.verify.placements import Placements
+
+LINE = "I1123 14:40:08.49 7 statement.go:287] After {} Task <default/j-0> to Node <{}>: idle <>"
+
+
+def twice_placed() -> Snapshot:
+    """Allocate puts j-0 somewhere and gives it back, since the queue has no room for j-2; preempt looks again."""
+    conf = conf_of("priority gang", "predicates proportion nodeorder", actions="allocate, preempt")
+    large = pod("j-0", "j", requests=amounts("4", "6G"))
+    small = [pod(f"j-{i}", "j", requests=amounts("3", "1G")) for i in (1, 2)]
+    return cluster(node("n1", cpu="4"), node("n2", cpu="4"), pod_group("j", min_member=3), large, small, conf=conf)
+
+
+def test_the_log_tells_one_place_after_the_other_without_repeats_at_the_end() -> None:
+    found = Placements()
+    for what, where in (("allocated", "n2"), ("pipelined", "n1"), ("pipelined", "n1")):
+        found.read(LINE.format(what, where))
+    found.read("I1123 14:40:08.49 7 allocate.go:956] Binding Task <default/j-0> to node <n2>")
+    assert {"default/j-0": "n2;n1"} == found.texts()
+    found.clear()
+    assert {} == found.texts()
+
+
+def test_the_replay_follows_each_place_in_turn() -> None:
+    told = replace(twice_placed(), chance=Chance(choices={"default/j-0": "n2;n1"}))
+    assert ["allocate j-0@n2", "unallocate j-0@n2", "pipeline j-0@n1"] == [
+        op for op in ops(replay(told)) if "j-0" in op
+    ][:3]
+    assert ["allocate j-0@n1"] == [op for op in ops(replay(twice_placed())) if "j-0" in op][:1]
+
+
+def test_what_the_log_tells_is_tried_where_the_nodes_alone_explain_too_little() -> None:
+    seen = predicted(replay(twice_placed()))
+    seen.nominated["default/j-2"] = "n1"
+    followed = follow(twice_placed(), seen, seeds=0, placements={"default/j-0": "n2;n1"})
+    assert 3 == followed.tried

@@ -4,7 +4,6 @@ import pytest
 
 from tests.builders import amounts, node, pod_group, queue, task, tasks
 from tests.plugins.capacity_cluster import GIB, attr, big_node, flat, new_job, pending, plugin, running, tree
-from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -17,6 +16,7 @@ from vcdebug.framework.hooks import (
     VICTIM_QUEUE_ORDER,
 )
 from vcdebug.framework.session import Session
+from vcdebug.model.panics import EndsAtOnce
 from vcdebug.model.resource import MAX_FLOAT64, AssertPanic
 from vcdebug.plugins.capacity.attr import Ancestors
 from vcdebug.snapshot.snapshot import Manifest
@@ -209,7 +209,7 @@ def test_parents_in_a_cycle_hang_under_each_other_and_have_no_limit_to_give() ->
 @pytest.mark.parametrize("parents", [{"z1": "z2", "z2": "z1"}, {"z": "z"}])
 def test_a_cycle_ends_the_process_at_the_first_pre_predicate(parents: dict[str, str]) -> None:
     ssn = tree(node("n1"), queue("a"), pending("a", 1), [queue(name, parent=above) for name, above in parents.items()])
-    with pytest.raises(SchedulerPanic, match="stack"):
+    with pytest.raises(EndsAtOnce, match="stack"):
         ssn.ask(PRE_PREDICATE, task(ssn, "a-0"))
 
 

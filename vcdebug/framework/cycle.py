@@ -26,7 +26,8 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
-from vcdebug.model.resource import AssertPanic, EndsAtOnce
+from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.snapshot import Snapshot
 
 Tick = Callable[[str], None]
@@ -47,6 +48,9 @@ class Action(Protocol):
 
 class SchedulerPanic(Exception):
     """The real scheduler would dereference something that is not there."""
+
+
+PANICS = (AssertPanic, SchedulerPanic, EndsAtOnce)
 
 
 def run_cycle(
@@ -98,9 +102,9 @@ def run_session(
             acting = False
             close_session(ssn)
             tick("close")
-        except (AssertPanic, SchedulerPanic) as panic:
+        except PANICS as panic:
             record.silent = 0
-            record.append(PanicEvent(panic.message if isinstance(panic, AssertPanic) else str(panic)))
+            record.append(PanicEvent(str(panic) if isinstance(panic, SchedulerPanic) else panic.message))
             if acting and not isinstance(panic, EndsAtOnce):
                 close_after_panic(ssn)
         except RecordFullError as full:

@@ -67,6 +67,10 @@ class Session:
 
     sole_judge: Plugin | None = None
     """The plugin that judges nodes, where there is but one and nobody puts words in its mouth."""
+    close: CloseEvent | None = None
+    """What the close has written; None where it has not run."""
+    given_to_cache: dict[TaskKey, NodeName]
+    """The tasks that the cache was given to bind in this cycle, and where; its own copies are on these nodes."""
 
     def __init__(
         self, snapshot: Snapshot, conf: SchedulerConf, record: Record, *, beside: Session | None = None
@@ -98,12 +102,8 @@ class Session:
         self.total_resource = _sum(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
-        self.close: CloseEvent | None = None
-        """What the close has written; None where it has not run."""
-        self.given_to_cache: dict[TaskKey, NodeName] = {}
-        """The tasks that the cache was given to bind in this cycle, and where; its own copies are on these nodes."""
-        has = snapshot.release.has
-        self.leaves_refused = has(STATEMENT_NO_SELF_ROLLBACK)
+        self.given_to_cache = {}
+        self.leaves_refused = snapshot.release.has(STATEMENT_NO_SELF_ROLLBACK)
         """Whether statements leave a pipeline that a handler refused as it is."""
         self.view: NodeView = self._new_view(beside)
         self.past: Past | None = None

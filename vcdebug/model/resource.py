@@ -37,10 +37,6 @@ class AssertPanic(VcdebugError):
     """The real scheduler's assertion fails here, and its process panics."""
 
 
-class EndsAtOnce(AssertPanic):
-    """A panic beside the goroutine of the cycle, or for want of stack: nothing that is deferred runs any more."""
-
-
 def at_most(left: float, right: float) -> bool:
     """`≤` with the tolerance."""
     return right - left > -MIN_RESOURCE

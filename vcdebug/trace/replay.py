@@ -8,13 +8,12 @@ from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import SchedulerConf, parse_conf
-from vcdebug.framework.cycle import SchedulerPanic, open_plugins, run_cycle
+from vcdebug.framework.cycle import PANICS, open_plugins, run_cycle
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_of
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
-from vcdebug.model.resource import AssertPanic
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
@@ -57,7 +56,7 @@ def opened(snapshot: Snapshot, conf: SchedulerConf) -> Session:
     try:
         open_topology(session)
         open_plugins(session, registry_of(snapshot.release, PLUGINS, OTHER_FORMS))
-    except (AssertPanic, SchedulerPanic):
+    except PANICS:
         pass
     return session
 

@@ -29,7 +29,8 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.resource import AssertPanic, EndsAtOnce
+from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import REPRIEVE_ORDER
 

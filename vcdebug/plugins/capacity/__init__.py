@@ -20,8 +20,9 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.panics import EndsAtOnce
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import NIL_POINTER, AssertPanic, EndsAtOnce, Resource
+from vcdebug.model.resource import NIL_POINTER, AssertPanic, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (

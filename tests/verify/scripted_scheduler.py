@@ -56,6 +56,8 @@ def main() -> None:
     known = client.send("GET", f"{GROUPS}/podgroups")
     assert [] == known["items"], "jobs are there before anybody is ready for them"
     say("End scheduling ...")
+    if deeds.get("dies"):
+        sys.exit(f"panic: {deeds['dies']}")
     groups = await_groups(client, known["metadata"]["resourceVersion"], deeds["expected"])
     for _ in range(deeds.get("misses", 0)):
         say("Start scheduling ...")

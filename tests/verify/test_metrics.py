@@ -77,3 +77,9 @@ def test_a_configuration_asks_us_or_nobody() -> None:
     assert 'actions: "allocate"\n' == asking(conf, "")
     assert "tiers: [" == asking("tiers: [", "http://x")
     assert "{a: 1}" == asking("{a: 1}", "")
+
+
+def test_a_scheduler_that_refuses_its_configuration_asks_for_no_measurements() -> None:
+    snapshot = busy()
+    snapshot.scheduler_conf = "actions: [allocate\n"
+    assert metrics_of(snapshot) is None

@@ -80,6 +80,11 @@ def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_tha
     assert 1 == found.count("agreed")
 
 
+def test_a_program_that_dies_before_its_cycle_is_an_error_and_no_difference(tmp_path: Path) -> None:
+    with pytest.raises(VcdebugError, match="ended before the cycle that counts: panic: no ledger"):
+        verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), dies="no ledger"))
+
+
 def test_a_program_that_never_schedules_is_an_error_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(VcdebugError, match="unknown flag"):
         verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), ends="unknown flag"))

@@ -10,6 +10,7 @@ from typing import Final
 
 import yaml
 
+from vcdebug.framework.conf import parse_conf
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.verify.messages import Reply
@@ -59,11 +60,18 @@ class Metrics:
 
 
 def metrics_of(snapshot: Snapshot) -> Metrics | None:
-    """What there is to tell; None where nothing was measured."""
-    if not snapshot.usage:
+    """What there is to tell; None where nothing was measured, or where nobody will ask.
+
+    A scheduler that refuses its configuration runs on a built-in one, which names no source of measurements.
+    """
+    if not snapshot.usage or _refused(snapshot):
         return None
     names = tuple(str((node.get("metadata") or {}).get("name") or "") for node in snapshot.of("Node"))
     return Metrics({name: dict(_values(snapshot.usage.get(name) or {})) for name in names}, names)
+
+
+def _refused(snapshot: Snapshot) -> bool:
+    return bool(snapshot.scheduler_conf) and parse_conf(snapshot.scheduler_conf or "", snapshot.release).built_in
 
 
 def _values(usage: JsonDict) -> Iterator[tuple[str, float]]:

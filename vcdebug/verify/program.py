@@ -47,7 +47,8 @@ LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
 QUIET = 0.5
 """Seconds without a request after which a cycle's writes are taken for complete."""
 LEASES = "coordination.k8s.io"
-TELL = "--log FILE keeps what it said; it must be a vc-scheduler, whose log says when a cycle begins and ends"
+KEEPS = "--log FILE keeps what it said"
+TELL = f"{KEEPS}; it must be a vc-scheduler, whose log says when a cycle begins and ends"
 TELLING = 4
 """The verbosity from which on a scheduler's log says when a cycle begins and ends."""
 _VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
@@ -223,6 +224,8 @@ def _observed(
             run.counted += 1
             api.written.clear()
         run.wait(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
+    if run.over and len(run.begun) < run.counted:
+        raise VcdebugError(f"it ended before the cycle that counts: {run.log.last_words()}", KEEPS, program.path)
     run.settle(program.patience)
     tell(f"cycle {run.counted} is over: {len(api.written)} requests, {run.log.count} lines of log")
     with run.wire.lock:

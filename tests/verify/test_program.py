@@ -16,7 +16,10 @@ from vcdebug.snapshot.load import load
 from vcdebug.snapshot.save import save
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.verify import Program, verify_program
+from vcdebug.verify.address import Address
 from vcdebug.verify.outcome import Outcome
+from vcdebug.verify.program import quiet_after
+from vcdebug.verify.server import Written
 
 PREEMPT = Path("tests/golden/random/preempt-0007")
 
@@ -83,6 +86,14 @@ def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_tha
 def test_a_program_that_dies_before_its_cycle_is_an_error_and_no_difference(tmp_path: Path) -> None:
     with pytest.raises(VcdebugError, match="ended before the cycle that counts: panic: no ledger"):
         verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), dies="no ledger"))
+
+
+def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:
+    plain, claim = (
+        Written("patch", Address("", "v1", plural, "default", "j-0", ""), {})
+        for plural in ("pods", "persistentvolumeclaims")
+    )
+    assert quiet_after([plain]) < 1.0 < quiet_after([plain, claim])
 
 
 def test_a_program_that_never_schedules_is_an_error_with_its_last_words(tmp_path: Path) -> None:

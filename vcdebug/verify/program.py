@@ -46,6 +46,8 @@ LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
 """Seconds between cycles: in them PodGroups are read, and what the cycle has decided is written."""
 QUIET = 0.5
 """Seconds without a request after which a cycle's writes are taken for complete."""
+VOLUMES, QUIET_OF_VOLUMES = ("persistentvolumeclaims", "persistentvolumes"), 1.4
+"""Who waits for volumes looks at them once a second, and binds its pod after that."""
 LEASES = "coordination.k8s.io"
 KEEPS = "--log FILE keeps what it said"
 TELL = f"{KEEPS}; it must be a vc-scheduler, whose log says when a cycle begins and ends"
@@ -140,7 +142,7 @@ class _Run:
         end, before = time.monotonic() + seconds, -1
         while time.monotonic() < end and before != self.wire.requests and not self.beyond:
             before = self.wire.requests
-            self.wait(lambda: self.beyond, QUIET)
+            self.wait(lambda: self.beyond, quiet_after(self.wire.api.written))
 
     @property
     def beyond(self) -> bool:
@@ -153,6 +155,11 @@ class _Run:
         if metrics is not None:
             self.wait(lambda: metrics.taken, seconds)
             self.wait(lambda: self.ended == len(self.begun), seconds)
+
+
+def quiet_after(written: Sequence[Written]) -> float:
+    """How long nothing must have been asked, after these requests, until nothing more is to come."""
+    return QUIET_OF_VOLUMES if any(one.address.plural in VOLUMES for one in written) else QUIET
 
 
 def observe(snapshot: Snapshot, program: Program, tell: Callable[[str], None] = lambda _: None) -> Observed:

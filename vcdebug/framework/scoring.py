@@ -27,6 +27,8 @@ WIDTH = 8
 """Bytes of a number."""
 MANY = 256
 """Fewer scores are kept as they are: looking whether they could be shorter takes longer than it gains."""
+ONE_NUMBER = (0,)
+"""Strides of an array that repeats one number."""
 NOTHING = bytes(WIDTH)
 """Those of 0.0."""
 
@@ -73,6 +75,8 @@ def lean(scores: FloatArray) -> KeptScores:
     """
     if scores is zeros(len(scores)):
         return _constant(NOTHING, len(scores))
+    if scores.strides == ONE_NUMBER:
+        return scores
     bits: IntArray = scores.view(np.int64)
     raw = bits.tobytes()  # compared in a fifth of the time that a comparison of the numbers takes
     if bits.item(0) == bits.item(-1) and raw[WIDTH:] == raw[:-WIDTH]:

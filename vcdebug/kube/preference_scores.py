@@ -11,6 +11,7 @@ from vcdebug.gomath import div_rows, times_rows
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.placement import Placement
 from vcdebug.model.names import FloatArray, IntArray
+from vcdebug.model.nodetable import constant
 
 MAX_SCORE = 100
 
@@ -44,7 +45,9 @@ class PreferenceScores:
     def taint_toleration(self, placement: Placement, rows: IntArray, weight: float) -> FloatArray:
         """100 for the fewest PreferNoSchedule taints that are not tolerated, times the weight."""
         raw, anywhere = self._intolerable(placement)
-        highest = int(np.maximum.reduce(raw[rows], initial=0)) if anywhere else 0
+        if not anywhere:
+            return constant(MAX_SCORE * weight, len(rows))
+        highest = int(np.maximum.reduce(raw[rows], initial=0))
         key = (placement, highest, weight)
         known = self._tolerations.get(key)
         if known is None:  # of all nodes, of which only those with at most so many are ever looked at

@@ -277,6 +277,12 @@ def zeros(size: int) -> FloatArray:
     return nothing
 
 
+@lru_cache(maxsize=256)
+def constant(value: float, size: int) -> FloatArray:
+    """The same positive number so many times, kept once; read only."""
+    return np.broadcast_to(np.array([value]), size)
+
+
 def _comes_or_goes(node: NodeInfo) -> bool:
     """Whether something was ever added to what leaves the node or is awaited there."""
     leaving, awaited = node.releasing, node.pipelined

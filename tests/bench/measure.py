@@ -20,7 +20,8 @@ from vcdebug.debugger.what_if import edited, run_as
 from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
-from vcdebug.plugins import PLUGINS
+from vcdebug.framework.registry import registry_of, resolve
+from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.edit import Edit, parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
@@ -163,14 +164,31 @@ def probes(recording: Recording) -> dict[str, float]:
     }
 
 
+def imports(snapshot: Snapshot) -> None:
+    """Import the plugins and actions that the cycle will ask for; a real scheduler begins with its own linked."""
+    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    plugins = registry_of(snapshot.release, PLUGINS, OTHER_FORMS)
+    for option in (option for tier in conf.tiers for option in tier if option.name in plugins):
+        resolve(plugins[option.name])
+    for name in (name for name in conf.actions if name in ACTIONS):
+        resolve(ACTIONS[name])
+
+
 def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
     """All figures of one snapshot; brief: without export and reading."""
     loop = min(calibration() for _ in range(3))
     started = clock()
     snapshot = load(path)
     loaded, load_peak = clock() - started, peak()
+    imported = seconds(lambda: imports(snapshot))
     recording = replay(snapshot, clock=clock)
-    figures: dict[str, Any] = {"load": loaded, **recording.seconds, "events": len(recording), "calibration": loop}
+    figures: dict[str, Any] = {
+        "load": loaded,
+        "imports": imported,
+        **recording.seconds,
+        "events": len(recording),
+        "calibration": loop,
+    }
     figures.update(load_mb=load_peak, peak_mb=peak())
     arrays, others = weights(recording)
     figures.update(

@@ -67,6 +67,12 @@ class Session:
 
     sole_judge: Plugin | None = None
     """The plugin that judges nodes, where there is but one and nobody puts words in its mouth."""
+    past: Past | None = None
+    """What an earlier cycle has found, while this one runs and has done the same so far."""
+    seeking: TaskInfo | None = None
+    """The task whose nodes were judged or scored last."""
+    simulated: Simulated | None = None
+    """The dry run that was begun last."""
     close: CloseEvent | None = None
     """What the close has written; None where it has not run."""
     given_to_cache: dict[TaskKey, NodeName]
@@ -106,8 +112,6 @@ class Session:
         self.leaves_refused = snapshot.release.has(STATEMENT_NO_SELF_ROLLBACK)
         """Whether statements leave a pipeline that a handler refused as it is."""
         self.view: NodeView = self._new_view(beside)
-        self.past: Past | None = None
-        """What an earlier cycle has found, while this one runs and has done the same so far."""
         self.draws = Draws(snapshot.chance)
         self.samples = Samples(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
@@ -120,10 +124,6 @@ class Session:
         self.withdrawn: dict[str, None] = {}
         self.action_arguments: dict[str, Arguments] = {}
         """What each action that ran was given."""
-        self.seeking: TaskInfo | None = None
-        """The task whose nodes were judged or scored last."""
-        self.simulated: Simulated | None = None
-        """The dry run that was begun last."""
         self.persistence = cluster.persistence
         self.restored = dict(cluster.restored)
         """Tasks that an earlier cycle pipelined and that this one has neither bound nor released, and where."""

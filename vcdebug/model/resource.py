@@ -136,9 +136,8 @@ class Resource:
 
     def sums_exactly(self) -> bool:
         """Whether sums of such requests, which are whole numbers, come out the same in any order."""
-        if not (self.milli_cpu < _EXACT and self.memory < _EXACT):
-            return False
-        return not self.scalars or max(self.scalars.values()) < _EXACT
+        small = self.milli_cpu < _EXACT and self.memory < _EXACT
+        return small and (not self.scalars or max(self.scalars.values()) < _EXACT)
 
     def resource_names(self) -> list[str]:
         """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending.

@@ -29,8 +29,9 @@ from vcdebug.model.fiterror import UNSCHEDULABLE, Status
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NO_DEVICES, NodeInfo
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.panics import EndsAtOnce
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.resource import NIL_POINTER, AssertPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.deviceshare.settings import RULES, Settings
@@ -61,6 +62,8 @@ class Deviceshare(Plugin):
         notes = PodNotes()
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
+        self._cardless: set[str] = set()
+        """Nodes that a node event gave no ledger of virtual GPUs."""
         self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
         if self._settings.fatal is not None:
             raise AssertPanic(self._settings.fatal)
@@ -80,10 +83,12 @@ class Deviceshare(Plugin):
             cards = GpuShareLedger.of_node(node.manifest, rules=self._share_rules, **switches)
             if cards is not None:
                 node.devices[gpushare.DEVICE_NAME] = _charged(cards, pods)
-        if settings.vgpu and not registers_mig(node.manifest):
+        if settings.vgpu:
             now = self._ssn.snapshot.now
             cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
-            if cut is not None:
+            if cut is None:
+                self._cardless.add(node.name)
+            elif not registers_mig(node.manifest):
                 _charged(cut, pods)
                 node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut
 
@@ -127,7 +132,15 @@ class Deviceshare(Plugin):
     # Scoring
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        if self._settings.weight <= 0 or not self._any:
+        """A filter passes over a node without cards, whose ledger is nil; a score is read from it, beside the cycle.
+        Upstream: plugins/deviceshare.OnSessionOpen.
+        """
+        if self._settings.weight <= 0:
+            return NodeScores(nodes.zeros())
+        asks = self._cardless and vgpu.asks_vgpu(task.pod, self._card_rules.names)
+        if asks and not self._cardless.isdisjoint(nodes.names):
+            raise EndsAtOnce(NIL_POINTER)
+        if not self._any:
             return NodeScores(nodes.zeros())
         scores = [self._score(task.pod, node) for node in nodes.nodes]
         return NodeScores(np.array(scores, dtype=np.float64))

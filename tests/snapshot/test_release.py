@@ -206,6 +206,9 @@ def test_a_change_that_does_not_exist_is_said() -> None:
 def test_defaults_of_flags_and_gates_follow_the_release() -> None:
     old = Flags(release=named_release("v1.15.1").release)
     assert (True, False) == (Flags().csi_storage_on, old.csi_storage_on)
-    assert Flags(csi_storage=True, release=old.release).csi_storage_on
+    assert not Flags(csi_storage=True, release=old.release).csi_storage_on
+    gates = {"CSIStorage": True}
+    assert not Flags(feature_gates=gates, release=old.release).csi_storage_on
+    assert Flags(csi_storage=True, feature_gates=gates, release=old.release).csi_storage_on
     assert (True, False) == (Flags().gate("DRAConsumableCapacity"), old.gate("DRAConsumableCapacity"))
     assert old.release.has(VOLUMEBINDING_CAPACITY)

@@ -51,7 +51,7 @@ PRESCORE_WRAPPING = Change(
 )
 VOLUMEBINDING_CAPACITY = Change(
     "volumebinding-capacity",
-    "CSIStorageCapacity is looked at only with --csi-storage, which is off by default.",
+    "CSIStorageCapacity is looked at only with --csi-storage and the gate CSIStorage, both off by default.",
     "feasible nodes of pods whose volumes are provisioned on demand",
     ("v1.16",),
     "#5287",

@@ -102,8 +102,12 @@ class Flags:
 
     @property
     def csi_storage_on(self) -> bool:
-        """Whether the capacity of storage is looked at."""
-        return not self.release.has(VOLUMEBINDING_CAPACITY) if self.csi_storage is None else self.csi_storage
+        """Whether the capacity of storage is looked at: what no informer has read is not.
+        Upstream: cache/cache.addEventHandler.
+        """
+        if not self.release.has(VOLUMEBINDING_CAPACITY):
+            return self.csi_storage is not False
+        return self.csi_storage is True and self.gate("CSIStorage")
 
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on: set explicitly, else Volcano's or the server version's default."""

@@ -103,7 +103,7 @@ class Flags:
     @property
     def csi_storage_on(self) -> bool:
         """Whether the capacity of storage is looked at: what no informer has read is not.
-        Upstream: cache/cache.addEventHandler.
+        Upstream: cache.addEventHandler.
         """
         if not self.release.has(VOLUMEBINDING_CAPACITY):
             return self.csi_storage is not False

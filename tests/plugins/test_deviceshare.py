@@ -191,8 +191,8 @@ def test_a_score_of_a_node_without_cards_ends_the_process(cut: bool) -> None:
 
 
 def test_a_node_without_cards_is_scored_without_a_weight_and_in_a_first_cycle() -> None:
-    for more, running in (({}, True), ({"ScheduleWeight": 1}, False)):
-        ssn = opened(node("n1"), limited(vgpu("0")), running=running, VGPUEnable="true", **more)
+    for weight, running in ((0, True), (1, False)):
+        ssn = opened(node("n1"), limited(vgpu("0")), running=running, VGPUEnable="true", ScheduleWeight=weight)
         assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
 
 

@@ -27,6 +27,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.model.names import TaskKey
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.verify.canonical import canonical_pod
 from vcdebug.verify.kept_log import KeptLog
 from vcdebug.verify.metrics import asking, metrics_of, with_metrics
 from vcdebug.verify.outcome import GROUPS, PODS
@@ -168,7 +169,7 @@ def observe(snapshot: Snapshot, program: Program, tell: Callable[[str], None] = 
     started = datetime.now(UTC).replace(microsecond=0)
     present = moved(snapshot, started)
     api = ApiServer(now=lambda: text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
-    held = _fill(api, present)
+    held = fill(api, present)
     api.keeps = _only_queues
     api.metrics = metrics_of(present)
     wire = Wire(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].path)
@@ -272,12 +273,13 @@ def _why(run: _Run) -> str:
     return "" if run.ended >= run.counted else "the cycle did not end in time"
 
 
-def _fill(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
+def fill(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
     """Everything but the PodGroups, which are the answer."""
     for kind, manifests in snapshot.objects.items():
         row = KIND_BY_NAME[kind]
         for manifest in manifests if kind != HELD else ():
-            api.store.put(row.path, {**manifest, "kind": kind, "apiVersion": row.api_version})
+            one = canonical_pod(manifest) if kind == "Pod" else manifest
+            api.store.put(row.path, {**one, "kind": kind, "apiVersion": row.api_version})
     row = KIND_BY_NAME[HELD]
     return [{**manifest, "kind": HELD, "apiVersion": row.api_version} for manifest in snapshot.of(HELD)]
 

@@ -1,0 +1,58 @@
+"""Amounts of pods as a real API server serves them, whatever the manifest says.
+
+Upstream: k8s apimachinery resource (ParseQuantity, CanonicalizeBytes).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vcdebug.snapshot.json_values import Json, JsonObject
+from vcdebug.snapshot.quantity import QuantityError, nano_value
+
+AMOUNTS: Final = ("requests", "limits", "overhead")
+BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+NANO: Final = 1_000_000_000
+KIBI: Final = 1024
+
+
+def canonical_pod(pod: JsonObject) -> JsonObject:
+    """The pod with each binary fraction written as a whole number.
+
+    The scheduler keeps a fraction by reference: each time that it sums such a request of a pod as a whole, the pod's
+    overhead is added to the pod's own request. No server serves one, so that this is never seen in a cluster.
+    """
+    found = _canonical(pod)
+    assert isinstance(found, dict)
+    return found
+
+
+def _canonical(part: Json, *, amounts: bool = False) -> Json:
+    if isinstance(part, dict):
+        return {name: _canonical(one, amounts=amounts or name in AMOUNTS) for name, one in part.items()}
+    if isinstance(part, list):
+        return [_canonical(one) for one in part]
+    fraction = amounts and isinstance(part, str) and "." in part and part.endswith(BINARY[1:])
+    return canonical(part) if fraction and isinstance(part, str) else part
+
+
+def canonical(text: str) -> str:
+    """An amount with a binary suffix in whole units of the largest binary suffix, else of the largest decimal one."""
+    try:
+        nano = nano_value(text)
+    except QuantityError:
+        return text
+    whole, rest = divmod(nano, NANO)  # exact: ints
+    if rest or whole < KIBI:
+        return _shortest(nano, 1000, DECIMAL)
+    return _shortest(whole, KIBI, BINARY)
+
+
+def _shortest(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
+    if amount == 0:
+        return "0"
+    place = 0
+    while place < len(suffixes) - 1 and amount % base == 0:  # exact: ints
+        amount, place = amount // base, place + 1
+    return f"{amount}{suffixes[place]}"

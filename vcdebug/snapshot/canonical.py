@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_NANO = ("n", "u", "m", *_DECIMAL)
+BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def decimal_text(amount: int) -> str:
@@ -13,12 +14,17 @@ def decimal_text(amount: int) -> str:
 
 def binary_text(amount: int) -> str:
     """Bytes: `37Gi`, `22228329300`."""
-    return _shortened(amount, 1024, _BINARY)
+    return _shortened(amount, 1024, BINARY)
 
 
 def milli_text(amount: int) -> str:
     """Milli-units: `9500m`, `25`."""
     return f"{amount}m" if amount % 1000 else decimal_text(amount // 1000)  # exact: ints
+
+
+def nano_text(amount: int) -> str:
+    """Billionths of a unit: `322122547200m`, `3u`."""
+    return _shortened(amount, 1000, _NANO) if amount else "0"
 
 
 def _shortened(amount: int, step: int, suffixes: tuple[str, ...]) -> str:

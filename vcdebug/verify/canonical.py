@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from vcdebug.snapshot.canonical import BINARY, binary_text, nano_text
 from vcdebug.snapshot.json_values import Json, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, nano_value
 
 AMOUNTS: Final = ("requests", "limits", "overhead")
-BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
 NANO: Final = 1_000_000_000
 KIBI: Final = 1024
 
@@ -44,15 +43,4 @@ def canonical(text: str) -> str:
     except QuantityError:
         return text
     whole, rest = divmod(nano, NANO)  # exact: ints
-    if rest or whole < KIBI:
-        return _shortest(nano, 1000, DECIMAL)
-    return _shortest(whole, KIBI, BINARY)
-
-
-def _shortest(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
-    if amount == 0:
-        return "0"
-    place = 0
-    while place < len(suffixes) - 1 and amount % base == 0:  # exact: ints
-        amount, place = amount // base, place + 1
-    return f"{amount}{suffixes[place]}"
+    return nano_text(nano) if rest or whole < KIBI else binary_text(whole)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -27,6 +29,11 @@ from vcdebug.tui.start import STDIN, Next, Start
 from vcdebug.tui.themes import THEMES
 from vcdebug.tui.typeahead import TypeAhead
 from vcdebug.tui.worker import USUAL, Limits
+
+LOOK = 1.0
+"""Seconds between looks whether the terminal is still there."""
+PATIENCE = 2.0
+"""Seconds to leave without one: what was being drawn may wait for a thread that the missing terminal has ended."""
 
 
 class VcdebugApp(App[int]):
@@ -63,10 +70,23 @@ class VcdebugApp(App[int]):
 
     def on_mount(self) -> None:
         """The first screen."""
+        if not self.is_headless and os.isatty(0):
+            self.set_interval(LOOK, self._leave_with_terminal)
         if self.start is None:
             self.choose()
         else:
             self.show(self.start)
+
+    def _leave_with_terminal(self) -> None:
+        """Whoever starts the debugger may keep it from being told that the terminal was closed, as make does: no key
+        ever comes again, and looking for one never waits.
+        """
+        if hung_up(0):
+            _to_nowhere()
+            ending = threading.Timer(PATIENCE, os._exit, (0,))
+            ending.daemon = True
+            ending.start()
+            self.exit(0)
 
     def choose(self, failure: str = "") -> None:
         """Ask which snapshot; a failure says why the one before could not be opened."""
@@ -175,6 +195,21 @@ def run_tui(
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         _keys_from_terminal()
     return VcdebugApp(start, settings, Store(state_folder()), kept).run(mouse=settings.mouse) or 0
+
+
+def hung_up(descriptor: int) -> bool:
+    """Whether nobody is at the other end any more."""
+    looked = select.poll()
+    looked.register(descriptor, 0)
+    return bool(looked.poll(0))
+
+
+def _to_nowhere() -> None:
+    """What is still drawn on the way out goes nowhere: a terminal that is gone refuses it."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _keys_from_terminal() -> None:

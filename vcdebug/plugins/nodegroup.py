@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin
+from vcdebug.framework.plugin import Event, NodeScores, Plugin, no_scores
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
 from vcdebug.model.job import JobInfo
@@ -202,7 +202,7 @@ class NodeGroup(Plugin):
         job = self._jobs.get(task.job)
         queue = None if job is None else self._queues.get(job.queue)
         if queue is None or queue.affinity is None:
-            return NodeScores(nodes.zeros())
+            return no_scores(len(nodes))
         affinity = queue.affinity
         per_group = [affinity.score(group, ordered=self._ordered) for group in self._groups]
         return NodeScores(np.array([*per_group, 0.0])[self._positions[nodes.rows]])

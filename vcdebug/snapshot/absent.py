@@ -74,10 +74,9 @@ def note_missing_fields(found: Gathered) -> None:
         manifests = found.objects.get(expected.kind, [])
         parts = [manifest.get(expected.part) or {} for manifest in manifests] if expected.part else manifests
         values = [part.get(expected.field) for part in parts]
-        if None in values:
-            for index, value in enumerate(values):
-                if value is None:
-                    _note(found, expected, index, manifests[index])
+        for index, value in enumerate(values):
+            if value is None:
+                _note(found, expected, index, manifests[index])
     for index, manifest in enumerate(found.objects.get("Pod", ())):
         spec = manifest.get("spec") or {}
         if not spec.get("schedulerName") and not spec.get("nodeName"):

@@ -125,8 +125,10 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
 
 def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
     value = rewriter.value
-    choices = {value(pod): ";".join(value(node) for node in nodes.split(";")) for pod, nodes in chance.choices.items()}
-    won = {value(pod): ";".join(value(node) for node in nodes.split(";")) for pod, nodes in chance.dry_runs.items()}
+    choices, won = (
+        {value(pod): ";".join(value(node) for node in nodes.split(";")) for pod, nodes in known.items()}
+        for known in (chance.choices, chance.dry_runs)
+    )
     searches = {value(pod): text for pod, text in chance.searches.items()}
     return replace(chance, choices=choices, searches=searches, dry_runs=won)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import merge
 from typing import NamedTuple
 
@@ -141,8 +141,9 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
         elif isinstance(event, OpEvent) and event.op in (ALLOCATE, PIPELINE, BIND):
             placed[event.task] = (seq, action)
         elif isinstance(event, StatementEvent) and event.what == COMMIT:
-            placed.update((task, (seq, action)) for kind, task, _ in event.ops if kind != EVICT)
             for kind, key, _ in event.ops:
+                if kind != EVICT:
+                    placed[key] = (seq, action)
                 if kind == ALLOCATE:
                     handed_over.setdefault(key, (seq, action))
     found: dict[TaskStatus, list[Effect]] = {
@@ -154,20 +155,17 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
-                found[TaskStatus.BINDING].extend(
-                    _bound_before(recording, Effect(*handed_over[task.key], uid, task.key, ""))
-                )
+                node = _bound_before(recording, task.key)
+                if node:
+                    found[TaskStatus.BINDING].append(Effect(*handed_over[task.key], uid, task.key, node))
             if task.status in found and task.key in placed:
                 found[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
     return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in found.items()}
 
 
-def _bound_before(recording: Recording, effect: Effect) -> Iterator[Effect]:
-    """The bind of a task that was handed over and is not being bound any more, unless the cache refused it."""
-    states = recording.timeline.history(effect.task)
-    node = next((node for status, node in states if status is TaskStatus.BINDING), None)
-    if node is not None:
-        yield replace(effect, node=node)
+def _bound_before(recording: Recording, task: TaskKey) -> NodeName:
+    """Where a task that was handed over was bound, though it is not being bound any more; empty where it was not."""
+    return next((node for status, node in recording.timeline.history(task) if status is TaskStatus.BINDING), "")
 
 
 def _actions(

@@ -206,14 +206,17 @@ def hung_up(descriptor: int) -> bool:
 
 def _to_nowhere() -> None:
     """What is still drawn on the way out goes nowhere: a terminal that is gone refuses it."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nowhere, descriptor)
-    os.close(nowhere)
+    _lead(os.devnull, 0, 1, 2)
 
 
 def _keys_from_terminal() -> None:
     """Standard input is something else, such as the snapshot; keys come from the terminal itself."""
-    terminal = os.open("/dev/tty", os.O_RDWR)
-    os.dup2(terminal, 0)
-    os.close(terminal)
+    _lead("/dev/tty", 0)
+
+
+def _lead(path: str, *descriptors: int) -> None:
+    """From here on these descriptors are the file's."""
+    file = os.open(path, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(file, descriptor)
+    os.close(file)

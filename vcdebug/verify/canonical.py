@@ -32,8 +32,9 @@ def _canonical(part: Json, *, amounts: bool = False) -> Json:
         return {name: _canonical(one, amounts=amounts or name in AMOUNTS) for name, one in part.items()}
     if isinstance(part, list):
         return [_canonical(one) for one in part]
-    fraction = amounts and isinstance(part, str) and "." in part and part.endswith(BINARY[1:])
-    return canonical(part) if fraction and isinstance(part, str) else part
+    if amounts and isinstance(part, str) and "." in part and part.endswith(BINARY[1:]):
+        return canonical(part)
+    return part
 
 
 def canonical(text: str) -> str:

@@ -71,7 +71,7 @@ def metrics_of(snapshot: Snapshot) -> Metrics | None:
 
 
 def _refused(snapshot: Snapshot) -> bool:
-    return bool(snapshot.scheduler_conf) and parse_conf(snapshot.scheduler_conf or "", snapshot.release).built_in
+    return bool(snapshot.scheduler_conf) and parse_conf(snapshot.scheduler_conf, snapshot.release).built_in
 
 
 def _values(usage: JsonDict) -> Iterator[tuple[str, float]]:

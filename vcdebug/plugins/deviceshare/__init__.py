@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import NodeScores, Plugin
+from vcdebug.framework.plugin import NodeScores, Plugin, no_scores
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED
 from vcdebug.framework.session import Session
 from vcdebug.framework.unknown import note_unknown
@@ -136,12 +136,12 @@ class Deviceshare(Plugin):
         Upstream: plugins/deviceshare.OnSessionOpen.
         """
         if self._settings.weight <= 0:
-            return NodeScores(nodes.zeros())
+            return no_scores(len(nodes))
         asks = self._cardless and vgpu.asks_vgpu(task.pod, self._card_rules.names)
         if asks and not self._cardless.isdisjoint(nodes.names):
             raise EndsAtOnce(NIL_POINTER)
         if not self._any:
-            return NodeScores(nodes.zeros())
+            return no_scores(len(nodes))
         scores = [self._score(task.pod, node) for node in nodes.nodes]
         return NodeScores(np.array(scores, dtype=np.float64))
 
@@ -171,7 +171,7 @@ class Deviceshare(Plugin):
         """Only Ascend devices are scored together; all others get 0.
         Upstream: plugins/deviceshare.getDeviceScoresInBatch.
         """
-        return NodeScores(nodes.zeros()) if len(nodes) else None
+        return no_scores(len(nodes)) if len(nodes) else None
 
 
 def _charged(ledger: DeviceLedger, pods: Iterable[Pod]) -> DeviceLedger:

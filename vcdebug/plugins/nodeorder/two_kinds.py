@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import NodeScores, Plugin
+from vcdebug.framework.plugin import NodeScores, Plugin, no_scores
 from vcdebug.framework.session import Session
 from vcdebug.gomath import times_rows
 from vcdebug.kube.pod_shape import PodShape
@@ -60,7 +60,7 @@ class TwoKinds(Plugin):
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Every node has an entry, also where all scorers skip."""
         shape = self.scorers.view.shapes.shape(task.pod)
-        return batch(self._batch, task.pod, shape, nodes) or NodeScores(nodes.zeros())
+        return batch(self._batch, task.pod, shape, nodes) or no_scores(len(nodes))
 
     def _preference(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
         """The weights of the preferences that match, as they are but for the scorer's own."""

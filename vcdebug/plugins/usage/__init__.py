@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin
+from vcdebug.framework.plugin import Event, NodeScores, Plugin, no_scores
 from vcdebug.framework.session import Session
 from vcdebug.gotime import nanoseconds, time_of
 from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
@@ -100,7 +100,7 @@ class Usage(Plugin):
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
         if weights == 0:
-            return NodeScores(nodes.zeros())
+            return no_scores(len(nodes))
         cpu, memory = self.load.of_rows(nodes.rows)
         free = (1.0 - cpu) * float(settings.cpu_weight) + (1.0 - memory) * float(settings.memory_weight)
         score = free / float(weights) * float(MAX_SCORE) * float(settings.weight)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from vcdebug.causes.pending import explain_subject
 from vcdebug.causes.subject import Subject
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.circles import circle
 from vcdebug.framework.columns import Level
 from vcdebug.framework.record import BestEvent, OpEvent
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -128,16 +129,31 @@ def _verdict(recording: Recording, job: JobId, found: list[Difference], sampled:
     decided = [one for one in found if one.decides]
     if not decided:
         return JobVerdict(job, "worded otherwise", tuple(found))
+    chance = _sampling(recording, decided, sampled) or _going_round(recording, decided)
+    return JobVerdict(job, "differs" if chance is None else "by chance", tuple(found), chance)
+
+
+def _sampling(recording: Recording, decided: list[Difference], sampled: Mapping[TaskKey, Sample]) -> Decision | None:
+    """Whether only the nodes differ, and each was among those that a search may have looked at."""
     for one in decided:
         search = sampled.get(one.subject)
         if not _elsewhere(one) or search is None or not fits(recording, search, one.observed):
-            return JobVerdict(job, "differs", tuple(found))
-    return JobVerdict(job, "by chance", tuple(found), _sampling(decided[0], sampled[decided[0].subject]))
-
-
-def _sampling(one: Difference, sample: Sample) -> Decision:
+            return None
+    first = decided[0]
+    sample = sampled[first.subject]
     looked = f"{sample.search.processed} of {sample.search.considered} nodes"
-    return Decision(sample.seq, f"sampled search: {looked} were looked at for {one.subject}; {one.observed} fits too")
+    text = f"sampled search: {looked} were looked at for {first.subject}; {first.observed} fits too"
+    return Decision(sample.seq, text)
+
+
+def _going_round(recording: Recording, decided: list[Difference]) -> Decision | None:
+    """Whether only pods differ whose order goes round."""
+    way = circle(recording, (one.subject for one in decided))
+    if not way:
+        return None
+    first = recording.index.spans_of(Level.TASK, way[0])
+    text = f"the order of its pods goes round: {' before '.join(way)}; which of them come first is chance"
+    return Decision(first[0].first if first else None, text)
 
 
 def decision(recording: Recording, difference: Difference) -> Decision:

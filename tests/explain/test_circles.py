@@ -1,0 +1,34 @@
+"""Task orders that go round: pods with an index in their names go by it, others by their ages."""
+
+import pytest
+
+from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
+from vcdebug.explain.circles import circle
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+YOUNG, MIDDLE, OLD, OLDEST = (f"2026-01-01T10:00:0{second}Z" for second in (3, 2, 1, 0))
+
+
+def replayed(*ages: tuple[str, str]) -> Recording:
+    """Pods with their ages; the node has room for one of them."""
+    conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
+    waiting = [pod(name, name[0], requests=amounts("1", "1G"), created=age) for name, age in ages]
+    return replay(cluster(node("n1", cpu="1"), pod_group("j"), pod_group("k"), waiting, conf=conf))
+
+
+def test_an_index_an_age_and_an_age_go_round() -> None:
+    found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
+    assert ("default/j-w-0", "default/j-w-1", "default/j-w-x", "default/j-w-0") == circle(
+        found, ["default/j-w-0", "default/j-w-1"]
+    )
+
+
+@pytest.mark.parametrize("other", ["default/k-w-0", "default/j-w-2"])
+def test_what_does_not_go_round_is_no_circle(other: str) -> None:
+    found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE), ("j-w-2", YOUNG), ("k-w-0", YOUNG))
+    assert () == circle(found, ["default/j-w-0", other])
+
+
+def test_one_pod_alone_is_no_circle() -> None:
+    assert () == circle(replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE)), ["default/j-w-0"])

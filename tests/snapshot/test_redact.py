@@ -307,7 +307,11 @@ def test_a_pattern_of_a_hypernode_means_the_same_nodes() -> None:
 
 def test_what_is_known_of_chance_speaks_of_the_pods_and_nodes_under_their_new_names() -> None:
     pod = {"metadata": {"name": f"{MARK}-0", "namespace": "team"}}
-    known = Chance(choices={f"team/{MARK}-0": f"{MARK}-node"}, searches={f"team/{MARK}-0": "0-3"})
+    known = Chance(
+        choices={f"team/{MARK}-0": f"{MARK}-node"},
+        searches={f"team/{MARK}-0": "0-3"},
+        job_domains={f"team/{MARK}": f"{MARK}-s0;s1"},
+    )
     done = redact(Snapshot("x", objects={"Pod": [pod]}, chance=known))
     metadata = done.of("Pod")[0]["metadata"]
     key = f"{metadata['namespace']}/{metadata['name']}"

@@ -89,10 +89,12 @@ def test_what_would_have_won_was_dropped() -> None:
     snapshot = sampled()
     seen = predicted(replay(snapshot))
     seen = replace(seen, bound={POD: "n5"})
-    found = follow(snapshot, seen, searches={POD: "6-6,4-5"})
+    found = follow(snapshot, seen, told=Chance(searches={POD: "6-6,4-5"}))
     assert (0, 0) == found.rank
     assert {POD: "4-6"} == found.recording.snapshot.chance.searches
-    assert 0 < follow(snapshot, replace(seen, bound={POD: "n4"}), searches={POD: "6-6,4-5"}, seeds=0).rank[0]
+    assert (
+        0 < follow(snapshot, replace(seen, bound={POD: "n4"}), told=Chance(searches={POD: "6-6,4-5"}), seeds=0).rank[0]
+    )
 
 
 def lines(task: str, nodes: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ Upstream: math/rand, wherever the scheduler draws.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from vcdebug.gomath import mod
 from vcdebug.model.names import NodeName, TaskKey
@@ -13,10 +13,29 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.snapshot.chance import Chance, mix
 
 
+class Rows:
+    """Names that upstream goes through in any order, row by row: in the order that is known."""
+
+    __slots__ = ("_begun", "_known")
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = {one: names.split(";") for one, names in known.items()}
+        self._begun: dict[str, int] = {}
+
+    def of(self, one: str, row: list[str]) -> list[str]:
+        """The next row of somebody; as it is where others are known to have come next."""
+        begin = self._begun.get(one, 0)
+        found = self._known.get(one, [])[begin : begin + len(row)]
+        if sorted(found) != sorted(row):
+            return row
+        self._begun[one] = begin + len(row)
+        return found
+
+
 class Draws:
     """A sequence of numbers that is the same for the same seed."""
 
-    __slots__ = ("_choices", "_count", "_dry_runs", "_placements", "_seed", "_won")
+    __slots__ = ("_choices", "_count", "_dry_runs", "_placements", "_seed", "_won", "job_domains", "sub_job_domains")
 
     def __init__(self, chance: Chance) -> None:
         self._seed = chance.tie_seed
@@ -25,6 +44,8 @@ class Draws:
         self._placements: dict[TaskKey, int] = {}
         self._won: dict[TaskKey, int] = {}
         self._count = 0
+        self.job_domains = Rows(chance.job_domains)
+        self.sub_job_domains = Rows(chance.sub_job_domains)
 
     def below(self, bound: int) -> int:
         """A number from 0 to bound - 1."""

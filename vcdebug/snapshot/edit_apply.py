@@ -10,7 +10,7 @@ from typing import Any, Final
 from vcdebug.releases.naming import named_release
 from vcdebug.releases.release import NEWEST, names
 from vcdebug.snapshot.answers import checked_answer
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import BY_NAME, Chance
 from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit
 from vcdebug.snapshot.edit_conf import edited_conf
 from vcdebug.snapshot.edit_path import Walk
@@ -26,7 +26,6 @@ _FEATURE_GATES: Final = "feature_gates"
 _RELEASE: Final = "release"
 _PERSISTENCE: Final = "persistence"
 _BOUND: Final = "bound"
-_BY_POD: Final = ("choices", "searches", "dry_runs")
 
 
 def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
@@ -178,7 +177,7 @@ def released(snapshot: Snapshot, stated: str) -> Snapshot:
 
 
 def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    name = _setting_name(edit, [row.name for row in fields(Chance)], deep=_BY_POD)
+    name = _setting_name(edit, [row.name for row in fields(Chance)], deep=BY_NAME)
     if edit.change == "delete" and len(edit.path) == 1:
         return replace(snapshot, chance=replace(snapshot.chance, **{name: getattr(Chance(), name)}))
     value = edit.read_value() if edit.change == "set" else None

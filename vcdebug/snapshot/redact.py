@@ -125,12 +125,12 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
 
 def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
     value = rewriter.value
-    choices, won = (
-        {value(pod): ";".join(value(node) for node in nodes.split(";")) for pod, nodes in known.items()}
-        for known in (chance.choices, chance.dry_runs)
+    choices, won, jobs, sub_jobs = (
+        {value(one): ";".join(value(name) for name in names.split(";")) for one, names in known.items()}
+        for known in (chance.choices, chance.dry_runs, chance.job_domains, chance.sub_job_domains)
     )
     searches = {value(pod): text for pod, text in chance.searches.items()}
-    return replace(chance, choices=choices, searches=searches, dry_runs=won)
+    return replace(chance, choices=choices, searches=searches, dry_runs=won, job_domains=jobs, sub_job_domains=sub_jobs)
 
 
 def _device_config(text: str | None, rewriter: Rewriter) -> str | None:

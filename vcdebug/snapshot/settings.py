@@ -59,7 +59,7 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
         "scheduler": _mapping,
         "persistence": _persistence,
         "capture": read_provenance,
-        "bound": _nodes_of_pods,
+        "bound": _names_by_name,
         "problems": _problems,
     }
     for key, read in readers.items():
@@ -191,8 +191,8 @@ def _persistence(value: Any) -> Persistence | None:
     return next((setting for setting in PERSISTENCE if setting == value), None)
 
 
-def _nodes_of_pods(value: Any) -> dict[str, str] | None:
-    """namespace/name → node."""
+def _names_by_name(value: Any) -> dict[str, str] | None:
+    """namespace/name → node, or nodes, or HyperNodes."""
     if not isinstance(value, dict) or not all(isinstance(text, str) for pair in value.items() for text in pair):
         return None
     return dict(value)
@@ -292,7 +292,7 @@ def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
 
 def _searches(value: Any) -> dict[str, str] | None:
     """namespace/name → places of nodes, one group of ranges per search."""
-    found = _nodes_of_pods(value)
+    found = _names_by_name(value)
     return found if found is not None and all(SEARCHES.fullmatch(text) for text in found.values()) else None
 
 
@@ -309,9 +309,11 @@ _CHANCE_READERS: dict[str, Callable[[Any], Any]] = {
     "search_start": _count,
     "order_seed": _number,
     "tie_seed": _number,
-    "choices": _nodes_of_pods,
+    "choices": _names_by_name,
     "searches": _searches,
-    "dry_runs": _nodes_of_pods,
+    "dry_runs": _names_by_name,
+    "job_domains": _names_by_name,
+    "sub_job_domains": _names_by_name,
 }
 
 _FLAG_READERS: dict[str, Callable[[Any], Any]] = {

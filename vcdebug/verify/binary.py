@@ -25,9 +25,7 @@ def verify_program(
     followed = follow(
         seen.snapshot,
         outcome,
-        searches=seen.searches,
-        dry_runs=seen.dry_runs,
-        placements=seen.placements,
+        told=seen.told,
         ask_extender=ask_extender,
         tell=tell,
     )

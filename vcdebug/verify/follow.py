@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.framework.webhook import AskExtender
-from vcdebug.model.names import TaskKey
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import BY_NAME, Chance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-from vcdebug.verify.compare import Difference, differences, job_of
+from vcdebug.verify.compare import EVICTED, NOTHING, Difference, differences, job_of
 from vcdebug.verify.outcome import Outcome, predicted
 from vcdebug.verify.samples import sampled, with_drops
 
@@ -27,6 +26,7 @@ REFINED = 12
 ALIKE = 6
 """Of the orders, how many in a row that come to the same show that the order does not matter here."""
 
+NOTHING_TOLD = Chance()
 Tell = Callable[[str], None]
 
 
@@ -57,25 +57,23 @@ def follow(
     *,
     seeds: int = SEEDS,
     cycles: int = 1,
-    searches: Mapping[TaskKey, str] | None = None,
-    dry_runs: Mapping[TaskKey, str] | None = None,
-    placements: Mapping[TaskKey, str] | None = None,
+    told: Chance = NOTHING_TOLD,
     ask_extender: AskExtender | None = None,
     tell: Tell = silently,
 ) -> Followed:
     """The replay as it is, else with the scheduler's own choices, else under other orders of maps too.
 
-    `searches` are the nodes at which the scheduler has looked, `dry_runs` those that won its dry runs, `placements` all
-    on which it put each pod, in turn, where that is known. Where it may have run more than one cycle, as many of the
-    replay are laid beside it as fit best.
+    `told` is what the scheduler's log says of its choices: all nodes on which it put each pod, in turn, among them.
+    Where it may have run more than one cycle, as many of the replay are laid beside it as fit best.
     """
     search = _Search(snapshot, seen, cycles, ask_extender, tell)
     own = snapshot.chance
     first = search.run(own)
     if first.rank[1]:
-        known = searches if searches and sampled(first.recording) else {}
-        chosen = replace(own, choices=seen.nodes, searches=known, dry_runs=dry_runs or {})
-        exact = replace(chosen, choices={**seen.nodes, **(placements or {})})
+        searches = told.searches if sampled(first.recording) else {}
+        drawn = replace(own, **{name: getattr(told, name) for name in BY_NAME})
+        chosen = replace(drawn, choices=seen.nodes, searches=searches)
+        exact = replace(chosen, choices={**seen.nodes, **told.choices})
         chosen = search.better(own, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))
         search.seeded(chosen, min(seeds, max(FEWEST_SEEDS, EFFORT // max(1, size))))
@@ -147,7 +145,12 @@ class _Search:
             if not self.nearest.rank[1] or alike == ALIKE:
                 return
             found = self.run(replace(chosen, order_seed=seed, tie_seed=seed)).differences
-            alike, before = (alike + 1 if found == before else 0), found
+            alike, before = (alike + 1 if found == before and not other_victims(found) else 0), found
+
+
+def other_victims(found: Iterable[Difference]) -> bool:
+    """Whether somebody else was evicted: few orders of a node's tasks let a gang keep the pods that it kept."""
+    return {NOTHING, "yes"} <= {one.observed for one in found if one.what == EVICTED}
 
 
 def _runs(first: Recording, seen: Outcome, cycles: int, tried: int) -> Iterator[Followed]:
@@ -163,8 +166,6 @@ def _runs(first: Recording, seen: Outcome, cycles: int, tried: int) -> Iterator[
 
 def words(chance: Chance) -> list[str]:
     """The settings as edits that anybody can repeat."""
-    edits = [f"chance:choices[{pod}]={node}" for pod, node in chance.choices.items()]
-    edits += [f"chance:searches[{pod}]={text}" for pod, text in chance.searches.items()]
-    edits += [f"chance:dry_runs[{pod}]={text}" for pod, text in chance.dry_runs.items()]
+    edits = [f"chance:{name}[{one}]={text}" for name in BY_NAME for one, text in getattr(chance, name).items()]
     seeds = {"order_seed": chance.order_seed, "tie_seed": chance.tie_seed}
     return [*edits, *(f"chance:{name}={seed}" for name, seed in seeds.items() if seed is not None)]

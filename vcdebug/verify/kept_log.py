@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TextIO
 
-from vcdebug.model.names import NodeName, TaskKey
+from vcdebug.model.names import NodeName
+from vcdebug.snapshot.chance import Chance
+from vcdebug.verify.domains import Domains
 from vcdebug.verify.dry_runs import DryRuns
 from vcdebug.verify.placements import Placements
 from vcdebug.verify.searches import Searches
@@ -26,9 +28,10 @@ class KeptLog:
         self._head: list[str] = []
         self._tail: deque[str] = deque(maxlen=kept)
         self.count = 0
-        self.searches = Searches()
-        self.dry_runs = DryRuns()
-        self.placements = Placements()
+        self._searches = Searches()
+        self._dry_runs = DryRuns()
+        self._placements = Placements()
+        self._domains = Domains()
         self.jobs: int | None = None
         """With how many jobs the last cycle began; None where it was not said."""
 
@@ -42,18 +45,16 @@ class KeptLog:
             self._file.write(f"{line}\n")
 
     def _understand(self, line: str) -> None:
-        self.searches.read(line)
-        self.dry_runs.read(line)
-        self.placements.read(line)
+        for one in (self._searches, self._dry_runs, self._placements, self._domains):
+            one.read(line)
         if OPENED in line and "Open Session " in line:
             number = line.partition(" with <")[2].partition(">")[0]
             self.jobs = int(number) if number.isdecimal() else None
 
     def begin(self) -> None:
         """Another cycle begins: what is known of the one before is forgotten."""
-        self.searches.clear()
-        self.dry_runs.clear()
-        self.placements.clear()
+        for one in (self._searches, self._dry_runs, self._placements, self._domains):
+            one.clear()
         self.jobs = None
 
     @property
@@ -74,6 +75,12 @@ class KeptLog:
         last = next((line for line in chain(reversed(self._tail), reversed(self._head)) if line.strip()), "")
         return self.panic or last or "it said nothing"
 
-    def searches_of(self, nodes: list[NodeName]) -> dict[TaskKey, str]:
-        """At which nodes the last cycle looked, as the replay takes it."""
-        return self.searches.texts(nodes)
+    def told(self, nodes: list[NodeName]) -> Chance:
+        """What the last cycle drew, as the replay takes it; the session has these nodes."""
+        return Chance(
+            choices=self._placements.texts(),
+            searches=self._searches.texts(nodes),
+            dry_runs=self._dry_runs.texts(),
+            job_domains=self._domains.of_jobs(),
+            sub_job_domains=self._domains.of_sub_jobs(),
+        )

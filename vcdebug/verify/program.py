@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TextIO
 
 from vcdebug.errors import VcdebugError
-from vcdebug.model.names import TaskKey
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.verify.canonical import canonical_pod
@@ -91,12 +91,8 @@ class Observed:
     """How many lines it said; of a long log the middle is not kept."""
     jobs: int | None = None
     """With how many jobs that cycle began, as the log says."""
-    searches: Mapping[TaskKey, str] = field(default_factory=dict)
-    """At which nodes it looked for each pod, as the log says."""
-    dry_runs: Mapping[TaskKey, str] = field(default_factory=dict)
-    """Which nodes won the dry runs for each pod, as the log says."""
-    placements: Mapping[TaskKey, str] = field(default_factory=dict)
-    """On which nodes each pod was put, one after the other, as the log says."""
+    told: Chance = field(default_factory=Chance)
+    """What it drew, as the log says."""
 
 
 @dataclass(slots=True)
@@ -249,9 +245,7 @@ def _observed(
             run.counted,
             run.log.count,
             run.log.jobs,
-            run.log.searches_of([key_of(node) for node in met.of("Node")]),
-            run.log.dry_runs.texts(),
-            run.log.placements.texts(),
+            run.log.told([key_of(node) for node in met.of("Node")]),
         )
 
 

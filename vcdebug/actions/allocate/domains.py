@@ -97,7 +97,7 @@ class DomainSearch:
         gradients = self._ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, FOR_ALLOCATE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions: dict[str, Solution] = {}
-            for candidate in row:
+            for candidate in self._ssn.draws.job_domains.of(job.uid, row):
                 solution = self._try_job(job, worksheet.clone(), candidate, before)
                 if solution is not None:
                     solutions[candidate] = solution
@@ -178,7 +178,7 @@ class DomainSearch:
     ) -> dict[str, tuple[Statement, PriorityQueue[TaskInfo]]]:
         """Every hypernode of the row is tried, also after a success."""
         solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]] = {}
-        for candidate in row:
+        for candidate in self._ssn.draws.sub_job_domains.of(sub_job.uid, row):
             self._ssn.log("tasks", job.uid, sub_job.uid, len(tasks), candidate)
             job.reset_sub_job_fit_errors(sub_job)
             leftover = tasks.clone()

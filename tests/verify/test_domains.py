@@ -1,0 +1,75 @@
+"""HyperNodes of one row are tried in any order, the last one leaves its words: the log tells it, the replay follows."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods
+from tests.verify.deeds import recorded, scheduler
+from vcdebug.debugger.what_if import edited
+from vcdebug.framework.draws import Rows
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.replay import replay
+from vcdebug.verify import verify_program
+from vcdebug.verify.domains import Domains
+from vcdebug.verify.outcome import predicted
+
+LINE = 'I1123 16:47:07.412099   25111 allocate.go:393] "Try to allocate resource for {}"'
+OF_JOB = 'job in hyperNode" job="default/j" hyperNode="{}'
+OF_SUB_JOB = 'tasks in subJob" job="default/j" subJob="default/j" taskNum=2 hyperNode="{}'
+
+
+def nowhere() -> Snapshot:
+    """Two HyperNodes of one tier, whose nodes have room, but a taint."""
+    nodes = [node(name, taints=[{"key": "kept", "effect": "NoSchedule"}]) for name in ("n0", "n1")]
+    tree = [hyper_node("s0", 1, nodes=["n0"]), hyper_node("s1", 1, nodes=["n1"])]
+    group = pod_group("j", min_member=2, networkTopology={"mode": "hard", "highestTierAllowed": 1})
+    conf = conf_of("priority gang", "predicates network-topology-aware", actions="allocate")
+    return cluster(nodes, tree, group, pods("j", 2), conf=conf)
+
+
+def named(snapshot: Snapshot) -> list[str]:
+    """The HyperNodes of which the pods are told."""
+    told = " ".join(message for _, message in predicted(replay(snapshot)).waiting.values())
+    return [name for name in ("s0", "s1") if f"In hyperNode {name}: " in told]
+
+
+def test_the_log_tells_every_hypernode_that_is_tried() -> None:
+    found = Domains()
+    for line in (OF_JOB.format("s1"), OF_SUB_JOB.format("s1"), OF_JOB.format("s0"), OF_SUB_JOB.format("s0")):
+        found.read(LINE.format(line))
+    found.read(LINE.format('job contains hard topology or subjob policy" queue="q" job="default/j'))
+    assert ({"default/j": "s1;s0"}, {"default/j": "s1;s0"}) == (found.of_jobs(), found.of_sub_jobs())
+    found.clear()
+    assert ({}, {}) == (found.of_jobs(), found.of_sub_jobs())
+
+
+def test_where_only_one_was_tried_there_is_no_order() -> None:
+    found = Domains()
+    found.read(LINE.format(OF_JOB.format("s1")))
+    assert {} == found.of_jobs()
+
+
+def test_rows_come_in_the_known_order_one_after_the_other() -> None:
+    rows = Rows({"j": "c;a;b;e;d"})
+    assert [["c", "a", "b"], ["e", "d"], ["x"]] == [rows.of("j", row) for row in (["a", "b", "c"], ["d", "e"], ["x"])]
+
+
+def test_a_row_of_which_something_else_is_known_stays_as_it_is() -> None:
+    rows = Rows({"j": "c;a"})
+    assert [["a", "b"], ["c"], ["a"]] == [rows.of("j", row) for row in (["a", "b"], ["c"], ["a"])]
+    assert ["b", "a"] == rows.of("k", ["b", "a"])
+
+
+def test_the_hypernode_that_is_tried_last_leaves_its_words() -> None:
+    turned = edited(nowhere(), [parse_edit("chance:job_domains[default/j]=s1;s0")])
+    assert (["s1"], ["s0"]) == (named(nowhere()), named(turned))
+
+
+def test_a_scheduler_that_tried_them_in_another_order_agrees(tmp_path: Path) -> None:
+    drawn = replace(nowhere(), chance=Chance(job_domains={"default/j": "s1;s0"}))
+    says = [LINE.format(OF_JOB.format(name)) for name in ("s1", "s0")]
+    found = verify_program(nowhere(), scheduler(tmp_path, nowhere(), recorded(drawn), says=says))
+    assert (["agreed"], 2) == ([one.word for one in found.jobs], found.tried)
+    assert ("chance:job_domains[default/j]=s1;s0",) == found.chance

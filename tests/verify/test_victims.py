@@ -1,0 +1,65 @@
+"""Which pods a gang keeps goes by the order of a map: rare orders are looked for."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue
+from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.replay import replay
+from vcdebug.verify.compare import BOUND, EVICTED, NOTHING, Difference
+from vcdebug.verify.follow import ALIKE, follow, other_victims
+from vcdebug.verify.outcome import predicted
+
+MEMBERS = 9
+KEEPS_THE_LAST_BUT_ONE = 14
+"""The first seed under which the gang keeps a-7, so that a-8 and a-6 go."""
+
+
+def reclaimed() -> Snapshot:
+    """A gang of one holds a node with nine pods; two of them go, the last ones by name unless one of those is kept."""
+    conf = conf_of("priority gang", "predicates proportion", actions="reclaim")
+    queues = [queue("mine"), queue("theirs")]
+    held = [pod_group("a", queue="theirs", phase="Running"), *pods("a", MEMBERS, on="n1")]
+    asking = [pod_group("d", queue="mine", min_member=2), *pods("d", 2)]
+    return cluster(node("n1", cpu=str(MEMBERS)), queues, held, asking, conf=conf)
+
+
+def drawn(seed: int) -> Snapshot:
+    return replace(reclaimed(), chance=Chance(order_seed=seed))
+
+
+def test_a_rare_choice_of_victims_is_found_behind_many_that_are_alike() -> None:
+    seen = predicted(replay(drawn(KEEPS_THE_LAST_BUT_ONE)))
+    assert ["default/a-8", "default/a-6"] == [*seen.evicted]
+    usual = {tuple(predicted(replay(drawn(seed))).evicted) for seed in range(1, ALIKE + 3)}
+    assert {("default/a-8", "default/a-7")} == usual
+    assert (0, 0) == follow(reclaimed(), seen).rank
+
+
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [
+        (True, [(EVICTED, "yes", NOTHING), (EVICTED, NOTHING, "yes")]),
+        (False, [(EVICTED, "yes", NOTHING)]),
+        (False, [(EVICTED, NOTHING, "yes"), (BOUND, "n1", NOTHING)]),
+    ],
+)
+def test_other_victims_are_some_instead_of_others(others: bool, found: list[tuple[str, str, str]]) -> None:
+    differences = [Difference("default/a", "default/a-0", what, mine, theirs) for what, mine, theirs in found]
+    assert others == other_victims(differences)
+
+
+@pytest.mark.parametrize(("taken", "victim"), [("n1", "default/a-0"), ("n2", "default/b-0")])
+def test_reclaim_goes_to_the_node_that_was_taken_first(taken: str, victim: str) -> None:
+    """Upstream goes through nodes as their checks are through, side by side."""
+    conf = conf_of("priority gang", "predicates proportion", actions="reclaim")
+    nodes, queues = [node("n1", cpu="1"), node("n2", cpu="1")], [queue("mine"), queue("theirs")]
+    held = [pod_group(name, queue="theirs", min_member=0) for name in "ab"]
+    running = [*pods("a", 1, on="n1"), *pods("b", 1, on="n2")]
+    asking = [pod_group("d", queue="mine"), *pods("d", 1)]
+    snapshot = cluster(nodes, queues, held, running, asking, conf=conf)
+    seen = predicted(replay(replace(snapshot, chance=Chance(choices={"default/d-0": taken}))))
+    followed = follow(snapshot, seen, seeds=0, told=Chance(choices={"default/d-0": taken}))
+    assert ((0, 0), [victim]) == (followed.rank, [*followed.outcome.evicted])

@@ -1,19 +1,26 @@
-"""A terminal that is closed takes the debugger with it, also where nobody tells it so."""
+"""A debugger that is told to end, or whose terminal is closed, keeps its session and ends."""
 
+import json
 import os
 import pty
 import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from vcdebug.tui.app import hung_up
+import pytest
+
+from vcdebug.tui.leaving import hung_up
 
 LOOKS = 10
 """In a second."""
 LONGEST = 120
 """Seconds after which it has not ended."""
+EVENT = 100
+BEGUN, GONE_TO, RESTORED = b"llm-finetune", b"100/166", b"\x1b[?1049l"
+"""The job that is shown, the header once the command is done, and what leaves the terminal as it was."""
 
 
 def test_a_terminal_is_gone_once_its_other_end_is_closed() -> None:
@@ -25,16 +32,57 @@ def test_a_terminal_is_gone_once_its_other_end_is_closed() -> None:
 
 
 def test_the_debugger_ends_with_its_terminal_though_its_parent_keeps_the_signal(tmp_path: Path) -> None:
+    process, terminal = opened(tmp_path, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    os.close(terminal)
+    assert (0, EVENT) == (ended(process), kept(tmp_path))
+
+
+def test_the_debugger_ends_with_its_terminal_where_it_is_told(tmp_path: Path) -> None:
+    process, terminal = opened(tmp_path)
+    os.close(terminal)
+    assert (0, EVENT) == (ended(process), kept(tmp_path))
+
+
+@pytest.mark.parametrize("told", [signal.SIGHUP, signal.SIGTERM])
+def test_the_debugger_ends_where_it_is_told_and_leaves_the_terminal_as_it_was(
+    told: signal.Signals, tmp_path: Path
+) -> None:
+    process, terminal = opened(tmp_path)
+    os.kill(process, told)
+    shown = drawn_until(terminal, RESTORED)
+    assert (True, 0, EVENT) == (RESTORED in shown, ended(process), kept(tmp_path))
+    os.close(terminal)
+
+
+def opened(folder: Path, before: Callable[[], object] = lambda: None) -> tuple[int, int]:
+    """Its process and terminal, once it stands at the event."""
     process, terminal = pty.fork()
     if not process:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        os.environ.update(TERM="xterm-256color", XDG_STATE_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+        before()
+        os.environ.update(TERM="xterm-256color", XDG_STATE_HOME=str(folder), XDG_CACHE_HOME=str(folder))
         os.execv(sys.executable, [sys.executable, "-m", "vcdebug", "open", "preempt-blocked-by-gang"])
+    drawn_until(terminal, BEGUN)
+    os.write(terminal, f":goto {EVENT}\r".encode())
+    drawn_until(terminal, GONE_TO)
+    return process, terminal
+
+
+def drawn_until(terminal: int, words: bytes) -> bytes:
+    """What the terminal is given until it is given this, or nothing more."""
     shown = b""
-    while b"llm-finetune" not in shown and select.select([terminal], [], [], LONGEST)[0]:
-        shown += os.read(terminal, 65536)
-    os.close(terminal)
-    assert 0 == ended(process)
+    while words not in shown and select.select([terminal], [], [], LONGEST)[0]:
+        try:
+            shown += os.read(terminal, 65536)
+        except OSError:  # the process is gone
+            break
+    return shown
+
+
+def kept(folder: Path) -> int | None:
+    """The event at which the session is kept."""
+    (file,) = folder.glob("vcdebug/snapshots/*.json")
+    event: int | None = json.loads(file.read_text(encoding="utf-8")).get("event")
+    return event
 
 
 def ended(process: int) -> int | None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -23,17 +21,13 @@ from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
 from vcdebug.tui.keymap import main_keys
 from vcdebug.tui.keynames import key_names
+from vcdebug.tui.leaving import LOOK, Leaving, lead
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Next, Start
 from vcdebug.tui.themes import THEMES
 from vcdebug.tui.typeahead import TypeAhead
 from vcdebug.tui.worker import USUAL, Limits
-
-LOOK = 1.0
-"""Seconds between looks whether the terminal is still there."""
-PATIENCE = 2.0
-"""Seconds to leave without one: what was being drawn may wait for a thread that the missing terminal has ended."""
 
 
 class VcdebugApp(App[int]):
@@ -71,22 +65,13 @@ class VcdebugApp(App[int]):
     def on_mount(self) -> None:
         """The first screen."""
         if not self.is_headless and os.isatty(0):
-            self.set_interval(LOOK, self._leave_with_terminal)
+            leaving = Leaving(lambda: self.exit(0))
+            leaving.listen()
+            self.set_interval(LOOK, leaving.look)
         if self.start is None:
             self.choose()
         else:
             self.show(self.start)
-
-    def _leave_with_terminal(self) -> None:
-        """Whoever starts the debugger may keep it from being told that the terminal was closed, as make does: no key
-        ever comes again, and looking for one never waits.
-        """
-        if hung_up(0):
-            _to_nowhere()
-            ending = threading.Timer(PATIENCE, os._exit, (0,))
-            ending.daemon = True
-            ending.start()
-            self.exit(0)
 
     def choose(self, failure: str = "") -> None:
         """Ask which snapshot; a failure says why the one before could not be opened."""
@@ -197,26 +182,6 @@ def run_tui(
     return VcdebugApp(start, settings, Store(state_folder()), kept).run(mouse=settings.mouse) or 0
 
 
-def hung_up(descriptor: int) -> bool:
-    """Whether nobody is at the other end any more."""
-    looked = select.poll()
-    looked.register(descriptor, 0)
-    return bool(looked.poll(0))
-
-
-def _to_nowhere() -> None:
-    """What is still drawn on the way out goes nowhere: a terminal that is gone refuses it."""
-    _lead(os.devnull, 0, 1, 2)
-
-
 def _keys_from_terminal() -> None:
     """Standard input is something else, such as the snapshot; keys come from the terminal itself."""
-    _lead("/dev/tty", 0)
-
-
-def _lead(path: str, *descriptors: int) -> None:
-    """From here on these descriptors are the file's."""
-    file = os.open(path, os.O_RDWR)
-    for descriptor in descriptors:
-        os.dup2(file, descriptor)
-    os.close(file)
+    lead("/dev/tty", 0)

@@ -14,7 +14,6 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
-from vcdebug.model.panics import EndsAtOnce
 from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.device_config import vgpu_names
 from vcdebug.snapshot.edit_apply import released
@@ -181,19 +180,10 @@ def test_without_a_weight_the_scores_are_zero_but_there() -> None:
     assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
 
 
-@pytest.mark.parametrize("cut", [True, False])
-def test_a_score_of_a_node_without_cards_ends_the_process(cut: bool) -> None:
-    objects = [*([cards()] if cut else []), node("n2"), limited(vgpu("0")), pod("j-1", "j")]
-    ssn = opened(*objects, VGPUEnable="true", ScheduleWeight=1)
-    assert [0.0] * (1 + cut) == ssn.ask(NODE_ORDER, task(ssn, "j-1"), ssn.all_rows())["deviceshare"].total.tolist()
-    with pytest.raises(EndsAtOnce, match="nil pointer dereference"):
-        ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
-
-
-def test_a_node_without_cards_is_scored_without_a_weight_and_in_a_first_cycle() -> None:
-    for weight, running in ((0, True), (1, False)):
-        ssn = opened(node("n1"), limited(vgpu("0")), running=running, VGPUEnable="true", ScheduleWeight=weight)
-        assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+def test_a_node_without_cards_is_scored_and_taken_like_any_other() -> None:
+    ssn = opened(node("n1"), limited(vgpu("0")), VGPUEnable="true", ScheduleWeight=1)
+    assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+    placed(ssn)
 
 
 def test_pods_of_one_exclusive_rule_do_not_share_a_card() -> None:

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.builders import task
+from tests.builders import node, pod, task
 from tests.plugins.test_deviceshare import SHORT, cards, gpus, limited, opened, placed, refusal, used, vgpu
+from vcdebug.framework.hooks import NODE_ORDER, PRE_PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_request import CardRules
+from vcdebug.model.panics import EndsAtOnce
 from vcdebug.model.resource import AssertPanic
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -131,3 +133,56 @@ def test_a_victim_that_names_no_card_stays_in_view_where_the_server_refuses(rele
 def test_a_shared_card_that_holds_more_than_it_has(release: str, refused: bool) -> None:
     ssn = sharing(release, of_memory("r-0", "20", on="n1", gpu_index="0"), of_memory("j-0", "1"))
     assert refused is bool(refusal(ssn))
+
+
+@pytest.mark.parametrize("release", [V1_15, V1_14])
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_score_of_a_node_without_cards_ends_the_process(cut: bool, release: str) -> None:
+    objects = [*([cards()] if cut else []), node("n2"), limited(vgpu("0")), pod("j-1", "j")]
+    ssn = opened(*objects, VGPUEnable="true", ScheduleWeight=1, release=release)
+    scores = ssn.ask(NODE_ORDER, task(ssn, "j-1"), ssn.all_rows())["deviceshare"].total.tolist()
+    assert [0.0] * (1 + cut) == scores
+    with pytest.raises(EndsAtOnce, match="nil pointer dereference"):
+        ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+
+
+def test_a_node_without_cards_is_scored_without_a_weight_and_in_a_first_cycle() -> None:
+    for weight, running in ((0, True), (1, False)):
+        arguments = {"VGPUEnable": "true", "ScheduleWeight": weight}
+        ssn = opened(node("n1"), limited(vgpu("0")), running=running, release=V1_15, **arguments)
+        assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+
+
+@pytest.mark.parametrize("limits", [vgpu("0"), {"volcano.sh/gpu-memory": "1"}])
+@pytest.mark.parametrize(("release", "ends"), [("", False), (V1_15, False), (V1_14, True)])
+def test_placing_a_pod_that_asks_for_cards_on_a_node_without(limits: dict[str, str], release: str, ends: bool) -> None:
+    switch: dict[str, Any] = {"VGPUEnable" if "volcano.sh/vgpu-number" in limits else "GPUSharingEnable": "true"}
+    ssn = opened(node("n1"), limited(limits), release=release, **switch)
+    if not ends:
+        placed(ssn).discard()
+        return
+    assert None is ssn.ask(PRE_PREDICATE, task(ssn, "j-0"))
+    with pytest.raises(AssertPanic, match="nil pointer dereference"):
+        Statement(ssn).allocate(task(ssn, "j-0"), "n1")
+
+
+@pytest.mark.parametrize(("release", "ends"), [("", False), (V1_15, True), (V1_14, True)])
+@pytest.mark.parametrize(("notes", "counts"), [({"gpu_index": "0"}, True), ({"gpu_index": "x"}, False), ({}, False)])
+def test_a_pod_that_names_a_shared_card_of_a_node_without(
+    notes: dict[str, str], counts: bool, release: str, ends: bool
+) -> None:
+    runs = limited({"volcano.sh/gpu-number": "1"}, name="r-0", on="n1", **notes)
+    if not (counts and ends):
+        opened(node("n1"), runs, GPUSharingEnable="true", release=release)
+        return
+    with pytest.raises(AssertPanic, match="nil pointer dereference"):
+        opened(node("n1"), runs, GPUSharingEnable="true", release=release)
+
+
+@pytest.mark.parametrize(("release", "seen"), [("", 0), (V1_15, 0), (V1_14, 1)])
+def test_whether_a_node_without_shared_cards_lets_an_evicted_pod_go(release: str, seen: int) -> None:
+    runs = limited({"volcano.sh/gpu-memory": "1"}, name="r-0", on="n1")
+    ssn = opened(node("n1"), runs, GPUSharingEnable="true", release=release)
+    Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
+    predicates: Any = ssn.plugins["predicates"]
+    assert [seen] == predicates._view.pod_count.tolist()

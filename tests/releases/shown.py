@@ -340,5 +340,6 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
 BESIDE: dict[str, str] = {
     "preempt-tasks-per-queue": "preempt-queue-order",
     "releasing-charged-to-devices": "vgpu-ledger-leaks",
+    "nil-ledger-asked": "nil-device-ledger",
 }
 """Changes that decide nothing on top of the newest rules, with the older form that they need beside them."""

@@ -147,6 +147,21 @@ def shared_card_twice() -> Snapshot:
     return shared_by_memory(gang, pod_group("k"), of_memory("k-0", "k", "600"))
 
 
+def node_without_cards(name: str = "n1") -> Manifest:
+    """It has virtual GPUs, and no device plugin that says which."""
+    return node(name, **VGPU)
+
+
+def no_cards_to_score() -> Snapshot:
+    """Of two nodes one is chosen by score."""
+    return sharing(node_without_cards(), node_without_cards("n2"), pod_group("j"), asking("j-0"))
+
+
+def no_cards_to_take() -> Snapshot:
+    """One node needs no score."""
+    return sharing(node_without_cards(), pod_group("j"), asking("j-0"))
+
+
 def overcommitted_card() -> Snapshot:
     runs = of_memory("r-0", "r", "1200", on="n1", gpu_index="0")
     return shared_by_memory(pod_group("r"), runs, pod_group("j"), of_memory("j-0", "j", "100"))
@@ -207,5 +222,7 @@ ON_CARDS: dict[str, Callable[[], Snapshot]] = {
     "vgpu-handshake": silent_plugin,
     "vgpu-ids-validation": damaged_entry,
     "gpushare-idle-wraps": overcommitted_card,
+    "nil-device-ledger": no_cards_to_score,
+    "nil-ledger-asked": no_cards_to_take,
 }
 """Change → a cluster whose recording its switch alters."""

@@ -67,6 +67,15 @@ GPUSHARE_RELEASE_BY_INDEX = Change(
     "#5588",
     "M",
 )
+NIL_DEVICE_LEDGER = Change(
+    "nil-device-ledger",
+    "A node without cards has a ledger all the same, a nil one: scoring it for a pod that asks for virtual GPUs, or a "
+    "pod there that names a shared GPU, ends the process.",
+    "the scheduler's process ends",
+    ("v1.16",),
+    "#5414",
+    "M",
+)
 DEVICESHARE_NIL_LEDGER_BATCH = Change(
     "deviceshare-nil-ledger-batch",
     "A node whose NPUs are not known loses the scores of all nodes.",
@@ -103,6 +112,14 @@ DEVICES_SHARED_WITH_CACHE = Change(
     "cards of attempts that were taken back stay taken",
     ("v1.15.0",),
     "#5235",
+    "M",
+)
+NIL_LEDGER_ASKED = Change(
+    "nil-ledger-asked",
+    "Placing a pod that asks for cards on a node that has none ends the process.",
+    "the scheduler's process ends",
+    ("v1.15.0",),
+    "#5290",
     "M",
 )
 RELEASING_CHARGED_TO_DEVICES = Change(

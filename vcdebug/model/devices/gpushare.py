@@ -92,10 +92,9 @@ class GpuShareLedger:
 
     def add_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
-        if _memory_of(pod) > 0 or _number_of(pod) > 0:
-            for index in gpu_indexes(pod) or ():
-                if index in self._cards:
-                    self._cards[index][pod.uid] = pod
+        for index in held_indexes(pod):
+            if index in self._cards:
+                self._cards[index][pod.uid] = pod
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
@@ -216,6 +215,11 @@ def gpu_indexes(pod: Pod) -> list[int] | None:
         return None
     parts = pod.annotations[GPU_INDEX].split(",")
     return [int(part) for part in parts] if all(_WHOLE.fullmatch(part) for part in parts) else None
+
+
+def held_indexes(pod: Pod) -> list[int]:
+    """The same of a pod that asks for shared GPUs; none of any other."""
+    return (gpu_indexes(pod) or []) if _memory_of(pod) > 0 or _number_of(pod) > 0 else []
 
 
 def _numbers(text: str) -> dict[int, None]:

@@ -22,6 +22,7 @@ from vcdebug.model.devices import gpushare, vgpu
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
 from vcdebug.model.devices.ledger import DeviceLedger
+from vcdebug.model.devices.nil import NilShareLedger, NilVgpuLedger
 from vcdebug.model.devices.notes import PodNotes
 from vcdebug.model.devices.vgpu import VgpuLedger, registers_mig
 from vcdebug.model.devices.vgpu_request import CardRules
@@ -29,13 +30,17 @@ from vcdebug.model.fiterror import UNSCHEDULABLE, Status
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NO_DEVICES, NodeInfo
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import EndsAtOnce
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import NIL_POINTER, AssertPanic
+from vcdebug.model.resource import AssertPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.deviceshare.settings import RULES, Settings
-from vcdebug.releases.devices import GPU_EXCLUSIVE_RULES, RELEASING_CHARGED_TO_DEVICES
+from vcdebug.releases.devices import (
+    GPU_EXCLUSIVE_RULES,
+    NIL_DEVICE_LEDGER,
+    NIL_LEDGER_ASKED,
+    RELEASING_CHARGED_TO_DEVICES,
+)
 from vcdebug.snapshot.device_config import vgpu_names
 
 ASCEND_PREFIX = "huawei.com/"
@@ -62,8 +67,8 @@ class Deviceshare(Plugin):
         notes = PodNotes()
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
-        self._cardless: set[str] = set()
-        """Nodes that a node event gave no ledger of virtual GPUs."""
+        self._keeps_nil = ssn.release.has(NIL_DEVICE_LEDGER)
+        self._asks_nil = ssn.release.has(NIL_LEDGER_ASKED)
         self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
         if self._settings.fatal is not None:
             raise AssertPanic(self._settings.fatal)
@@ -80,17 +85,19 @@ class Deviceshare(Plugin):
         node.holds_none = self._holds_none
         if settings.sharing or settings.number:
             switches = {"sharing_on": settings.sharing, "number_on": settings.number}
-            cards = GpuShareLedger.of_node(node.manifest, rules=self._share_rules, **switches)
+            cards: DeviceLedger | None = GpuShareLedger.of_node(node.manifest, rules=self._share_rules, **switches)
+            if cards is None and self._keeps_nil:
+                cards = NilShareLedger(asked=self._asks_nil, **switches)
             if cards is not None:
                 node.devices[gpushare.DEVICE_NAME] = _charged(cards, pods)
         if settings.vgpu:
             now = self._ssn.snapshot.now
             cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
-            if cut is None:
-                self._cardless.add(node.name)
-            elif not registers_mig(node.manifest):
+            if cut is not None and not registers_mig(node.manifest):
                 _charged(cut, pods)
                 node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut
+            elif cut is None and self._keeps_nil:
+                node.devices[vgpu.DEVICE_NAME] = NilVgpuLedger(self._card_rules.names, asked=self._asks_nil)
 
     def _exclusive(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
         ledger = ExclusiveLedger(cut, list(self._settings.rules))
@@ -132,15 +139,7 @@ class Deviceshare(Plugin):
     # Scoring
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """A filter passes over a node without cards, whose ledger is nil; a score is read from it, beside the cycle.
-        Upstream: plugins/deviceshare.OnSessionOpen.
-        """
-        if self._settings.weight <= 0:
-            return no_scores(len(nodes))
-        asks = self._cardless and vgpu.asks_vgpu(task.pod, self._card_rules.names)
-        if asks and not self._cardless.isdisjoint(nodes.names):
-            raise EndsAtOnce(NIL_POINTER)
-        if not self._any:
+        if self._settings.weight <= 0 or not self._any:
             return no_scores(len(nodes))
         scores = [self._score(task.pod, node) for node in nodes.nodes]
         return NodeScores(np.array(scores, dtype=np.float64))

@@ -1,0 +1,111 @@
+"""What older releases keep of a node without cards: a ledger that is nil.
+
+Upstream: api/node_info.setNodeOthersResource, api/shared_device_pool.IsNilDevice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vcdebug.model.devices.gpushare import GpuShareLedger, held_indexes
+from vcdebug.model.devices.ledger import Released
+from vcdebug.model.devices.vgpu import asks_vgpu
+from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.pod import Pod
+from vcdebug.model.resource import NIL_POINTER, AssertPanic
+from vcdebug.snapshot.device_config import VgpuNames
+
+
+class NilLedger:
+    """Filters pass over it; what else asks it reads from a nil pointer, unless it looks first."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, *, asked: bool) -> None:
+        self._asked = asked
+        """Whether placements and their ends ask it, as they would any other."""
+
+    def add_resource(self, pod: Pod) -> None:
+        """Charges nothing."""
+
+    def sub_resource(self, pod: Pod) -> None:
+        """Nothing is charged."""
+
+    def filter(self, pod: Pod, policy: str) -> str | None:
+        """Never asked. Upstream: plugins/deviceshare.OnSessionOpen."""
+        return None
+
+    def allocate(self, pod: Pod) -> str | None:
+        """Upstream: plugins/predicates.OnSessionOpen."""
+        if self._asked:
+            raise AssertPanic(NIL_POINTER)
+        return None
+
+    def release(self, pod: Pod) -> Released:
+        """There is nothing to take back."""
+        return Released.FREE
+
+    def reservation(self, pod: Pod) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
+        """None."""
+        return {}
+
+
+class NilVgpuLedger(NilLedger):
+    """A node that registers no virtual GPUs."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, names: VgpuNames, *, asked: bool) -> None:
+        super().__init__(asked=asked)
+        self._names = names
+
+    def has_request(self, pod: Pod) -> bool:
+        """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
+        return asks_vgpu(pod, self._names)
+
+    def score(self, pod: Pod, policy: str) -> float:
+        """Read beside the cycle. Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
+        raise EndsAtOnce(NIL_POINTER)
+
+    def clone(self) -> NilVgpuLedger:
+        """Itself: there is nothing to change."""
+        return self
+
+
+class NilShareLedger(NilLedger):
+    """A node that has no shared GPUs."""
+
+    __slots__ = ("_empty",)
+
+    def __init__(self, *, sharing_on: bool, number_on: bool, asked: bool) -> None:
+        super().__init__(asked=asked)
+        self._empty = GpuShareLedger("", 0, [], sharing_on=sharing_on, number_on=number_on)
+
+    def has_request(self, pod: Pod) -> bool:
+        """Upstream: api/devices/nvidia/gpushare/device_info.HasDeviceRequest."""
+        return self._empty.has_request(pod)
+
+    def add_resource(self, pod: Pod) -> None:
+        """Its card is looked for. Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
+        if held_indexes(pod):
+            raise AssertPanic(NIL_POINTER)
+
+    def sub_resource(self, pod: Pod) -> None:
+        """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
+        self.add_resource(pod)
+
+    def score(self, pod: Pod, policy: str) -> float:
+        """Upstream: api/devices/nvidia/gpushare/device_info.ScoreNode."""
+        return 0.0
+
+    def release(self, pod: Pod) -> Released:
+        """The pod has no annotation to strike out. Upstream: api/devices/nvidia/gpushare/device_info.Release."""
+        return Released.REFUSED if self._asked else Released.FREE
+
+    def clone(self) -> NilShareLedger:
+        """Itself: there is nothing to change."""
+        return self

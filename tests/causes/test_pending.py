@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, node, pod_group, pods, queue
+from tests.builders import cluster, metadata, node, pod, pod_group, pods, queue
 from tests.causes.situations import Situation, situations
 from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
 from vcdebug.causes.pending import explain
@@ -147,3 +147,12 @@ def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way()
     assert f'the scheduler writes "{message}"' in told
     assert told.count("Insufficient") == message.count("Insufficient")
     assert any("6 Insufficient nvidia.com/gpu, 2 without nvidia.com/gpu" in one.sentence for one in found.contributing)
+
+
+def test_a_panic_before_the_session_is_open_is_the_cause_whatever_phase_the_job_is_in() -> None:
+    capacity = {"exactly": {"deviceClassName": "gpu", "capacity": {"requests": {"memory": "1Gi"}}}}
+    requests = [{"name": "r0", "exactly": {"deviceClassName": "gpu"}}, {"name": "r1", **capacity}]
+    claim = {"kind": "ResourceClaim", "metadata": metadata("c", "default"), "spec": {"devices": {"requests": requests}}}
+    member = pod("j-0", "j", resourceClaims=[{"name": "c", "resourceClaimName": "c"}])
+    found = explain(replay(cluster(node("n1"), pod_group("j", phase="Pending"), claim, member)), "default/j")
+    assert found.cause == "panic"

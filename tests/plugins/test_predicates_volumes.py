@@ -135,7 +135,9 @@ def test_a_claim_that_is_not_allocated_is_left_undecided() -> None:
 
 def test_a_claim_that_cannot_be_looked_at_ends_pre_predicate() -> None:
     prefix = "plugin DynamicResources pre-predicates failed "
-    assert f'{prefix}could not find ResourceClaim "default/c"' == prepare(opened(node("n1"), claiming()))
+    gone = pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "t"}])
+    gone["status"]["resourceClaimStatuses"] = [{"name": "g", "resourceClaimName": "c"}]
+    assert f'{prefix}could not find ResourceClaim "default/c"' == prepare(opened(node("n1"), gone))
     missing = f"{prefix}request r: device class gpu does not exist"
     assert missing == prepare(opened(node("n1"), resource_claim(), claiming()))
     templated = pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimTemplateName": "t"}])

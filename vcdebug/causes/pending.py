@@ -86,7 +86,8 @@ def judge(view: JobView) -> list[Finding]:
     last = view.recording.event(len(view.recording))
     if isinstance(last, CutEvent):
         return [_cut(view, last)]
-    shut = list(said(view, DOORS))
+    opened = bool(view.session.plugin_calls)
+    shut = list(said(view, DOORS)) if opened else []
     task = view.blocked
     if shut:
         return [*shut, *_never(view, task)]

@@ -119,6 +119,8 @@ def run_session(
 
 def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     """Upstream: framework/session.openSession."""
+    if ssn.cluster.panic:
+        raise AssertPanic(ssn.cluster.panic)
     open_topology(ssn)
     open_plugins(ssn, plugins)
     if ssn.snapshot.answers:

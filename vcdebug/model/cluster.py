@@ -37,6 +37,7 @@ class ClusterInfo:
         "nodes",
         "ordering",
         "orphans",
+        "panic",
         "persistence",
         "priority_classes",
         "queues",
@@ -65,6 +66,8 @@ class ClusterInfo:
         """Tasks that Volcano handles but whose job is not in the session."""
         self.restored: dict[TaskId, NodeName] = {}
         """Tasks that an earlier cycle pipelined, and where."""
+        self.panic: str = ""
+        """What ends the process before it begins a cycle: it cannot read its pods."""
         self.distinct = True
         """Whether no two pods have the same name or UID."""
         self.priority_classes = _PriorityClasses(snapshot)
@@ -110,8 +113,10 @@ class ClusterInfo:
 
     def _read_pods(self, beside: ClusterInfo | None) -> None:
         tasks: dict[str, TaskInfo] = {}
-        for task in PodReader(self.snapshot, beside).tasks(self.snapshot.of("Pod")):
+        reader = PodReader(self.snapshot, beside)
+        for task in reader.tasks(self.snapshot.of("Pod")):
             tasks[task.uid or task.key] = task
+        self.panic = reader.panic
         uids, keys = (set(map(attrgetter(name), tasks.values())) for name in ("uid", "key"))
         self.distinct = len(uids) == len(keys) == len(tasks) and "" not in uids
         ordered = sorted(tasks.values(), key=attrgetter("key"))

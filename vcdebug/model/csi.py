@@ -55,16 +55,14 @@ class CsiVolumes:
         self._needs_claims = snapshot.release.has(PVC_MISSING_DROPS_POD)
         self._ignored = snapshot.flags.ignored_provisioners
 
-    def charge(self, task: TaskInfo) -> None:
-        """Add the counts to the task's request; a missing claim adds none at all."""
-        if not task.pod.spec.get("volumes"):
-            return
+    def charge(self, task: TaskInfo) -> bool:
+        """Add the counts to the task's request; a missing claim adds none at all, and is said."""
         counts: dict[str, float] = {}
         for claim in self._claims_of(task):
             if claim is None and self._needs_claims:
                 raise VolumeLookupError(f"{task.key}: a PersistentVolumeClaim does not exist")
             if claim is None:
-                return
+                return False
             driver = self._driver(claim)
             if driver is not None and driver not in self._ignored:
                 name = self._limit_key(driver)
@@ -73,6 +71,7 @@ class CsiVolumes:
             request = task.resreq.clone().add(Resource(scalars=counts))
             task.resreq = task.init_resreq = request
             task.best_effort = request.is_empty()
+        return True
 
     def _claims_of(self, task: TaskInfo) -> Iterator[JsonObject | None]:
         for volume in task.pod.spec.get("volumes") or ():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vcdebug.model.job import JobInfo
     from vcdebug.model.node import NodeInfo
 
-_READ_OF_PODS: Final = ("Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+_READ_OF_PODS: Final = ("Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "ResourceClaim")
 """What tasks are made of."""
 _LIMITS: Final = "CSINode"
 

@@ -10,9 +10,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.model.csi import CsiVolumes, VolumeLookupError
+from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, DeviceClaims
 from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podrequest import PodRequestCache
+from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 VOLUMES: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """What the requests of pods with volumes depend on beside the pod."""
+CLAIMS: Final = ("ResourceClaim",)
+"""What decides beside the pod whether one with resource claims is read."""
 
 
 class PodReader:
@@ -36,9 +41,12 @@ class PodReader:
         self._keeps_unread = snapshot.release.has(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has(QUEUE_ALLOCATION_GATE)
         self._known = {} if beside is None or beside.snapshot.flags != snapshot.flags else _tasks_by_manifest(beside)
-        self._same_volumes = beside is not None and all(
-            snapshot.objects.get(kind) is beside.snapshot.objects.get(kind) for kind in VOLUMES
-        )
+        self._same_volumes = beside is not None and _same(VOLUMES, snapshot, beside.snapshot)
+        self._same_claims = beside is not None and _same(CLAIMS, snapshot, beside.snapshot)
+        self._reads_claims = not snapshot.release.has(DRA_QUOTA)
+        self._claims = DeviceClaims({_key(one): one for one in snapshot.of("ResourceClaim")}, snapshot.flags)
+        self.panic = ""
+        """What ends the process while it reads the pods."""
 
     def tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
         """Of every pod that the cache holds, in the order of the manifests."""
@@ -53,6 +61,8 @@ class PodReader:
             return None
         if not self._same_volumes and known.pod.spec.get("volumes"):
             return None
+        if not self._same_claims and known.pod.spec.get("resourceClaims"):
+            return None
         return known.afresh()
 
     def _read(self, manifest: Manifest) -> TaskInfo | None:
@@ -61,14 +71,27 @@ class PodReader:
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
         task = TaskInfo(pod, self._requests.request(pod), self._words_of(pod))
-        if not pod.spec.get("volumes"):
-            return task
+        return task if self._is_kept(task) else None
+
+    def _is_kept(self, task: TaskInfo) -> bool:
+        """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""
+        spec = task.pod.spec
         try:
-            self._volumes.charge(task)
+            complete = not spec.get("volumes") or self._volumes.charge(task)
         except VolumeLookupError:
-            if not self._keeps_unread:
-                return None
-        return task
+            return self._keeps_unread
+        return not (complete and spec.get("resourceClaims") and self._reads_claims) or self._claims_exist(task.pod)
+
+    def _claims_exist(self, pod: Pod) -> bool:
+        try:
+            self._claims.demand(pod)
+        except ClaimMissingError:
+            return False
+        except ClaimPendingError:
+            return True
+        except AssertPanic as panic:
+            self.panic = self.panic or panic.message
+        return True
 
     def _words_of(self, pod: Pod) -> PodWords:
         annotations, labels = pod.annotations, pod.labels
@@ -77,6 +100,14 @@ class PodReader:
         if known is None:
             known = self._words[key] = (annotations, labels, PodWords.of(pod))
         return known[2]
+
+
+def _key(claim: Manifest) -> str:
+    return f"{claim['metadata'].get('namespace', '')}/{claim['metadata']['name']}"
+
+
+def _same(kinds: Iterable[str], one: Snapshot, other: Snapshot) -> bool:
+    return all(one.objects.get(kind) is other.objects.get(kind) for kind in kinds)
 
 
 def _tasks_by_manifest(cluster: ClusterInfo) -> Mapping[int, TaskInfo]:

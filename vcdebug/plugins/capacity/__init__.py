@@ -15,6 +15,7 @@ from vcdebug.framework.persistence import counted, limiting_queues, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.device_claims import merge
 from vcdebug.model.inqueue import Reserving, format_resource_names
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
@@ -35,7 +36,6 @@ from vcdebug.plugins.capacity.attr import (
     deserves_more,
     parents_last,
 )
-from vcdebug.plugins.capacity.devices import merge
 from vcdebug.plugins.capacity.flat import build_flat
 from vcdebug.plugins.capacity.limits import Limits
 from vcdebug.plugins.capacity.reclaim import Asker, Reclaim

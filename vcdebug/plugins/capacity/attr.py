@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from vcdebug.framework.accounts import figures
 from vcdebug.framework.figures import Figures
+from vcdebug.model.device_claims import TaskDemand
 from vcdebug.model.inqueue import Reserving, add_allocated, add_requested, reserved_resource
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, beside
@@ -21,7 +22,7 @@ from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
 from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import share
-from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, TaskDemand
+from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
 
 
 class Ancestors:

@@ -11,6 +11,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import counted
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
+from vcdebug.model.device_claims import Demand, TaskDemand
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck, admission, beside
 from vcdebug.model.names import QueueName
@@ -18,7 +19,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.attr import QueueAttr
-from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceQuota, TaskDemand
+from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
 from vcdebug.plugins.capacity.reservation import FEATURE_GATE, Reservations
 from vcdebug.releases.queues import DRA_QUOTA
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from vcdebug.model.device_claims import Demand, DeviceAmount, merge
 from vcdebug.model.inqueue import NEWEST_FORM, Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
@@ -14,7 +15,7 @@ from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.queuelimit import QueueLimit, queue_limit
 from vcdebug.model.resource import MAX_INT64, Resource
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
-from vcdebug.plugins.capacity.devices import ClaimDemands, Demand, DeviceAmount, DeviceQuota, copied, merge
+from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, copied
 
 NO_PARENT = "queue {queue}, or an ancestor of it, names a parent that does not exist"
 NOT_A_LEAF = "job {job} is in queue {queue}, which has children"

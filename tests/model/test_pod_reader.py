@@ -1,0 +1,78 @@
+"""Which pods the cache holds, by the claims that they name."""
+
+import pytest
+
+from tests.builders import cluster, conf_of, metadata, node, pod, pod_group
+from vcdebug.framework.record import PanicEvent
+from vcdebug.model.cluster import ClusterInfo
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.json_values import Json
+from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.trace.replay import replay
+
+NAMED = {"name": "c", "resourceClaimName": "there"}
+MISSING = {"name": "m", "resourceClaimName": "gone"}
+NOT_YET = {"name": "n", "resourceClaimTemplateName": "t"}
+NEITHER = {"name": "x"}
+
+
+def claim(name: str, *requests: dict[str, Json]) -> Manifest:
+    stated = [{"name": f"r{index}", "exactly": {"deviceClassName": "gpu", **one}} for index, one in enumerate(requests)]
+    spec = {"devices": {"requests": stated}}
+    return {"kind": "ResourceClaim", "metadata": metadata(name, "default"), "spec": spec}
+
+
+def asking(*entries: dict[str, str], on: str = "", **flags: Json) -> Snapshot:
+    objects = [node("n1"), pod_group("j"), claim("there", {}), pod("j-0", "j", on=on, resourceClaims=list(entries))]
+    snapshot = cluster(*objects, conf=conf_of("gang", "predicates"))
+    snapshot.flags = Flags(**flags)
+    return snapshot
+
+
+def held(snapshot: Snapshot) -> int:
+    return len(ClusterInfo(snapshot).jobs["default/j"].tasks)
+
+
+@pytest.mark.parametrize(
+    ("entries", "seen"),
+    [
+        ([NAMED], 1),
+        ([MISSING], 0),
+        ([NAMED, MISSING], 0),
+        ([NEITHER], 0),
+        ([NOT_YET], 1),
+        ([NOT_YET, MISSING], 1),
+        ([MISSING, NOT_YET], 0),
+    ],
+)
+def test_a_pod_that_names_a_claim_that_does_not_exist_is_not_seen(entries: list[dict[str, str]], seen: int) -> None:
+    assert seen == held(asking(*entries))
+    assert seen == held(released(asking(*entries), "v1.15.1"))
+    assert held(released(asking(*entries), "v1.14.4")) == 1
+    assert held(asking(*entries, feature_gates={"DynamicResourceAllocation": False})) == 1
+
+
+def test_a_node_looks_emptier_without_a_running_pod_whose_claim_is_gone() -> None:
+    assert [] == list(ClusterInfo(asking(MISSING, on="n1")).nodes["n1"].tasks)
+
+
+def test_the_pod_of_a_volume_that_is_not_there_yet_is_asked_for_no_claim() -> None:
+    snapshot = asking(MISSING)
+    snapshot.objects["Pod"][0]["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]
+    assert held(snapshot) == 1
+
+
+def test_a_claim_that_ends_the_process_does_so_before_a_session_opens() -> None:
+    mixed = claim("there", {}, {"capacity": {"requests": {"memory": "1Gi"}}})
+    snapshot = cluster(
+        node("n1"), pod_group("j"), mixed, pod("j-0", "j", resourceClaims=[NAMED]), conf=conf_of("gang", "predicates")
+    )
+    assert [PanicEvent("assignment to entry in nil map")] == list(replay(snapshot).events)
+    assert not ClusterInfo(released(snapshot, "v1.14.4")).panic
+
+
+def test_a_cycle_beside_another_reads_pods_again_whose_claims_are_others() -> None:
+    before, after = asking(MISSING), asking(MISSING)
+    after.objects = {**before.objects, "ResourceClaim": [claim("gone", {})]}
+    assert len(ClusterInfo(after, ClusterInfo(before)).jobs["default/j"].tasks) == 1
+    assert not ClusterInfo(before, ClusterInfo(after)).jobs["default/j"].tasks

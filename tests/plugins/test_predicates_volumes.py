@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from tests.builders import node, pod, task
 from tests.plugins.filtering import HOSTNAME, ZONE, note_codes, opened, place, prepare, reasons
+from vcdebug.framework.statement import Statement
 from vcdebug.snapshot.snapshot import Manifest
 
 
@@ -131,6 +134,38 @@ def test_a_claim_that_is_not_allocated_is_left_undecided() -> None:
     waiting = task(ssn, "j-0")
     waiting.node_name = "n1"
     assert ["claim allocation not found for node"] == ssn.allocated(waiting)
+
+
+def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_given_back() -> None:
+    other = pod("j-1", "j", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
+    ssn = opened(node("n1"), {"kind": "DeviceClass", "metadata": {"name": "gpu"}}, resource_claim(), claiming(), other)
+    statement = Statement(ssn)
+    assert None is prepare(ssn)
+    assert None is statement.allocate(task(ssn, "j-0"), "n1")
+    waits = (
+        "plugin DynamicResources pre-predicates failed resource claim default/c is in the process of being allocated"
+    )
+    assert waits == prepare(ssn, "j-1")
+    statement.discard()
+    assert None is prepare(ssn, "j-1")
+
+
+@pytest.mark.parametrize(("users", "own", "refused"), [(255, False, False), (256, False, True), (256, True, False)])
+def test_a_claim_that_has_its_most_users_takes_no_other(users: int, own: bool, refused: bool) -> None:
+    reserved = [{"uid": f"u-{number}"} for number in range(users - own)] + [{"uid": "uid-j-0"}] * own
+    held = resource_claim(allocation={}, reservedFor=reserved)
+    assert refused is (prepare(opened(node("n1"), held, claiming())) is not None)
+
+
+def test_what_a_request_or_one_of_its_alternatives_lacks_is_said_by_its_name() -> None:
+    prefix = "plugin DynamicResources pre-predicates failed request r"
+    wanted = resource_claim()
+    requests = wanted["spec"]["devices"]["requests"]
+    requests[0] = {"name": "r", "firstAvailable": [{"name": "s", "deviceClassName": "gpu"}]}
+    missing = f"{prefix}/s: device class gpu does not exist"
+    assert missing == prepare(opened(node("n1"), wanted, claiming()))
+    requests[0] = {"name": "r", "exactly": {}}
+    assert f"{prefix}: unsupported request type" == prepare(opened(node("n1"), wanted, claiming()))
 
 
 def test_a_claim_that_cannot_be_looked_at_ends_pre_predicate() -> None:

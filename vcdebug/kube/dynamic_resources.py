@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
 NOT_ON_NODE = "resourceclaim not available on the node"
+IN_USE = "resourceclaim in use"
+MOST_USERS = 256
+"""Pods that one claim may be reserved for."""
 NO_ALLOCATION = "claim allocation not found for node"
 
 
@@ -34,6 +37,8 @@ class ClaimState:
     """Node selectors of allocated claims."""
     unallocated: list[str] = field(default_factory=list)
     """Claims that a real scheduler would allocate now; which devices it would take a replay cannot know."""
+    claims: list[str] = field(default_factory=list)
+    """All of them."""
 
 
 NO_CLAIMS = ClaimState()
@@ -44,17 +49,22 @@ class DynamicResources:
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
+        self._in_flight: dict[str, None] = {}
+        """Claims that were allocated for a pod of this session, which nobody has written down yet."""
 
     def pre_filter(self, pod: Pod) -> ClaimState:
         """The pod's claims; raises DynamicResourcesError."""
         if not pod.spec.get("resourceClaims"):
             return NO_CLAIMS
         state = ClaimState()
-        for claim in self._claims(pod):
+        for claim in [*self._claims(pod)]:
+            state.claims.append(key_of(claim))
             allocation = (claim.get("status") or {}).get("allocation")
             if allocation is None:
-                self._check_classes(claim)
+                self._check_unallocated(claim)
                 state.unallocated.append(key_of(claim))
+            elif not _has_room_for(claim, pod):
+                raise DynamicResourcesError(IN_USE)
             elif allocation.get("nodeSelector") is not None:
                 terms = allocation["nodeSelector"].get("nodeSelectorTerms") or ()
                 state.selectors.append(lenient_terms(terms))
@@ -72,12 +82,41 @@ class DynamicResources:
             _check_claim(claim, pod, templated=templated)
             yield claim
 
-    def _check_classes(self, claim: Manifest) -> None:
+    def reserve(self, state: ClaimState) -> None:
+        """The pod's claims are being allocated from now on. Upstream: k8s plugin dynamicresources.Reserve."""
+        self._in_flight.update(dict.fromkeys(state.unallocated))
+
+    def unreserve(self, state: ClaimState) -> None:
+        """They are not any more. Upstream: k8s plugin dynamicresources.Unreserve."""
+        for key in state.claims:
+            self._in_flight.pop(key, None)
+
+    def _check_unallocated(self, claim: Manifest) -> None:
+        if key_of(claim) in self._in_flight:
+            raise DynamicResourcesError(f"resource claim {key_of(claim)} is in the process of being allocated")
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
-            for wanted in (request.get("exactly") or request, *(request.get("firstAvailable") or ())):
-                name = wanted.get("deviceClassName")
-                if name and name not in self._listers.device_classes:
-                    raise DynamicResourcesError(f"request {request.get('name')}: device class {name} does not exist")
+            for wanted, name in _alternatives(request):
+                device_class = wanted.get("deviceClassName")
+                if not device_class:
+                    raise DynamicResourcesError(f"request {name}: unsupported request type")
+                if device_class not in self._listers.device_classes:
+                    raise DynamicResourcesError(f"request {name}: device class {device_class} does not exist")
+
+
+def _alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str]]:
+    """What would do, and what upstream calls it."""
+    name = request.get("name") or ""
+    if request.get("exactly") is not None:
+        yield request["exactly"], name
+        return
+    for wanted in request.get("firstAvailable") or ():
+        yield wanted, f"{name}/{wanted.get('name') or ''}"
+
+
+def _has_room_for(claim: Manifest, pod: Pod) -> bool:
+    """Whether the pod is among those that an allocated claim is reserved for, or may become one."""
+    reserved = (claim.get("status") or {}).get("reservedFor") or ()
+    return len(reserved) < MOST_USERS or any(user.get("uid") == pod.uid for user in reserved)
 
 
 def _claim_name(pod: Pod, entry: JsonObject, statuses: Mapping[Json, JsonObject]) -> tuple[str | None, bool]:

@@ -156,10 +156,14 @@ class DynamicResourcesFilter:
             return "not found"
         if claims.unallocated and not node:
             return "claim allocation not found for node"
+        self._check.reserve(claims)
         return None
 
     def unreserve(self, state: CycleState, node: str) -> None:
-        """Nothing is kept, so nothing is given back."""
+        """A pod that PreFilter never saw has reserved nothing."""
+        claims = state.data.get(self.STATE)
+        if isinstance(claims, ClaimState):
+            self._check.unreserve(claims)
 
 
 def _collected(statuses: list[Status | None]) -> Verdict:

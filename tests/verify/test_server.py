@@ -197,3 +197,20 @@ def test_patches_of_every_kind() -> None:
     stepped = patched(before, steps, "application/json-patch+json")
     assert (["Y"], 3) == ([one["type"] for one in stepped["conditions"]], stepped["a"]["d/e"])
     assert 2 == len(before["conditions"])
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"op": "remove", "path": "/metadata/annotations/volcano.sh~1gpu-index"},
+        {"op": "replace", "path": "/spec/nodeName", "value": "n1"},
+        {"op": "remove", "path": "/spec/containers/9"},
+        {"op": "add", "path": "/metadata/nowhere/x", "value": "1"},
+    ],
+)
+def test_a_step_of_a_patch_that_leads_nowhere_is_refused_and_changes_nothing(step: dict[str, str]) -> None:
+    api = server()
+    steps = [{"op": "add", "path": "/metadata/labels", "value": {}}, step]
+    path = "/api/v1/namespaces/x/pods/a"
+    assert 422 == send(api, "PATCH", path, steps, "application/json-patch+json")
+    assert [] == api.written

@@ -11,6 +11,10 @@ MERGED_BY = ("type", "name", "ip")
 """The field by which a strategic merge knows the elements of a list; the first that all of them have."""
 
 
+class PatchError(Exception):
+    """A step leads to something that is not there: none of them is made."""
+
+
 def patched(body: Json, patch: Json, content_type: str) -> Json:
     """The object with a patch of either kind made."""
     if content_type.startswith(JSON_PATCH):
@@ -52,9 +56,19 @@ def _stepped(body: Json, step: JsonDict) -> Json:
         return body
     place = body
     for word in words[:-1]:
-        place = place[int(word)] if isinstance(place, list) else place.setdefault(word, {})
+        place = _inside(place, word, step)
+    if step["op"] != "add":
+        _inside(place, words[-1], step)
     _change(place, words[-1], step)
     return body
+
+
+def _inside(place: Json, word: str, step: JsonDict) -> Json:
+    if isinstance(place, list) and word.isdecimal() and int(word) < len(place):
+        return place[int(word)]
+    if isinstance(place, dict) and word in place:
+        return place[word]
+    raise PatchError(f"{step['op']} operation does not apply: doc is missing path: {step['path']}: missing value")
 
 
 def _change(place: Json, last: str, step: JsonDict) -> None:
@@ -62,6 +76,6 @@ def _change(place: Json, last: str, step: JsonDict) -> None:
         index = len(place) if last == "-" else int(last)
         place[index : index + (step["op"] != "add")] = [] if step["op"] == "remove" else [step["value"]]
     elif step["op"] == "remove":
-        place.pop(last, None)
+        del place[last]
     else:
         place[last] = step["value"]

@@ -16,7 +16,7 @@ from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import ABSENT, Body, Reply, Request, refusal, success
 from vcdebug.verify.metrics import PATH, Metrics
-from vcdebug.verify.patches import patched
+from vcdebug.verify.patches import PatchError, patched
 from vcdebug.verify.selectors import selected
 from vcdebug.verify.store import Store, key_of
 from vcdebug.verify.volumes import follow_up
@@ -113,7 +113,10 @@ class ApiServer:
             return self._delete(address, before)
         content_type = {name.lower(): text for name, text in request.headers.items()}.get("content-type", "")
         whole = request.method == "PUT" and content_type != protobuf.CONTENT_TYPE
-        after = request.body if whole else patched(before, request.body, content_type)
+        try:
+            after = request.body if whole else patched(before, request.body, content_type)
+        except PatchError as error:
+            return refusal(422, "Invalid", str(error))
         if address.part == STATUS:
             after = {**before, "status": after.get("status", {})}
         return Reply(200, self._put(Written(VERBS[request.method], address, after)))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.cli.failure import Failure, attempt
+from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.sources import is_wanted
 
 
@@ -19,6 +20,12 @@ class Packed(NamedTuple):
     name: str
     data: bytes | Failure
     """A file as it is, a folder as an archive, or why it could not be read."""
+
+    def file(self) -> NamedBytes:
+        """To be parsed; raises SnapshotError for one that could not be read."""
+        if isinstance(self.data, Failure):
+            raise SnapshotError(self.data.line)
+        return NamedBytes(self.name, self.data)
 
 
 class NamedBytes(io.BytesIO):

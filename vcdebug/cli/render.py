@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, ParamSpec
 
 from vcdebug.cli.output import Output
 from vcdebug.views.base import Column, Line, Style, Table, text_of
@@ -13,6 +14,7 @@ from vcdebug.views.document import Block, Code, Listed, Paragraph
 if TYPE_CHECKING:
     from rich.console import Console
 
+Found = ParamSpec("Found")
 GAP = "  "
 MIN_PROSE = 40
 """Columns in which sentences are still pleasant to read."""
@@ -24,6 +26,21 @@ _COLOURS: Final[dict[Style, str]] = {
     "warn": "yellow",
     "muted": "dim",
 }
+
+
+def answer(
+    args: Namespace,
+    output: Output,
+    document: Callable[Found, Mapping[str, object]],
+    blocks: Callable[Found, Iterable[Block]],
+    *found: Found.args,
+    **more: Found.kwargs,
+) -> None:
+    """What was found: one document for a program, else blocks for a person."""
+    if args.json:
+        output.json(document(*found, **more))
+    else:
+        show(blocks(*found, **more), output)
 
 
 def show(blocks: Iterable[Block], output: Output) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from vcdebug.cli.commands.base import extender_client
 from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.output import Output
 from vcdebug.cli.progress import Tell, ignore_text, told
@@ -17,7 +19,6 @@ from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recordings import is_recording_file, open_recording
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import parse_conf
-from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
@@ -94,6 +95,14 @@ def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
     return replace(snapshot, scheduler_conf=text)
 
 
+def replay_of(args: Namespace, *, bound: Bound | None = None, keeping: Keeping | None = None) -> Replayed:
+    """The recording that a command's arguments ask for."""
+    asked = {name: value for name, value in vars(args).items() if name in ("seed", "edits", "extender_url")}
+    return replay_snapshot(
+        args.snapshot, complete=args.complete, release=args.release, bound=bound, keeping=keeping, **asked
+    )
+
+
 def replay_snapshot(
     origin: Source,
     *,
@@ -149,12 +158,3 @@ def _written_out(edits: Sequence[str]) -> list[str]:
 def _tell_replay(tell: Tell, estimate: Estimate, name: str, words: str, done: int, total: int) -> None:
     """How far the cycle is, and how long its present action still takes."""
     tell(f"replaying {name}: {estimate.beside(words, done, total)}")
-
-
-def extender_client(url: str | None) -> AskExtender | None:
-    """The webhook that the command line names, if any."""
-    if url is None:
-        return None
-    from vcdebug.cli.extender_client import ExtenderClient
-
-    return ExtenderClient(url)

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vcdebug.causes.survey import Survey, survey, survey_one
-from vcdebug.cli.failure import Failure
 from vcdebug.cli.keeping import Keeping
-from vcdebug.cli.packing import NamedBytes, Packed
+from vcdebug.cli.packing import Packed
 from vcdebug.cli.snapshots import replay_snapshot
-from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.sources import Source
 from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
@@ -29,9 +27,7 @@ class Surveyor:
 
     def __call__(self, item: Packed) -> Survey:
         """The survey of a snapshot that came as bytes."""
-        if isinstance(item.data, Failure):
-            raise SnapshotError(item.data.line)
-        with passing(self.replay(NamedBytes(item.name, item.data))) as recording:
+        with passing(self.replay(item.file())) as recording:
             return self.survey(recording)
 
     def replay(self, where: Source, keeping: Keeping | None = None) -> Recording:

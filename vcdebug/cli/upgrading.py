@@ -6,28 +6,29 @@ from argparse import Namespace
 from contextlib import closing
 from dataclasses import dataclass
 
-from vcdebug.cli.failure import Failure
 from vcdebug.cli.output import Output
-from vcdebug.cli.packing import NamedBytes, Packed
+from vcdebug.cli.packing import Packed
 from vcdebug.cli.progress import told
 from vcdebug.cli.rounds import Rounds
 from vcdebug.debugger.upgrades.search import carried_out
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
 from vcdebug.debugger.upgrades.upgrade import Upgrade, search_for, upgrade
-from vcdebug.errors import EngineError, SnapshotError, VcdebugError
+from vcdebug.errors import EngineError, VcdebugError
 from vcdebug.explain.amounts import plural
-from vcdebug.releases.naming import Named, named_release
+from vcdebug.releases.naming import named_release
 from vcdebug.releases.release import Release, names
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 
 
-def wanted_release(text: str) -> Named:
-    """The release that is asked for, or the nearest one; raises VcdebugError for what is no release at all."""
+def wanted_release(text: str, output: Output) -> Release:
+    """The release that is asked for, or the nearest one, which is said; raises VcdebugError for what is none at all."""
     named = named_release(text)
     if not named.readable:
         raise VcdebugError(named.what, f"there are {', '.join(names())}", "--release")
-    return named
+    if named.what:
+        output.narrate(f"{named.what}: {named.effect}")
+    return named.release
 
 
 def searched(snapshot: Snapshot, after: Release, args: Namespace, output: Output) -> Upgrade:
@@ -58,9 +59,7 @@ class Upgrader:
 
     def __call__(self, item: Packed) -> Upgrade:
         """What came of a snapshot that came as bytes."""
-        if isinstance(item.data, Failure):
-            raise SnapshotError(item.data.line)
-        snapshot = load(NamedBytes(item.name, item.data), complete=self.complete)
+        snapshot = load(item.file(), complete=self.complete)
         search, trials = search_for(snapshot, self.after)
         with closing(Rounds(trials, workers=1)) as rounds:
             carried_out(search, rounds)

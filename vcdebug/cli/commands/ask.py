@@ -49,9 +49,9 @@ class Ask(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import show
+        from vcdebug.cli.render import answer
         from vcdebug.cli.reports import answered
-        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.cli.snapshots import replay_of
         from vcdebug.debugger.questions import QUESTIONS
 
         _in_order(args)
@@ -59,24 +59,12 @@ class Ask(Command):
         if not args.subject and question.name != "next":
             raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
         foreseeing.check(args)
-        recording, _ = replay_snapshot(
-            args.snapshot,
-            complete=args.complete,
-            release=args.release,
-            edits=args.edits,
-            extender_url=args.extender_url,
-            keeping=keeping_of(args, output),
-        )
+        recording, _ = replay_of(args, keeping=keeping_of(args, output))
         if question.name == foreseeing.WHEN:
             reply = foreseeing.foreseen(recording, args, output)
         else:
             reply = question.answer(recording, args.subject)
-        if args.json:
-            evidence = [{"seq": one.seq, "text": one.text} for one in reply.evidence]
-            body = {"question": question.name, "sentence": reply.sentence, "lines": list(reply.lines)}
-            output.json({**body, "evidence": evidence, **reply.data})
-        else:
-            show(answered.blocks(reply), output)
+        answer(args, output, answered.document, answered.blocks, question.name, reply)
         return Outcome.DONE
 
 

@@ -11,6 +11,7 @@ from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
     from vcdebug.framework.bound import Bound
+    from vcdebug.framework.webhook import AskExtender
 
 
 class Outcome(Enum):
@@ -98,6 +99,15 @@ def add_extender(parser: ArgumentParser) -> None:
         metavar="URL",
         help="ask the extender's webhook at this address what extender.json does not answer; otherwise unknown",
     )
+
+
+def extender_client(url: str | None) -> AskExtender | None:
+    """The webhook that add_extender's argument names, if any."""
+    if url is None:
+        return None
+    from vcdebug.cli.extender_client import ExtenderClient
+
+    return ExtenderClient(url)
 
 
 def add_bound(parser: ArgumentParser) -> None:

@@ -26,9 +26,9 @@ class Check(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import show
+        from vcdebug.cli.render import answer
         from vcdebug.cli.reports import logcheck
-        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.cli.snapshots import replay_of
         from vcdebug.compare.log import check_log
         from vcdebug.errors import VcdebugError
         from vcdebug.files.text import STDIN, read_text
@@ -36,13 +36,10 @@ class Check(Command):
         if args.log == args.snapshot == STDIN:
             raise VcdebugError("the log and the snapshot cannot both come from standard input")
         lines = read_text(args.log).split("\n")
-        recording = replay_snapshot(args.snapshot, complete=args.complete, release=args.release).recording
+        recording = replay_of(args).recording
         try:
             checked = check_log(lines, recording, cycle=args.cycle)
         except VcdebugError as error:
             raise error if error.where else type(error)(error.message, error.hint, args.log) from error
-        if args.json:
-            output.json(logcheck.document(checked))
-        else:
-            show(logcheck.blocks(checked), output)
+        answer(args, output, logcheck.document, logcheck.blocks, checked)
         return Outcome.DONE if checked.agrees else Outcome.PROBLEMS

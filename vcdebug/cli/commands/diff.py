@@ -21,8 +21,6 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.cli.failure import Failure
-    from vcdebug.cli.reports.upgrades import Upgrades
     from vcdebug.debugger.upgrades.upgrade import Upgrade
     from vcdebug.snapshot.snapshot import Snapshot
 
@@ -109,9 +107,7 @@ def _released(snapshot: Snapshot, text: str, output: Output) -> Snapshot:
     from vcdebug.cli.upgrading import wanted_release
     from vcdebug.snapshot.edit_apply import released
 
-    named = wanted_release(text)
-    if named.what:
-        output.narrate(f"{named.what}: {named.effect}")
+    wanted_release(text, output)
     return released(snapshot, text)
 
 
@@ -132,42 +128,16 @@ def _titles(args: Namespace, first: Snapshot, second: Snapshot) -> tuple[str, st
 
 
 def _many(folder: Path, snapshots: list[Path], args: Namespace, output: Output) -> Outcome:
-    """Every snapshot below a folder; one that cannot be replayed does not keep the others from it."""
-    from vcdebug.cli.executors import executor
-    from vcdebug.cli.executors.base import gather
-    from vcdebug.cli.packing import packed
-    from vcdebug.cli.progress import count_progress
-    from vcdebug.cli.reports.upgrades import Upgrades
+    """Every snapshot below a folder."""
+    from vcdebug.cli.many import of_snapshots, shortcoming
+    from vcdebug.cli.render import answer
+    from vcdebug.cli.reports import upgrades
     from vcdebug.cli.upgrading import Upgrader, wanted_release
 
-    named = wanted_release(args.release)
-    if named.what:
-        output.narrate(f"{named.what}: {named.effect}")
-    names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
-    items = (packed(path, name) for path, name in zip(snapshots, names, strict=True))
-    where = executor(args.workers, len(snapshots), args.scheduler, output.narrate)
-    with count_progress(output, "snapshots", len(snapshots)) as done:
-        gathered = gather(where, Upgrader(named.release, args.complete), items, done)
-    answers: dict[int, Upgrade | Failure] = {**gathered.results, **gathered.failures}
-    found = Upgrades(named.release, names, {names[number]: answers[number] for number in sorted(answers)})
-    _report(found, args, output)
-    if gathered.interrupted:
-        output.narrate(f"interrupted: {len(answers)} of {len(names)} snapshots were looked at")
-        return Outcome.INTERRUPTED
-    if gathered.broken is not None:
-        output.narrate(gathered.broken.line)
-    if gathered.failures or gathered.broken is not None:
-        return Outcome.FAILED
-    return Outcome.DIFFERENT if found.different else Outcome.DONE
-
-
-def _report(found: Upgrades, args: Namespace, output: Output) -> None:
-    from vcdebug.cli.render import show
-    from vcdebug.cli.reports import upgrades
-
-    if args.json:
-        output.json(upgrades.document_of_many(found))
-    else:
-        show(upgrades.blocks_of_many(found), output)
-    for name, line in found.failures.items():
-        output.narrate(line if line.startswith(name) else f"{name}: {line}")
+    release = wanted_release(args.release, output)
+    done, runs = of_snapshots(folder, snapshots, Upgrader(release, args.complete), args, output)
+    found = upgrades.Upgrades(done.names, done.done, release)
+    answer(args, output, upgrades.document_of_many, upgrades.blocks_of_many, found)
+    found.tell_failures(output)
+    ended = shortcoming(runs, f"{len(found.done)} of {len(found.names)} snapshots were looked at", output)
+    return ended or (Outcome.DIFFERENT if found.different else Outcome.DONE)

@@ -34,7 +34,7 @@ class Expect(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import show
+        from vcdebug.cli.render import answer
         from vcdebug.cli.reports import expectations
         from vcdebug.debugger.expectations import read_expectations
         from vcdebug.files.text import check_target, read_text, write_text
@@ -44,10 +44,7 @@ class Expect(Command):
         checked = [_checked(case, folder, complete=args.complete) for case in cases]
         if args.junit is not None:
             write_text(check_target(args.junit, force=True), expectations.junit(checked))
-        if args.json:
-            output.json(expectations.document(checked))
-        else:
-            show(expectations.blocks(checked), output)
+        answer(args, output, expectations.document, expectations.blocks, checked)
         if any(one.error for one in checked):
             return Outcome.FAILED
         return Outcome.DONE if all(one.met for one in checked) else Outcome.DIFFERENT

@@ -23,8 +23,6 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.causes.survey import Survey
-    from vcdebug.cli.failure import Failure
     from vcdebug.cli.reports.surveys import Again, Surveys
     from vcdebug.cli.surveying import Surveyor
     from vcdebug.trace.recording import Recording
@@ -101,28 +99,13 @@ def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
 
 
 def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespace, output: Output) -> Outcome:
-    """Every snapshot below a folder; one that cannot be replayed does not keep the others from it."""
-    from vcdebug.cli.executors import executor
-    from vcdebug.cli.executors.base import gather
-    from vcdebug.cli.packing import packed
-    from vcdebug.cli.progress import count_progress
+    """Every snapshot below a folder."""
+    from vcdebug.cli.many import of_snapshots, shortcoming
     from vcdebug.cli.reports.surveys import Surveys
 
-    names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
-    items = (packed(path, name) for path, name in zip(snapshots, names, strict=True))
-    where = executor(args.workers, len(snapshots), args.scheduler, output.narrate)
-    with count_progress(output, "snapshots", len(snapshots)) as done:
-        gathered = gather(where, surveyor, items, done)
-    answers: dict[int, Survey | Failure] = {**gathered.results, **gathered.failures}
-    found = {names[number]: answers[number] for number in sorted(answers)}
-    outcome = _report(Surveys(names, found, _again(args, folder)), args, output)
-    if gathered.interrupted:
-        output.narrate(f"interrupted: {len(answers)} of {len(names)} snapshots were looked at")
-        return Outcome.INTERRUPTED
-    if gathered.broken is not None:
-        output.narrate(gathered.broken.line)
-        return Outcome.FAILED
-    return outcome
+    found, runs = of_snapshots(folder, snapshots, surveyor, args, output)
+    outcome = _report(Surveys(found.names, found.done, _again(args, folder)), args, output)
+    return shortcoming(runs, f"{len(found.done)} of {len(found.names)} snapshots were looked at", output) or outcome
 
 
 def _again(args: Namespace, folder: Path | None = None) -> Again:
@@ -136,17 +119,14 @@ def _again(args: Namespace, folder: Path | None = None) -> Again:
 
 
 def _report(found: Surveys, args: Namespace, output: Output) -> Outcome:
-    from vcdebug.cli.render import show
+    from vcdebug.cli.render import answer
     from vcdebug.cli.reports import surveys
 
     complete = len(found.done) == len(found.names)
-    nowhere = complete and args.job is not None and not any(one.jobs for one in found.surveys.values())
-    if args.json:
-        output.json(surveys.document(found))
-    elif not nowhere:
-        show(surveys.blocks(found), output)
-    for name, line in found.failures.items():
-        output.narrate(line if line.startswith(name) else f"{name}: {line}")
+    nowhere = complete and args.job is not None and not any(one.jobs for one in found.results.values())
+    if args.json or not nowhere:
+        answer(args, output, surveys.document, surveys.blocks, found)
+    found.tell_failures(output)
     if nowhere:
         output.narrate(f"{args.job}: no such job or pod in any of the snapshots")
         return Outcome.FAILED

@@ -28,7 +28,7 @@ class Inspect(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import show
+        from vcdebug.cli.render import answer
         from vcdebug.cli.reports import contents
         from vcdebug.cli.snapshots import load_snapshot
 
@@ -36,16 +36,13 @@ class Inspect(Command):
         if args.against is not None:
             return _against(snapshot, args, output)
         inspection = contents.inspect(snapshot)
-        if args.json:
-            output.json(contents.document(inspection))
-        else:
-            show(contents.blocks(inspection), output)
+        answer(args, output, contents.document, contents.blocks, inspection)
         return Outcome.PROBLEMS if inspection.problems else Outcome.DONE
 
 
 def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
     """What the real scheduler's cache held, beside what the replay starts from."""
-    from vcdebug.cli.render import show
+    from vcdebug.cli.render import answer
     from vcdebug.cli.reports import dumped
     from vcdebug.compare.dump import compare_dump
     from vcdebug.files.text import read_text
@@ -54,8 +51,5 @@ def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
         comparison = compare_dump(read_text(args.against), snapshot)
     except VcdebugError as error:
         raise error if error.where else type(error)(error.message, error.hint, args.against) from error
-    if args.json:
-        output.json(dumped.document(comparison))
-    else:
-        show(dumped.blocks(comparison), output)
+    answer(args, output, dumped.document, dumped.blocks, comparison)
     return Outcome.DONE if comparison.agrees else Outcome.PROBLEMS

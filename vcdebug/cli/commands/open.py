@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING
 
 from vcdebug.cli.commands.base import (
     SNAPSHOT_HELP,
@@ -14,6 +13,7 @@ from vcdebug.cli.commands.base import (
     add_complete,
     add_extender,
     add_release,
+    extender_client,
     limits_of,
 )
 from vcdebug.cli.commands.capture import add_cluster, cluster_options, seconds
@@ -24,9 +24,6 @@ from vcdebug.snapshot.json_values import JsonDict
 
 PERIOD = 1.0
 """Seconds between two cycles of a scheduler."""
-
-if TYPE_CHECKING:
-    from vcdebug.framework.webhook import AskExtender
 
 
 class Open(Command):
@@ -79,7 +76,7 @@ class Open(Command):
         word = source(args.snapshot) if getattr(args, "snapshot", None) else None
         if not is_served() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
-        ask_extender = _client(getattr(args, "extender_url", None))
+        ask_extender = extender_client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
 
         place: JsonDict = {
@@ -134,11 +131,3 @@ def _theme(word: str | None) -> str | None:
 def is_served() -> bool:
     """Whether `vcdebug serve` started it: the screen is a browser then."""
     return bool(os.environ.get("TEXTUAL_DRIVER"))
-
-
-def _client(url: str | None) -> AskExtender | None:
-    if url is None:
-        return None
-    from vcdebug.cli.extender_client import ExtenderClient
-
-    return ExtenderClient(url)

@@ -58,14 +58,11 @@ class Report(Command):
 
 def _subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> Subject:
     from vcdebug import __version__
-    from vcdebug.cli.snapshots import replay_snapshot
+    from vcdebug.cli.snapshots import replay_of
     from vcdebug.views.report import Subject
 
-    replayed = replay_snapshot(
-        args.snapshot, complete=args.complete, release=args.release, edits=args.edits, extender_url=args.extender_url
-    )
-    jobs = _found(replayed.recording, args.job)
-    return Subject(replayed.recording, __version__, commands(args), bookmarks, jobs)
+    recording = replay_of(args).recording
+    return Subject(recording, __version__, commands(args), bookmarks, _found(recording, args.job))
 
 
 def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:

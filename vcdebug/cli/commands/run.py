@@ -61,9 +61,9 @@ class Run(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import show
+        from vcdebug.cli.render import answer
         from vcdebug.cli.reports import cycle
-        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.cli.snapshots import replay_of
         from vcdebug.files.recordings import save_recording
         from vcdebug.trace.codec import write_jsonl
         from vcdebug.trace.cut import whole
@@ -73,16 +73,7 @@ class Run(Command):
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
         check_cycles(args)
-        recording, seconds = replay_snapshot(
-            args.snapshot,
-            complete=args.complete,
-            release=args.release,
-            seed=args.seed,
-            edits=args.edits,
-            extender_url=args.extender_url,
-            bound=bound_of(args),
-            keeping=keeping_of(args, output),
-        )
+        recording, seconds = replay_of(args, bound=bound_of(args), keeping=keeping_of(args, output))
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
         if args.save is not None:
@@ -91,17 +82,15 @@ class Run(Command):
             return _several(recording, seconds, args, output)
         if args.trace is not None:
             _write_trace(partial(write_jsonl, recording), args.trace, output)
-        if args.json:
-            output.json(cycle.document(recording, seconds))
-        elif args.trace != STDOUT:
-            show(cycle.blocks(recording, seconds), output)
+        if args.trace != STDOUT:
+            answer(args, output, cycle.document, cycle.blocks, recording, seconds)
         whole(recording)
         return Outcome.DONE
 
 
 def _several(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> Outcome:
     """The first cycle in full, then what each of them did and what repeats."""
-    from vcdebug.cli.render import show
+    from vcdebug.cli.render import answer
     from vcdebug.cli.reports import cycles
     from vcdebug.debugger.cycles import Cycles
     from vcdebug.trace.codec import write_cycles
@@ -112,10 +101,8 @@ def _several(first: Recording, seconds: dict[str, float], args: Namespace, outpu
     line = [whole(recording) for recording in chain.recordings]
     if args.trace is not None:
         _write_trace(partial(write_cycles, line), args.trace, output)
-    if args.json:
-        output.json(cycles.document(line, seconds))
-    elif args.trace != STDOUT:
-        show(cycles.blocks(line, seconds), output)
+    if args.trace != STDOUT:
+        answer(args, output, cycles.document, cycles.blocks, line, seconds)
     return Outcome.DONE
 
 

@@ -34,20 +34,13 @@ class Script(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.snapshots import replay_snapshot
+        from vcdebug.cli.snapshots import replay_of
         from vcdebug.debugger.driver import Driver
 
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
         lines = _lines(args.file)
-        replayed = replay_snapshot(
-            args.snapshot,
-            complete=args.complete,
-            release=args.release,
-            edits=args.edits,
-            extender_url=args.extender_url,
-            keeping=keeping_of(args, output),
-        )
+        replayed = replay_of(args, keeping=keeping_of(args, output))
         waits = _run(Driver(replayed.recording), lines, args, output)
         return Outcome.UNSCHEDULED if waits else Outcome.DONE
 

@@ -6,7 +6,16 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import SNAPSHOT_HELP, Command, Outcome, add_complete, add_extender, add_json, add_release
+from vcdebug.cli.commands.base import (
+    SNAPSHOT_HELP,
+    Command,
+    Outcome,
+    add_complete,
+    add_extender,
+    add_json,
+    add_release,
+    extender_client,
+)
 from vcdebug.cli.commands.capture import add_cluster, cluster_options, config_map_name, introduction, seconds
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -52,7 +61,7 @@ class Verify(Command):
         add_json(parser)
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import show
+        from vcdebug.cli.render import answer
         from vcdebug.cli.reports import verification
 
         if args.rbac:
@@ -61,16 +70,13 @@ class Verify(Command):
             output.text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
             return Outcome.DONE
         found = _program(args, output) if args.snapshot is not None else _cluster(args, output)
-        if args.json:
-            output.json(verification.document(found))
-        else:
-            show(verification.blocks(found), output)
+        answer(args, output, verification.document, verification.blocks, found)
         return Outcome.DONE if found.agrees else Outcome.DIFFERENT
 
 
 def _program(args: Namespace, output: Output) -> Verification:
     """The snapshot given to a program."""
-    from vcdebug.cli.snapshots import extender_client, load_snapshot
+    from vcdebug.cli.snapshots import load_snapshot
     from vcdebug.verify import Program, verify_program
 
     if not args.scheduler:

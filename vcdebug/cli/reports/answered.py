@@ -8,7 +8,14 @@ from vcdebug.questions.reply import Reply
 from vcdebug.views.document import Block, listing, paragraph
 
 
-def blocks(reply: Reply) -> Iterator[Block]:
+def document(question: str, reply: Reply) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    evidence = [{"seq": one.seq, "text": one.text} for one in reply.evidence]
+    body = {"question": question, "sentence": reply.sentence, "lines": list(reply.lines)}
+    return {**body, "evidence": evidence, **reply.data}
+
+
+def blocks(question: str, reply: Reply) -> Iterator[Block]:
     """For people."""
     yield paragraph(reply.sentence, "title")
     yield from (paragraph(line, indent=2) for line in reply.lines)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from vcdebug.cli.reports.problems import problem_count
 from vcdebug.cli.reports.releases import release_document, release_line
+from vcdebug.explain.amounts import plural
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.effects import Effect, Effects, effects
 from vcdebug.trace.input_problems import input_problems
@@ -72,24 +73,20 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
 
 def _cost(recording: Recording) -> str:
     done = effects(recording)
-    sent = f"{_count(len(done.bound), 'bind')} and {_count(len(done.evicted), 'eviction')}"
+    sent = f"{plural(len(done.bound), 'bind')} and {plural(len(done.evicted), 'eviction')}"
     statuses = len([write for write in writes(recording) if write.verb in ("status", "condition")])
     closed = "no status or condition of this cycle is written"
     if recording.session.close is not None:
-        closed = f"the session still closes and writes {_count(statuses, 'status update')}"
+        closed = f"the session still closes and writes {plural(statuses, 'status update')}"
     return f"its process ends here: {sent} had been sent, {closed}, and the next process is likely to panic again"
 
 
 def _title(recording: Recording, seconds: Mapping[str, float]) -> str:
     session = recording.session
     pods = len(recording.snapshot.of("Pod"))
-    size = f"{_count(len(session.nodes), 'node')}, {_count(len(session.jobs), 'job')}, {_count(pods, 'pod')}"
+    size = f"{plural(len(session.nodes), 'node')}, {plural(len(session.jobs), 'job')}, {plural(pods, 'pod')}"
     name = recording.snapshot.name or "snapshot"
-    return f"{name}: {size}; {_count(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{name}: {size}; {plural(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
 
 
 def _action_rows(done: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vcdebug.causes.survey import Survey, Surveyed
-from vcdebug.cli.failure import Failure
+from vcdebug.cli.many import OfMany
 from vcdebug.cli.reports import pending
+from vcdebug.explain.amounts import plural
 from vcdebug.views.document import Block, listing, paragraph
 
 Again = Callable[..., str]
@@ -16,33 +17,21 @@ HEADS = ("job", "queue", "pending#", "cause", "why")
 
 
 @dataclass(frozen=True, slots=True)
-class Surveys:
-    """What came of all snapshots, by name in their order; a name that is missing was not looked at."""
+class Surveys(OfMany[Survey]):
+    """The jobs that wait in all snapshots."""
 
-    names: tuple[str, ...]
-    done: Mapping[str, Survey | Failure]
     again: Again
     """The command line that asks about one of the jobs."""
 
     @property
-    def surveys(self) -> dict[str, Survey]:
-        """Those that did not fail."""
-        return {name: one for name, one in self.done.items() if isinstance(one, Survey)}
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """Why the others did, one line each."""
-        return {name: one.line for name, one in self.done.items() if isinstance(one, Failure)}
-
-    @property
     def unscheduled(self) -> int:
         """Jobs that stay unscheduled."""
-        return len([job for one in self.surveys.values() for job in one.unscheduled])
+        return len([job for one in self.results.values() for job in one.unscheduled])
 
     def causes(self) -> list[tuple[str, int, int]]:
         """(cause, jobs, snapshots), the most frequent first."""
         jobs: dict[str, list[str]] = {}
-        for name, one in self.surveys.items():
+        for name, one in self.results.items():
             for job in one.unscheduled:
                 jobs.setdefault(job.explanation.cause, []).append(name)
         counted = [(cause, len(names), len(dict.fromkeys(names))) for cause, names in jobs.items()]
@@ -52,7 +41,7 @@ class Surveys:
 def blocks(found: Surveys) -> Iterator[Block]:
     """For people."""
     spaced = True
-    for name, one in found.surveys.items():
+    for name, one in found.results.items():
         section = list(_section(name, one))
         if len(section) > 1 and not spaced:
             yield paragraph("")
@@ -64,7 +53,7 @@ def blocks(found: Surveys) -> Iterator[Block]:
         yield paragraph("")
     yield from _totals(found)
     if found.unscheduled:
-        name, job = next((name, job) for name, one in found.surveys.items() for job in one.unscheduled)
+        name, job = next((name, job) for name, one in found.results.items() for job in one.unscheduled)
         command = found.again("explain", name, job.explanation.job)
         of = ", of the first one" if found.unscheduled > 1 else ""
         yield paragraph(f"the proof, and what would help{of}: {command}", "muted")
@@ -78,7 +67,7 @@ def _section(name: str, one: Survey) -> Iterator[Block]:
     if one.explained:
         yield listing(HEADS, tuple(_row(job) for job in one.explained), 2, prose=True)
     if one.problems:
-        yield paragraph(f"{_count(one.problems, 'problem')} with the input: vcdebug inspect says which", "muted", 2)
+        yield paragraph(f"{plural(one.problems, 'problem')} with the input: vcdebug inspect says which", "muted", 2)
 
 
 def _headline(one: Survey) -> str:
@@ -87,11 +76,11 @@ def _headline(one: Survey) -> str:
     waiting, partly = len(one.unscheduled), len(one.partly)
     if waiting:
         more = f", {partly} more {'is' if partly == 1 else 'are'} not whole yet" if partly else ""
-        return f"{waiting} of {_count(one.jobs, 'job')} {'stays' if waiting == 1 else 'stay'} unscheduled{more}"
+        return f"{waiting} of {plural(one.jobs, 'job')} {'stays' if waiting == 1 else 'stay'} unscheduled{more}"
     if partly:
         are = "is" if partly == 1 else "are"
-        return f"none of {_count(one.jobs, 'job')} stays unscheduled, {partly} {are} not whole yet"
-    return "scheduled" if one.named else f"none of {_count(one.jobs, 'job')} waits"
+        return f"none of {plural(one.jobs, 'job')} stays unscheduled, {partly} {are} not whole yet"
+    return "scheduled" if one.named else f"none of {plural(one.jobs, 'job')} waits"
 
 
 def _row(job: Surveyed) -> tuple[str, ...]:
@@ -103,13 +92,13 @@ def _row(job: Surveyed) -> tuple[str, ...]:
 def _totals(found: Surveys) -> Iterator[Block]:
     several = len(found.names) > 1
     if several:
-        surveys = found.surveys.values()
-        looked = _count(len(surveys), "snapshot")
+        surveys = found.results.values()
+        looked = plural(len(surveys), "snapshot")
         if len(surveys) < len(found.names):
-            looked = f"only {len(surveys)} of {_count(len(found.names), 'snapshot')}"
+            looked = f"only {len(surveys)} of {plural(len(found.names), 'snapshot')}"
         jobs = len([job for one in surveys for job in range(one.jobs)])
         stay = "stays" if found.unscheduled == 1 else "stay"
-        yield paragraph(f"{looked}: {found.unscheduled} of {_count(jobs, 'job')} {stay} unscheduled", "title")
+        yield paragraph(f"{looked}: {found.unscheduled} of {plural(jobs, 'job')} {stay} unscheduled", "title")
     if found.unscheduled and (several or found.unscheduled > 1):
         heads = ("cause", "jobs#", "snapshots#") if several else ("cause", "jobs#")
         rows = tuple((cause, str(jobs), str(snapshots))[: len(heads)] for cause, jobs, snapshots in found.causes())
@@ -117,25 +106,17 @@ def _totals(found: Surveys) -> Iterator[Block]:
         yield paragraph("")
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def document(found: Surveys) -> dict[str, object]:
     """For programs; the keys are a contract."""
     return {
-        "snapshots": [_snapshot(name, found.done.get(name)) for name in found.names],
+        "snapshots": found.documents(_snapshot),
         "unscheduled": found.unscheduled,
         "causes": [{"cause": cause, "jobs": jobs, "snapshots": snapshots} for cause, jobs, snapshots in found.causes()],
     }
 
 
-def _snapshot(name: str, one: Survey | Failure | None) -> dict[str, object]:
-    if not isinstance(one, Survey):
-        return {"snapshot": name, "error": "not looked at" if one is None else one.line}
+def _snapshot(one: Survey) -> dict[str, object]:
     return {
-        "snapshot": name,
-        "error": None,
         "jobs": one.jobs,
         "unscheduled": len(one.unscheduled),
         "problems": one.problems,

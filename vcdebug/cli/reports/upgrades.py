@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vcdebug.cli.failure import Failure
+from vcdebug.cli.many import OfMany
 from vcdebug.cli.reports.releases import release_document
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
 from vcdebug.debugger.upgrades.upgrade import Upgrade
@@ -126,34 +126,22 @@ def _switched(trial: Trial) -> dict[str, object]:
 
 
 @dataclass(frozen=True, slots=True)
-class Upgrades:
-    """What came of all snapshots, by name in their order; a name that is missing was not looked at."""
+class Upgrades(OfMany[Upgrade]):
+    """What a release decides otherwise on all snapshots."""
 
     after: Release
-    names: tuple[str, ...]
-    done: Mapping[str, Upgrade | Failure]
-
-    @property
-    def upgrades(self) -> dict[str, Upgrade]:
-        """Those that did not fail."""
-        return {name: one for name, one in self.done.items() if isinstance(one, Upgrade)}
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """Why the others did, one line each."""
-        return {name: one.line for name, one in self.done.items() if isinstance(one, Failure)}
 
     @property
     def different(self) -> int:
         """Snapshots with a decision that changes."""
-        return len([one for one in self.upgrades.values() if not one.same])
+        return len([one for one in self.results.values() if not one.same])
 
     def totals(self) -> list[tuple[str, int, int, Upgrade]]:
         """(change, snapshots that it decides, snapshots in which it shows, one of them), the most frequent first."""
         decides: dict[str, int] = {}
         shows: dict[str, int] = {}
         seen: dict[str, Upgrade] = {}
-        for one in self.upgrades.values():
+        for one in self.results.values():
             for name in one.decided_by:
                 decides[name] = decides.get(name, 0) + 1
             for name in _telling_changes(one):
@@ -165,7 +153,7 @@ class Upgrades:
 
 def blocks_of_many(found: Upgrades) -> Iterator[Block]:
     """For people."""
-    upgrades = found.upgrades
+    upgrades = found.results
     yield listing(SNAPSHOT_HEADS, tuple(_snapshot_row(name, one) for name, one in upgrades.items()), prose=True)
     yield paragraph("")
     looked = plural(len(upgrades), "snapshot")
@@ -195,7 +183,7 @@ def document_of_many(found: Upgrades) -> dict[str, object]:
     """For programs; the keys are a contract."""
     return {
         "release": release_document(found.after),
-        "snapshots": [_snapshot(name, found.done.get(name)) for name in found.names],
+        "snapshots": found.documents(_snapshot),
         "different": found.different,
         "changes": [
             {
@@ -210,7 +198,5 @@ def document_of_many(found: Upgrades) -> dict[str, object]:
     }
 
 
-def _snapshot(name: str, one: Upgrade | Failure | None) -> dict[str, object]:
-    if not isinstance(one, Upgrade):
-        return {"snapshot": name, "error": "not looked at" if one is None else one.line}
-    return {"snapshot": name, "error": None, "jobs": one.jobs, "tasks": one.pods, **document(one)}
+def _snapshot(one: Upgrade) -> dict[str, object]:
+    return {"jobs": one.jobs, "tasks": one.pods, **document(one)}

@@ -111,7 +111,7 @@ def reading(recording: Recording) -> dict[str, float]:
     found = {"index": seconds(lambda: (recording.index.names("task"), recording.tree, recording.timeline))}
 
     def look(move: Callable[[], object]) -> float:
-        return seconds(lambda: (move(), debugger.moment(), debugger.state().job(job)))
+        return seconds(lambda: (move(), debugger.around("job"), debugger.path(), debugger.state().job(job)))
 
     jumps = sorted(look(lambda: debugger.goto(draw.randint(1, total))) for _ in range(LOOKS))
     steps = []

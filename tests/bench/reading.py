@@ -96,7 +96,7 @@ def read_all(recording: Recording) -> None:
 def look(debugger: Debugger, move: Callable[[], object]) -> None:
     """A movement, and what every screen asks then."""
     move()
-    debugger.moment()
+    _ = debugger.around("job"), debugger.path()
 
 
 def later(recording: Recording) -> Iterator[tuple[str, float]]:
@@ -109,7 +109,7 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
 
     def jump() -> None:
         anywhere()
-        debugger.moment()
+        _ = debugger.around("job"), debugger.path()
         debugger.state().job(draw.choice(jobs))
 
     yield "jump", p95(jump)

@@ -31,7 +31,7 @@ def test_gangpreempt_whose_victims_are_too_few_is_named() -> None:
     found = asked([*FULL, *wanted(5)], GANG_PREEMPT)
     assert "gang-discard" == found.cause
     assert "gangpreempt may evict 4 of 4 candidates for the 5 pods of default/wanted" in found.sentence
-    assert 4 == found.numbers["victims"].value
+    assert 4 == found.dominant.numbers["victims"].value
 
 
 def test_gangpreempt_that_places_the_gang_is_no_obstacle() -> None:

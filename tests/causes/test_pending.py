@@ -47,7 +47,7 @@ def ask(folder: Path) -> tuple[str, Recording, Explanation]:
 def test_the_cause_is_the_recordings(folder: Path) -> None:
     cause, recording, found = ask(folder)
     assert cause == found.cause
-    assert found.numbers
+    assert found.dominant.numbers
     check(recording, found)
 
 
@@ -91,14 +91,14 @@ def test_asking_changes_nothing() -> None:
 
 
 def test_the_numbers_say_what_is_short_by_how_much() -> None:
-    numbers = explain(case("enqueue-overcommit"), "ml/fraud-model").numbers
+    numbers = explain(case("enqueue-overcommit"), "ml/fraud-model").dominant.numbers
     assert (25.6, "cores") == (round(numbers["short.cpu"].value, 6), numbers["short.cpu"].unit)
     assert 6.4 == round(numbers["idle.cpu"].value, 6)
-    numbers = explain(case("queue-quota"), "ml/fraud-model").numbers
+    numbers = explain(case("queue-quota"), "ml/fraud-model").dominant.numbers
     assert (32.0, 32.0, 8.0) == tuple(
         numbers[name].value for name in ("queue.allocated.cpu", "queue.deserved.cpu", "short.cpu")
     )
-    numbers = explain(case("gang-short-of-one-node"), "ml/llm-pretrain").numbers
+    numbers = explain(case("gang-short-of-one-node"), "ml/llm-pretrain").dominant.numbers
     assert (4.0, 3.0, 1.0) == tuple(numbers[name].value for name in ("job.minAvailable", "pods.placed", "pods.missing"))
 
 

@@ -50,7 +50,7 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     assert "enqueue-overcommit" == found.cause
     assert f"it asks 9 {GPU} as minResources" in found.sentence
     assert "short by 6.6 (and by 0.4 cpu); that is more than the whole cluster has" in found.sentence
-    assert (6.6, 0.4) == tuple(round(found.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
+    assert (6.6, 0.4) == tuple(round(found.dominant.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 
 def test_where_nothing_is_taken_nothing_is_advised_to_be_freed() -> None:
@@ -221,7 +221,7 @@ def test_capacity_keeps_what_a_queue_deserves() -> None:
     found = reclaiming({"deserved": {"cpu": "8", "memory": "80G"}})
     assert "victims-not-above-deserved" == found.cause
     assert "2 of queue theirs, which holds 8 of 8 cpu and " in found.sentence
-    assert 8.0 == found.numbers["queue.theirs.deserved.cpu"].value
+    assert 8.0 == found.dominant.numbers["queue.theirs.deserved.cpu"].value
 
 
 def test_capacity_keeps_what_a_queue_is_guaranteed() -> None:
@@ -241,7 +241,7 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     assert "enqueue-resourcequota" == found.cause
     assert "ResourceQuota team-quota allows 10 cpu, 7.5 are used, and minResources of 4 more" in found.sentence
     assert "exceeds that by 1.5 (memory by 4Gi)." in found.sentence
-    assert (1.5, "cores") == tuple(found.numbers["short.cpu"])
+    assert (1.5, "cores") == tuple(found.dominant.numbers["short.cpu"])
 
 
 def edited(recording: Recording, text: str) -> Recording:

@@ -36,7 +36,7 @@ def test_a_copied_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
     lines, recording = copied(name)
     check = check_log(quieter(lines, level), recording)
     assert (True, level) == (check.agrees, check.best.level)
-    assert check.best.covered == check.best.expected == check.best.compared > 20
+    assert check.best.covered == check.best.compared > 20
 
 
 @pytest.mark.skipif(not CORPUS_LOGS, reason="the corpus is not beside the checkout")

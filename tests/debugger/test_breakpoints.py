@@ -194,24 +194,26 @@ def test_numbers_are_never_used_twice() -> None:
         points.toggle(1)
 
 
-def test_breakpoints_are_loaded_from_the_lines_they_were_saved_as() -> None:
+def set_to(*lines: str) -> BreakpointList:
     points = BreakpointList()
-    points.load(["# mine", "", "break victim if plugin == 'gang'", "statement once"])
-    copy = BreakpointList()
-    copy.load(points.lines())
-    assert ["break victim if plugin == 'gang'", "break statement once"] == copy.lines()
+    for line in lines:
+        points.add(line)
+    return points
 
 
-def test_a_condition_can_be_replaced_and_removed() -> None:
-    points = BreakpointList()
-    points.add("victim")
-    assert "break victim if plugin == 'gang'" == points.set_condition(1, " plugin == 'gang' ").line()
-    assert "break victim" == points.set_condition(1, "").line()
+def test_breakpoints_are_set_by_the_lines_that_they_say() -> None:
+    points = set_to("break victim if plugin == 'gang'", "statement once")
+    assert ["break victim if plugin == 'gang'", "break statement once"] == set_to(*points.lines()).lines()
+
+
+def test_other_words_replace_and_remove_a_condition() -> None:
+    points = set_to("victim")
+    assert "break victim if plugin == 'gang'" == points.replace(1, "victim if  plugin == 'gang' ").line()
+    assert "break victim" == points.replace(1, "victim").line()
 
 
 def test_of_two_breakpoints_at_one_event_the_lower_number_stops() -> None:
-    points = BreakpointList()
-    points.load(["vote", "starving"])
+    points = set_to("vote", "starving")
     first = hooks("JobStarving")[0]
     hit = points.next_stop(bundled(), first - 1, FORWARD)
     assert hit is not None

@@ -15,7 +15,8 @@ Move = Callable[..., Stop]
 
 def debugger(*breakpoints: str, recording: Recording | None = None) -> Debugger:
     result = Debugger(recording or bundled())
-    result.breakpoints.load(breakpoints)
+    for line in breakpoints:
+        result.breakpoints.add(line)
     return result
 
 
@@ -147,9 +148,8 @@ def test_the_story_of_a_preemption_that_gang_blocks() -> None:
     result = debugger("break victim if plugin == 'gang'", "break statement discard if action == 'preempt'")
     stop = result.continue_()
     assert "breakpoint 1 (victim)" == stop.reason
-    moment = result.moment()
-    assert ("preempt", "gang", "gpu-a100-01") == (moment.action, moment.plugin, moment.node)
-    assert "research/llm-finetune-worker-0" == moment.task
+    assert ["preempt", "gang", "gpu-a100-01"] == [result.around(field) for field in ("action", "plugin", "node")]
+    assert "research/llm-finetune-worker-0" == result.around("task")
     assert stop.position.seq - 1 == result.into(back=True).position.seq
     while result.continue_().breakpoint != 2:
         pass
@@ -240,14 +240,6 @@ def test_the_last_change_of_a_figure_is_the_event_that_wrote_it() -> None:
 
 def test_a_moment_names_what_is_around_an_event() -> None:
     result = at(debugger(), Level.NODE, "gpu-a100-01")
-    moment = result.moment()
-    assert ("preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01") == (
-        moment.action,
-        moment.queue,
-        moment.job,
-        moment.task,
-        moment.node,
-    )
-    assert ["preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01"] == names(
-        result
-    )
+    around = ["preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01"]
+    assert around == [result.around(field) for field in ("action", "queue", "job", "task", "node")]
+    assert around == names(result)

@@ -11,7 +11,7 @@ from tests.scenarios.questions import asked
 from vcdebug.causes.pending import explain
 from vcdebug.causes.subject import find_subject
 from vcdebug.debugger.between import Between
-from vcdebug.debugger.cycles import Cycles
+from vcdebug.debugger.cycles import Cycles, repeat
 from vcdebug.debugger.foresight.telling import Foreseen, told
 from vcdebug.debugger.foresight.when import Assumptions, foresee, when
 from vcdebug.debugger.what_if import edited
@@ -203,6 +203,6 @@ def test_a_repeat_is_found_from_any_cycle_and_under_other_names() -> None:
     between = Between(arrivals={number: {"Pod": [called(f"a-{number}")]} for number in (2, 4, 6)})
     cycles = Cycles(first, between)
     cycles.run(6)
-    repeat = cycles.repeat()
-    assert repeat is not None
-    assert (3, 5, ("team/a-4",)) == (repeat.earlier, repeat.later, repeat.evicted)
+    found = repeat(cycles.recordings)
+    assert found is not None
+    assert (3, 5, ("team/a-4",)) == (found.earlier, found.later, found.evicted)

@@ -49,5 +49,5 @@ def test_another_recording_and_another_condition_have_other_hits() -> None:
     point = points.add("vote")
     counts = [len(point.hits(one)) for one in (bundled(), golden("basic-0000"), bundled())]
     assert counts[0] == counts[2] != counts[1]
-    points.set_condition(1, 'plugin == "gang"')
+    point.condition = parse_breakpoint('vote if plugin == "gang"', 1).condition
     assert 0 < len(point.hits(bundled())) < counts[0]

@@ -7,6 +7,7 @@ import io
 import pytest
 
 from tests.recorded import bundled
+from vcdebug.debugger import what_if
 from vcdebug.debugger.cycles import following
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
 from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_last
@@ -85,9 +86,10 @@ def test_an_edit_that_cannot_be_made_is_an_error(text: str) -> None:
         with_edits(base(), [text])
 
 
-def test_several_edits_are_one_run() -> None:
+def test_several_edits_are_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Counting()
-    assert 2 == len(with_edits(base(), [WEIGHT, GANG_OFF], run).edits)
+    monkeypatch.setattr(what_if, "run_as", run)
+    assert 2 == len(with_edits(base(), [WEIGHT, GANG_OFF]).edits)
     assert 1 == run.runs
 
 

@@ -26,5 +26,5 @@ class Sums:
                 if part.inside is None:
                     continue
                 self.derived[part.name] += 1
-                if not part.agrees:
+                if part.inside.verdict != part.recorded:
                     self.wrong.append((seq, session.node_table.names[row], part.name, part.recorded, part.inside))

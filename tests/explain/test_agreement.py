@@ -114,6 +114,6 @@ def test_with_persistence_a_dimension_that_the_queue_configures_nowhere_is_not_s
     recording = replay(persistent(plugin))
     found = explain(recording, "default/wanted")
     assert "exceeded too" not in found.sentence
-    assert ["short.cpu"] == [name for name in found.numbers if name.startswith("short.")]
+    assert ["short.cpu"] == [name for name in found.dominant.numbers if name.startswith("short.")]
     (each,) = rejections(recording)
     assert ["cpu"] == each.gate == each.equation == each.written

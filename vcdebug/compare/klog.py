@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-HEADER = re.compile(r"(?:^|[\s|\]])([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w.-]+\.go):\d+\] (.*)$")
-"""Severity, file and message; timestamps of a container runtime or a pod's name may stand before it."""
+HEADER = re.compile(r"(?:^|[\s|\]])[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w.-]+\.go):\d+\] (.*)$")
+"""File and message; timestamps of a container runtime or a pod's name may stand before it."""
 OPEN = "Open Session "
 CLOSE = "Close Session "
 
@@ -20,7 +20,6 @@ class KlogLine(NamedTuple):
 
     number: int
     """Of the line in the file, from 1."""
-    severity: str
     file: str
     text: str
 
@@ -40,7 +39,7 @@ def parse_log(lines: Iterable[str]) -> Iterator[KlogLine]:
     for number, line in enumerate(lines, start=1):
         found = HEADER.search(line.rstrip("\r\n"))
         if found is not None:
-            yield KlogLine(number, found[1], found[2], found[3].rstrip())
+            yield KlogLine(number, found[1], found[2].rstrip())
 
 
 def cycles(lines: Iterable[KlogLine]) -> list[LogCycle]:

@@ -42,8 +42,6 @@ class Comparison:
     """Lines of the log that agree."""
     covered: int
     """Lines of the log whose kinds are compared."""
-    expected: int
-    """Lines that the replay would have printed, of the kinds that are compared."""
     reordered: int
     """Lines of parallel workers that agree in another order."""
     total: int
@@ -69,7 +67,7 @@ def compare(cycle: LogCycle, narrated: Sequence[LogLine], level: int | None = No
     disagreement = walk.run()
     first = known[0].line.number if known else 0
     total = len([line for line in cycle.lines if line.number >= first])
-    return Comparison(cycle, loudness, walk.at, len(log), len(said), walk.reordered, total, disagreement)
+    return Comparison(cycle, loudness, walk.at, len(log), walk.reordered, total, disagreement)
 
 
 def inferred_level(known: Iterable[Known]) -> int:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Expression, Fields, Value, parse_expression, read_expression, required
+from vcdebug.debugger.expression import Expression, Fields, Value, read_expression, required
 from vcdebug.debugger.field_types import Known
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
 from vcdebug.debugger.tokens import Reader
@@ -276,11 +276,6 @@ def _log(reader: Reader, known: Sequence[str]) -> str:
     if unknown:
         raise reader.error(f"no field {unknown[0]!r}; fields are {', '.join(known)}", token)
     return token.content
-
-
-def parse_condition(text: str, kind: Kind) -> Expression:
-    """A condition alone."""
-    return parse_expression(text, _known(kind))
 
 
 def _known(kind: Kind) -> Known:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint, parse_condition
+from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoints.base import BreakpointError
 from vcdebug.debugger.cursor import FORWARD, Step
 from vcdebug.model.names import Seq
@@ -71,13 +71,6 @@ class BreakpointList:
         point.enabled = not point.enabled
         return point
 
-    def set_condition(self, number: int, text: str) -> Breakpoint:
-        """Replace a condition; an empty text removes it."""
-        point = self[number]
-        point.condition = parse_condition(text, point.kind) if text.strip() else None
-        point.condition_text = text.strip()
-        return point
-
     def replace(self, number: int, line: str, recording: Recording | None = None) -> Breakpoint:
         """Other words for one, which keeps its number and its place."""
         point = parse_breakpoint(line, self[number].number)
@@ -89,12 +82,6 @@ class BreakpointList:
     def lines(self) -> list[str]:
         """The words that set all of them, for a file."""
         return [point.line() for point in self]
-
-    def load(self, lines: Iterable[str]) -> None:
-        """Set those of a file in addition; empty lines and `#` comments are skipped."""
-        for line in lines:
-            if line.strip() and not line.lstrip().startswith("#"):
-                self.add(line.strip())
 
     def next_stop(self, recording: Recording, seq: Seq, step: Step) -> Hit | None:
         """The nearest enabled breakpoint beyond an event; the lower number where two meet."""

@@ -82,10 +82,6 @@ class Cycles:
         while len(self._recordings) < count and not self.panicked and self._recordings[-1].cut is None:
             self.next()
 
-    def repeat(self) -> Repeat | None:
-        """The first cycle that does what an earlier one did."""
-        return repeat(self._recordings)
-
 
 def first_apart(before: Recording, after: Recording, between: Between, count: int) -> tuple[int, Recording, Recording]:
     """Two processes side by side: the first cycle in which they decide otherwise, else the last one of both."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from vcdebug.debugger.breakpoint_list import BreakpointList, LogLine
@@ -10,7 +9,7 @@ from vcdebug.debugger.cursor import BACKWARD, MOVES, NOTHING, Position, Selectio
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figure_history import history
 from vcdebug.debugger.figures import Figure, shown
-from vcdebug.framework.record import Event, Note, Span
+from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs, after, before
 from vcdebug.trace.recording import Recording
@@ -24,24 +23,6 @@ class Stop(NamedTuple):
     reason: str
     """step, breakpoint 2 (victim), goto, last position, about job ns/a, start, end, or why there is nowhere to go."""
     breakpoint: int | None = None
-
-
-class Moment(NamedTuple):
-    """One event with its surroundings."""
-
-    seq: Seq
-    event: Event
-    selection: Selection
-    path: tuple[Span, ...]
-    """Spans around it, the cycle first."""
-    action: str | None
-    queue: str | None
-    job: str | None
-    task: str | None
-    node: str | None
-    plugin: str | None
-    notes: Sequence[Note]
-    """Quirks of upstream that acted here."""
 
 
 class _Taken(NamedTuple):
@@ -89,15 +70,10 @@ class Debugger:
         """The cluster after the current event."""
         return self.recording.timeline.state_at(self.seq)
 
-    def moment(self, seq: Seq | None = None) -> Moment:
-        """The current event, or another one, with its surroundings."""
-        seq = self.seq if seq is None else seq
-        fields = fields_of(self.recording, seq)
-        names = {field: fields(field) for field in ("action", "queue", "job", "task", "node", "plugin")}
-        single = {field: name if isinstance(name, str) else None for field, name in names.items()}
-        recording = self.recording
-        path, notes = recording.tree.path(seq), recording.notes_at(seq)
-        return Moment(seq, recording.event(seq), self.position.selection, path, **single, notes=notes)
+    def around(self, field: str) -> str:
+        """The action, queue, job, task, node or plugin of the current event; empty where it has none, or several."""
+        name = fields_of(self.recording, self.seq)(field)
+        return name if isinstance(name, str) else ""
 
     def select(self, selection: Selection = NOTHING) -> None:
         """Look at a task, job, node, queue or plugin; the event stays."""

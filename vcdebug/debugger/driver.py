@@ -44,7 +44,6 @@ class DebuggerState:
     task: str
     queue: str
     node: str
-    selection: Selection = NOTHING
     breakpoints: tuple[BreakpointStatus, ...] = ()
     watches: tuple[Watch, ...] = ()
     bookmarks: tuple[Bookmark, ...] = ()
@@ -64,12 +63,11 @@ class DebuggerState:
         recordings: Recordings,
     ) -> DebuggerState:
         """The debugger's present position."""
-        at = debugger.moment()
-        names = (at.job or "", at.task or "", at.queue or "", at.node or "")
+        job, task, queue, node = map(debugger.around, ("job", "task", "queue", "node"))
         bookmarks = tuple(notebook.bookmarks.of(recordings.cycle, branch=recordings.side == BRANCH))
         elsewhere = tuple(mark for mark in notebook.bookmarks if mark not in bookmarks)
         set_here = (breakpoints, tuple(notebook.watches), bookmarks, elsewhere)
-        return cls(debugger.recording, at.seq, reason, *names, at.selection, *set_here, recordings)
+        return cls(debugger.recording, debugger.seq, reason, job, task, queue, node, *set_here, recordings)
 
 
 class Driver:

@@ -10,7 +10,6 @@ from vcdebug.debugger.field_types import Known, type_of
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
-    CutEvent,
     Event,
     HookEvent,
     Level,
@@ -27,20 +26,6 @@ from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
 Reader = Callable[[Recording, Seq, Event], Value]
-
-EVENT_WORDS: Final[Mapping[type, str]] = {
-    HookEvent: "hook",
-    PopEvent: "pop",
-    PredicateEvent: "predicate",
-    ScoreEvent: "score",
-    BestEvent: "best",
-    OpEvent: "op",
-    StatementEvent: "statement",
-    ActionEvent: "action",
-    StateEvent: "state",
-    PanicEvent: "panic",
-    CutEvent: "cut",
-}
 
 
 def fields_of(recording: Recording, seq: Seq) -> Fields:
@@ -59,7 +44,7 @@ def _seq(recording: Recording, seq: Seq, event: Event) -> Value:
 
 
 def _event(recording: Recording, seq: Seq, event: Event) -> Value:
-    return EVENT_WORDS.get(type(event), type(event).__name__.removesuffix("Event").lower())
+    return type(event).__name__.removesuffix("Event").lower()
 
 
 def _around(recording: Recording, seq: Seq, level: Level) -> str | None:

@@ -37,11 +37,6 @@ class Notebook:
         parts = {part: [*entries, *self._unread.get(part, ())] for part, entries in written.items()}
         return {"version": VERSION, **self._other, **{part: entries for part, entries in parts.items() if entries}}
 
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing worth a file."""
-        return not any(self.to_data().get(part) for part in PARTS) and not self._other
-
     def load(self, data: object) -> list[str]:
         """Set what a file holds, in addition; answers with one line per entry that cannot be read."""
         if not isinstance(data, Mapping):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
@@ -10,9 +10,6 @@ from vcdebug.model.names import Seq
 from vcdebug.snapshot.edit import CONF, Edit, parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-
-Run = Callable[[Snapshot, Recording], Recording]
-"""Executes a snapshot in the way in which a recording was made."""
 
 
 def run_as(snapshot: Snapshot, like: Recording) -> Recording:
@@ -44,7 +41,7 @@ def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
     return snapshot
 
 
-def with_edits(open_: Recordings, texts: Iterable[str], run: Run = run_as) -> Recordings:
+def with_edits(open_: Recordings, texts: Iterable[str]) -> Recordings:
     """Further edits of the shown cycle, and the branch that they make; what was undone is forgotten."""
     if open_.edits and open_.cycle != open_.start:
         raise NoRecordingError(
@@ -53,31 +50,38 @@ def with_edits(open_: Recordings, texts: Iterable[str], run: Run = run_as) -> Re
         )
     start = open_.start if open_.edits else open_.cycle
     edits = (*open_.edits, *map(parse_edit, texts))
-    return _rerun(replace(open_, start=start, undone=()), edits, run)
+    return _rerun(replace(open_, start=start, undone=()), edits)
 
 
-def without_last(open_: Recordings, run: Run = run_as) -> Recordings:
+def without_last(open_: Recordings) -> Recordings:
     """The last edit undone."""
     if not open_.edits:
         raise NoRecordingError("there is no edit to undo")
     undone = (*open_.undone, open_.edits[-1])
-    return _rerun(replace(open_, undone=undone), open_.edits[:-1], run)
+    return _rerun(replace(open_, undone=undone), open_.edits[:-1])
 
 
-def with_undone(open_: Recordings, run: Run = run_as) -> Recordings:
+def without_any(open_: Recordings) -> Recordings:
+    """All edits undone, the last one first."""
+    if not open_.edits:
+        return open_
+    return _rerun(replace(open_, undone=(*open_.undone, *reversed(open_.edits))), ())
+
+
+def with_undone(open_: Recordings) -> Recordings:
     """The edit that was undone last made again."""
     if not open_.undone:
         raise NoRecordingError("there is no edit to redo")
-    return _rerun(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]), run)
+    return _rerun(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]))
 
 
-def _rerun(open_: Recordings, edits: tuple[Edit, ...], run: Run) -> Recordings:
+def _rerun(open_: Recordings, edits: tuple[Edit, ...]) -> Recordings:
     """The branch of these edits shown, or the original where there are none."""
     open_ = replace(open_, edits=edits, cycle=open_.start, found=None)
     if not edits:
         return replace(open_, branch=(), side=ORIGINAL)
     base = open_.original[open_.start - 1]
-    branch = run(edited(base.snapshot, edits), base)
+    branch = run_as(edited(base.snapshot, edits), base)
     return replace(open_, branch=(branch,), side=BRANCH)
 
 

@@ -81,11 +81,6 @@ class Explanation:
         return self.dominant.sentence
 
     @property
-    def numbers(self) -> Mapping[str, Number]:
-        """The figures of the dominant cause."""
-        return self.dominant.numbers
-
-    @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The events that prove the dominant cause."""
         return self.dominant.evidence

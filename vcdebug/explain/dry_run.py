@@ -32,7 +32,6 @@ class Trial:
     verb: str
     task: TaskKey
     seq: Seq
-    last: Seq
     fits: bool
     away: tuple[TaskKey, ...]
     """Who is gone while the test runs."""
@@ -179,7 +178,7 @@ def _taken(recording: Recording, task: TaskKey, span: Span, enough: bool) -> Ite
         away = (*away, victim)
         fits = enough and place == len(pops) - 1
         why = "" if fits else _refusal(recording, range(seq, end), task, span.name, away)
-        yield Trial(TAKE, victim, seq, end - 1, fits, away, why)
+        yield Trial(TAKE, victim, seq, fits, away, why)
 
 
 def _put_back(
@@ -202,7 +201,7 @@ def _put_back(
         why = "" if fits else _refusal(recording, range(start, line.seq + 1), task, span.name, without)
         leaving = _exchanges(recording, range(start + 1, line.seq + 1), "SimulateRemoveTask")
         left = next((seq for seq, other in leaving if other == victim), 0)
-        yield Trial(PUT_BACK, victim, start, line.seq, bool(fits), without, why, left)
+        yield Trial(PUT_BACK, victim, start, bool(fits), without, why, left)
         away = without if fits else away
         first = line.seq + 1
 

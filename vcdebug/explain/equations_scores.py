@@ -187,11 +187,6 @@ class ScorePart(NamedTuple):
     inside: Equation | None
     """What it was made of; None where there is nothing more to say."""
 
-    @property
-    def agrees(self) -> bool:
-        """Whether the equation comes to what was recorded."""
-        return self.inside is None or self.inside.verdict == self.recorded
-
 
 def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePart, ...]:
     """Every part of a node's score, in the order in which they were asked."""

@@ -24,8 +24,6 @@ class Offer:
     offered: tuple[TaskKey, ...]
     left: tuple[TaskKey, ...]
     """The tier's victims after this answer."""
-    restarted: bool
-    """Nothing was left of the answers before, so that this one alone counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +141,13 @@ def _tier(asked: Question, number: int) -> VictimTier:
 def _offers(seats: Sequence[Seat]) -> Iterator[Offer]:
     """The running intersection: an empty one lets the next answer start over, an empty answer ends it."""
     left: tuple[TaskKey, ...] = ()
-    begun = False
     for seat in seats:
         if seat.state != "answered":
-            yield Offer(seat, (), left, restarted=False)
+            yield Offer(seat, (), left)
             continue
         offered: tuple[TaskKey, ...] = seat.result
-        restarted = begun and bool(offered) and not left
         left = offered if not left else tuple(task for task in left for other in offered if task == other)
-        begun = True
-        yield Offer(seat, offered, left, restarted)
+        yield Offer(seat, offered, left)
 
 
 def _fates(recording: Recording, asked: Question, victims: tuple[TaskKey, ...]) -> Iterator[Fate]:

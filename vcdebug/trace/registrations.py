@@ -27,7 +27,6 @@ class Registration(NamedTuple):
     state: State
     misspelt: str
     """A switch of the file that is none, and is nearest to this hook's."""
-    rule: str
 
     @property
     def takes_part(self) -> bool:
@@ -55,7 +54,7 @@ def unregistered(recording: Recording) -> list[str]:
 def _registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> Registration:
     misspelt = next((word for word in _unknown(recording, option) if _meant(word) in hook.switches), "")
     switch = " or ".join(hook.switches)
-    return Registration(tier, option.name, hook.upstream, switch, state_of(option, hook), misspelt, hook.rule.__name__)
+    return Registration(tier, option.name, hook.upstream, switch, state_of(option, hook), misspelt)
 
 
 def state_of(option: PluginOption, hook: AnyHook) -> State:

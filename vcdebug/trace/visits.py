@@ -86,7 +86,6 @@ class Visit:
 
     action: str
     first: Seq
-    last: Seq
     events: tuple[Numbered, ...]
     tries: tuple[TaskTry, ...]
     end: tuple[Seq, StatementEvent] | None
@@ -134,7 +133,7 @@ def _visit(recording: Recording, span: Span) -> Visit:
         and event.what in ("commit", "discard")
         and not any(inner.first <= seq <= inner.last for inner in tasks)
     ]
-    return Visit(action, span.first, span.last, events, tries, ends[-1] if ends else None)
+    return Visit(action, span.first, events, tries, ends[-1] if ends else None)
 
 
 def _task_try(recording: Recording, span: Span, action: str) -> TaskTry:

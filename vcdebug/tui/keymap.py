@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from textual.binding import Binding, BindingType
@@ -145,10 +145,4 @@ def _meet(one: Scope, other: Scope) -> bool:
 
 
 def _bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
-    return tuple(_only_bindings(bindings))
-
-
-def _only_bindings(bindings: Iterable[BindingType]) -> Iterator[Binding]:
-    for binding in bindings:
-        if isinstance(binding, Binding):
-            yield binding
+    return tuple(binding for binding in bindings if isinstance(binding, Binding))

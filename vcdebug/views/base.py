@@ -147,12 +147,6 @@ def muted(text: str) -> Piece:
     return Piece(text, "muted")
 
 
-def verdict(passed: bool, yes: str = "", no: str = "") -> Piece:
-    """A tick or a cross, with words after it."""
-    mark, words, style = (YES, yes, "good") if passed else (NO, no, "bad")
-    return Piece(f"{mark} {words}".rstrip(), style)  # type: ignore[arg-type]
-
-
 def count(number: int, noun: str) -> str:
     """`1 node`, `2 nodes`."""
     return f"{grouped(number)} {noun}" if number == 1 else f"{grouped(number)} {noun}s"

@@ -10,7 +10,7 @@ def bare(name: str) -> str:
     return name.rsplit("/", 1)[-1]
 
 
-def task_list(keys: Sequence[str], most: int = 0) -> str:
+def task_list(keys: Sequence[str]) -> str:
     """`resnet-sweep-worker-{0,1} etl-0`: tasks of one job share their name's beginning."""
     groups: dict[str, list[str]] = {}
     for key in keys:
@@ -19,10 +19,7 @@ def task_list(keys: Sequence[str], most: int = 0) -> str:
             groups.setdefault(stem + "-", []).append(tail)
         else:
             groups.setdefault(bare(key), [])
-    parts = [_group(stem, tails) for stem, tails in groups.items()]
-    if most and len(parts) > most:
-        parts = [*parts[:most], f"+{len(parts) - most}"]
-    return " ".join(parts)
+    return " ".join(_group(stem, tails) for stem, tails in groups.items())
 
 
 def _group(stem: str, tails: list[str]) -> str:

@@ -41,11 +41,6 @@ def overview(recording: Recording) -> Table:
     return Table(f"Overview of {recording.snapshot.name or 'the cycle'}", COLUMNS, rows, head=_head(recording))
 
 
-def page(here: DebuggerState) -> Table:
-    """As a page of its own, at any event."""
-    return overview(here.recording)
-
-
 def before_first_step(here: DebuggerState) -> bool:
     """Whether nobody has gone anywhere yet, so that the cycle as a whole is shown."""
     return here.seq == 1 and here.reason == START

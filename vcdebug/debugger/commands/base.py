@@ -39,6 +39,15 @@ class Verb(NamedTuple):
     run: Callable[[Driver, str], Reply]
 
 
+def opens(what: str) -> Callable[[Driver, str], Reply]:
+    """A command that only has the front end show something."""
+
+    def run(_: Driver, argument: str) -> Reply:
+        return Reply(show=what, argument=argument)
+
+    return run
+
+
 def number(argument: str, what: str) -> int:
     """A whole number, or an error that says which one is missing."""
     if not argument.isdigit():

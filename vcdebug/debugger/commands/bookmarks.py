@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
+from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number, opens
 from vcdebug.debugger.commands.captures import to_bookmark
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL
@@ -55,23 +55,18 @@ def _report(_: Driver, argument: str) -> Reply:
     return Reply(show="report", argument=argument)
 
 
-def _save(_: Driver, argument: str) -> Reply:
-    return Reply(show="save", argument=argument)
-
-
-def _load(_: Driver, argument: str) -> Reply:
-    return Reply(show="load", argument=argument)
-
-
 VERBS: Final = (
     Verb(("bookmark",), "[NOTE]", "mark this event, with a note", _bookmark),
     Verb(("note",), "TEXT", "a note about this event", _note),
     Verb(("bookmarks",), "[N]", "all bookmarks, or to one of them in whichever cycle it lies", _bookmarks),
     Verb(("unbookmark",), "[N | all]", "remove a bookmark, by default this event's", _unbookmark),
     Verb(
-        ("save",), "[FILE] [--force]", "write breakpoints, watches and bookmarks, by default beside the snapshot", _save
+        ("save",),
+        "[FILE] [--force]",
+        "write breakpoints, watches and bookmarks, by default beside the snapshot",
+        opens("save"),
     ),
-    Verb(("load",), "[FILE]", "set what such a file holds, by default the one beside the snapshot", _load),
+    Verb(("load",), "[FILE]", "set what such a file holds, by default the one beside the snapshot", opens("load")),
     Verb(
         ("report",), "FILE.md | FILE.html [--force]", "write what happened, why jobs wait, and the bookmarks", _report
     ),

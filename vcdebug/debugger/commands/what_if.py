@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
-from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_last
+from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_any, without_last
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.releases.naming import named_release
@@ -121,7 +121,7 @@ def _edits(driver: Driver, argument: str) -> Reply:
     if not argument:
         return Reply(show="edits")
     if word == "clear" and not path:
-        return _cleared(driver)
+        return _changed(driver, without_any, "all edits undone")
     if word not in ("save", "load") or not path:
         raise CommandError(f"edits cannot {argument!r}", "edits, edits save FILE, edits load FILE, edits clear")
     if word == "load":
@@ -137,15 +137,6 @@ def _saved(driver: Driver, path: str) -> Reply:
     write_edits(path, open_.texts, open_.original[0].snapshot.name or "a snapshot")
     driver.workbench.saved = open_.texts
     return Reply(driver.moment(), f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits")
-
-
-def _cleared(driver: Driver) -> Reply:
-    def without_all(open_: Recordings) -> Recordings:
-        while open_.edits:
-            open_ = without_last(open_, lambda _, like: like)
-        return open_
-
-    return _changed(driver, without_all, "all edits undone")
 
 
 def _side(side: Side) -> Callable[[Driver, str], Reply]:

@@ -196,11 +196,6 @@ def _best_of_each(remedies: Sequence[Remedy]) -> list[Remedy]:
     return [remedy for remedy in ordered if mildest[remedy.plan.family] is remedy]
 
 
-def _got_far(step: Remedy) -> tuple[bool, int, Harm, int]:
-    """No risk, the most places, the least harm, the fewest costs."""
-    return step.plan.risky, -step.outcome.places, step.plan.harm, len(step.outcome.costs)
-
-
 def _built_upon(frontier: Sequence[Remedy]) -> list[Plan]:
     """Levers on top of each step, taken in turn so that none of them waits for the others."""
     stacks = [[Plan.of(*step.plan.levers, lever) for lever in _others(step)[:ON_TOP]] for step in frontier]

@@ -124,11 +124,6 @@ class MainLayout(Widget):
         """The panel that has the focus in the beginning."""
         return self.panel(MIDDLE[0])
 
-    @property
-    def focus_shown(self) -> str:
-        """The name of the panel with the keys."""
-        return self._focus
-
     def bring(self, name: str) -> Panel | None:
         """Bring the panel whose name begins so to the front; None if there is none."""
         found = next((known for known in _KINDS if name and known.startswith(name.lower()[:4])), None)

@@ -33,9 +33,9 @@ def _extra(shows: PanelView) -> type[Extra] | None:
     return extra
 
 
-def panel(shows: PanelView, *, classes: str | None = None, id: str | None = None) -> Panel:
+def panel(shows: PanelView) -> Panel:
     """The widget of a panel."""
-    return Panel(shows, _extra(shows), id=id, classes=classes)
+    return Panel(shows, _extra(shows))
 
 
 def keys_of(shows: PanelView) -> tuple[Binding, ...]:

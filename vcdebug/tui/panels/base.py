@@ -19,7 +19,7 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.moment import NotReachedError, without_waiting
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.keynames import key_name
-from vcdebug.tui.messages import AskAgain, Goto
+from vcdebug.tui.messages import AskAgain, Command, Goto
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import natural_width
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
@@ -61,10 +61,8 @@ class Panel(Grid):
     given_up = False
     """Whether somebody did not want to wait for that run."""
 
-    def __init__(
-        self, shows: PanelView, extra: type[Extra] | None = None, *, id: str | None = None, classes: str | None = None
-    ) -> None:
-        super().__init__(id=id or shows.name, classes=classes)
+    def __init__(self, shows: PanelView, extra: type[Extra] | None = None) -> None:
+        super().__init__(id=shows.name)
         self.shows = shows
         self.extra = extra(self) if extra is not None else None
         self._bind(keys_of(shows, extra))
@@ -270,7 +268,10 @@ class Extra:
         return None
 
     def act(self, name: str) -> None:
-        """Do what a key says."""
+        """Do what a key says: run the command of this name for the row under the cursor."""
+        row = self.panel.cursor_row
+        if row is not None:
+            self.panel.post_message(Command(f"{name} {row.key}"))
 
 
 def keys_of(shows: PanelView, extra: type[Extra] | None) -> tuple[Binding, ...]:

@@ -39,15 +39,13 @@ class Breakpoints(Extra):
         return Table("Breaks", COLUMNS, rows, foot=foot)
 
     def act(self, name: str) -> None:
-        """Run the command of this name for the one under the cursor; to change it, its words stand ready."""
+        """To change the one under the cursor, its words stand ready."""
         row, moment = self.panel.cursor_row, self.panel.moment
-        if row is None or moment is None:
-            return
         if name != "change":
-            self.panel.post_message(Command(f"{name} {row.key}"))
-            return
-        words = next(stand.text for stand in moment.breakpoints if str(stand.number) == row.key)
-        self.panel.post_message(Command(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
+            super().act(name)
+        elif row is not None and moment is not None:
+            words = next(stand.text for stand in moment.breakpoints if str(stand.number) == row.key)
+            self.panel.post_message(Command(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
 
 
 def _row(stand: BreakpointStatus, moment: DebuggerState) -> Row:

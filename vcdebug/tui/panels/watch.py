@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
-from vcdebug.tui.messages import Command
 from vcdebug.tui.panels.base import GO, Extra
 
 
@@ -16,11 +15,5 @@ class Watches(Extra):
     FOOTER = (("panel.go", "to its change"), ("watch.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
         GO,
-        Binding("delete,x", "extra('remove')", "stop watching it", id="watch.remove"),
+        Binding("delete,x", "extra('unwatch')", "stop watching it", id="watch.remove"),
     )
-
-    def act(self, name: str) -> None:
-        """Forget the one under the cursor."""
-        row = self.panel.cursor_row
-        if row is not None:
-            self.panel.post_message(Command(f"unwatch {row.key}"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -66,14 +66,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     cursor: reactive[int] = reactive(0, always_update=True, repaint=False)
     cursor_column: reactive[int] = reactive(0, repaint=False)
 
+    @dataclass(eq=False)
     class Opened(Message):
         """The whole of a cell is asked for."""
 
-        def __init__(self, table: Table, row: Row, column: int) -> None:
-            super().__init__()
-            self.table = table
-            self.row = row
-            self.column = column
+        table: Table
+        row: Row
+        column: int
 
     class Moved(Message):
         """The cursor stands on another row."""
@@ -81,8 +80,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     class Filtered(Message):
         """More rows have been looked at."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self.table = Table("")
         self.shown = ShownRows()
         self.cursor_without_focus = False
@@ -209,8 +208,8 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     # Geometry
 
-    def _relayout(self, width: int | None = None) -> None:
-        width = width if width is not None else self.scrollable_content_region.width
+    def _relayout(self) -> None:
+        width = self.scrollable_content_region.width
         if width == self._laid_out_for:
             return
         if width <= 0:

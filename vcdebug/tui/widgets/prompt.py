@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rich.text import Text
@@ -71,28 +72,25 @@ class Prompt(Vertical):
         Binding("shift+tab", "complete(-1)", "the completion before", id="line.complete-back"),
     ]
 
+    @dataclass(eq=False)
     class Entered(Message):
         """A line was entered."""
 
-        def __init__(self, mode: Mode, text: str) -> None:
-            super().__init__()
-            self.mode = mode
-            self.text = text
+        mode: Mode
+        text: str
 
+    @dataclass(eq=False)
     class Edited(Message):
         """The line changed: filters act at once."""
 
-        def __init__(self, mode: Mode, text: str) -> None:
-            super().__init__()
-            self.mode = mode
-            self.text = text
+        mode: Mode
+        text: str
 
+    @dataclass(eq=False)
     class Closed(Message):
         """The line was left without entering it."""
 
-        def __init__(self, mode: Mode) -> None:
-            super().__init__()
-            self.mode = mode
+        mode: Mode
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -127,10 +125,6 @@ class Prompt(Vertical):
         self._put(text)
         self.add_class("-open")
         self.screen.set_focus(field)
-
-    def start_with(self, text: str) -> None:
-        """Put the beginning of a line in."""
-        self._put(text)
 
     def close(self) -> None:
         """Hide the line."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rich.text import Text
@@ -50,12 +51,11 @@ class Tabs(Widget):
     tabs: reactive[tuple[Tab, ...]] = reactive(())
     all_key: reactive[str] = reactive("P")
 
+    @dataclass(eq=False)
     class Chosen(Message):
         """A tab was clicked."""
 
-        def __init__(self, panel: str) -> None:
-            super().__init__()
-            self.panel = panel
+        panel: str
 
     def render(self) -> Text:
         """Groups in bold, keys apart from words."""

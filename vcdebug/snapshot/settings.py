@@ -17,6 +17,9 @@ from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.shapes import shown_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
 
+Readers = Mapping[str, Callable[[Any], Any]]
+"""Name → what reads its value; None for one that is not valid."""
+
 CONF_KEY = "volcano-scheduler.conf"
 
 RELEASE_FIELDS = ("release", "scheduler.release", "scheduler image")
@@ -48,8 +51,7 @@ class Meta:
 
 def read_meta(file: str, document: Manifest, report: Report) -> Meta:
     """meta.json with every value checked; keys that nothing reads are passed over."""
-    meta = Meta()
-    readers: dict[str, Callable[[Any], Any]] = {
+    readers: Readers = {
         "now": _time,
         "complete": _boolean,
         "name": _text,
@@ -62,21 +64,15 @@ def read_meta(file: str, document: Manifest, report: Report) -> Meta:
         "bound": _names_by_name,
         "problems": _problems,
     }
-    for key, read in readers.items():
-        if document.get(key) is None:
-            continue
-        value = read(document[key])
-        if value is None:
-            report.add(f"{shown_value(document[key])} is not valid", _DEFAULT_STANDS, file=file, field=key)
-        else:
-            meta = replace(meta, **{key: value})
-    return meta
+    return Meta(**_checked(document, readers, file, report))
 
 
-def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Report, prefix: str = "flags.") -> Flags:
-    """The flags with these values set, each of them checked; unknown names are passed over."""
-    changes: dict[str, Any] = {}
-    for name, read in _FLAG_READERS.items():
+def _checked(
+    values: Mapping[str, Any], readers: Readers, file: str, report: Report, prefix: str = ""
+) -> dict[str, Any]:
+    """What is stated and valid, by name; a value that is not becomes a Problem."""
+    valid: dict[str, Any] = {}
+    for name, read in readers.items():
         if values.get(name) is None:
             continue
         value = read(values[name])
@@ -84,38 +80,26 @@ def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Repor
             what = f"{shown_value(values[name])} is not valid"
             report.add(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
         else:
-            changes[name] = value
-    return replace(flags, **changes)
+            valid[name] = value
+    return valid
+
+
+def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Report, prefix: str = "flags.") -> Flags:
+    """The flags with these values set, each of them checked; unknown names are passed over."""
+    return replace(flags, **_checked(values, _FLAG_READERS, file, report, prefix))
 
 
 def read_chance(values: Mapping[str, Any], file: str, report: Report) -> Chance:
     """What upstream leaves to chance, each setting checked; unknown names are passed over."""
-    chance = Chance()
-    for row in fields(Chance):
-        if values.get(row.name) is None:
-            continue
-        value = _CHANCE_READERS[row.name](values[row.name])
-        if value is None:
-            what = f"{shown_value(values[row.name])} is not valid"
-            report.add(what, _DEFAULT_STANDS, file=file, field=f"chance.{row.name}")
-        else:
-            chance = replace(chance, **{row.name: value})
-    return chance
+    readers = {row.name: _CHANCE_READERS[row.name] for row in fields(Chance)}
+    return Chance(**_checked(values, readers, file, report, "chance."))
 
 
 def read_process(values: Mapping[str, Any], file: str, report: Report) -> Process:
     """What the scheduler process remembers, each value checked; unknown names are passed over."""
-    changes: dict[str, Any] = {}
-    for key, (name, read) in _PROCESS_READERS.items():
-        if values.get(key) is None:
-            continue
-        value = read(values[key])
-        if value is None:
-            what = f"{shown_value(values[key])} is not valid"
-            report.add(what, _DEFAULT_STANDS, file=file, field=f"scheduler.{key}")
-        else:
-            changes[name] = value
-    return replace(Process(), **changes)
+    readers = {key: read for key, (_, read) in _PROCESS_READERS.items()}
+    found = _checked(values, readers, file, report, "scheduler.")
+    return Process(**{_PROCESS_READERS[key][0]: value for key, value in found.items()})
 
 
 def with_release(flags: Flags, stated: Any, report: Report, *, file: str = "", field: str = "") -> Flags:
@@ -305,7 +289,7 @@ _PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "reservedCpus": ("reserved_cpus", _reserved_cpus),
 }
 
-_CHANCE_READERS: dict[str, Callable[[Any], Any]] = {
+_CHANCE_READERS: Readers = {
     "search_start": _count,
     "order_seed": _number,
     "tie_seed": _number,
@@ -316,7 +300,7 @@ _CHANCE_READERS: dict[str, Callable[[Any], Any]] = {
     "sub_job_domains": _names_by_name,
 }
 
-_FLAG_READERS: dict[str, Callable[[Any], Any]] = {
+_FLAG_READERS: Readers = {
     "default_queue": _text,
     "scheduler_names": _texts,
     "priority_class": _boolean,

@@ -17,7 +17,8 @@ from vcdebug.views.equation import equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.job_page import job_page
 from vcdebug.views.jobs import jobs
-from vcdebug.views.nodes import node_detail, nodes
+from vcdebug.views.node_page import node_page
+from vcdebug.views.nodes import nodes
 from vcdebug.views.queues import queues
 from vcdebug.views.statement import statement
 
@@ -124,7 +125,7 @@ def test_a_statements_tasks_lead_to_their_status_and_node() -> None:
 
 
 def test_pages_lead_to_their_tasks_figures() -> None:
-    for table in (node_detail(bundled(), 110, "gpu-a100-01"), job_page(bundled(), 110, "research/llm-finetune")):
+    for table in (node_page(bundled(), 110, "gpu-a100-01"), job_page(bundled(), 110, "research/llm-finetune")):
         found = [figure for _, _, figure in cells(table) if figure is not None]
         assert found
         assert ["task"] == list(dict.fromkeys(figure.kind for figure in found))

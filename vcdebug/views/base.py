@@ -63,6 +63,11 @@ class Column:
     """Where there is no room: 0 stays, the largest goes first. Only what is seen elsewhere too may go."""
 
 
+def plain_columns(*heads: str) -> tuple[Column, ...]:
+    """Columns that neither wrap nor give way: a head that ends in `#` stands over numbers."""
+    return tuple(Column(head.removesuffix("#"), right=head.endswith("#")) for head in heads)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows under heads, with lines before and after; `rows` may be built on demand."""

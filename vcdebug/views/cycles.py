@@ -8,16 +8,10 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.effects import Effects, effects
 from vcdebug.trace.recording import Recording
 from vcdebug.views.bars import IDLE, LEAVES, STAYS, bar
-from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted, plain_columns
 
 COLUMNS = (
-    Column("cycle", right=True),
-    Column("clock"),
-    Column("events", right=True),
-    Column("bound", right=True),
-    Column("pipelined", right=True),
-    Column("evicted", right=True),
-    Column("unscheduled", right=True),
+    *plain_columns("cycle#", "clock", "events#", "bound#", "pipelined#", "evicted#", "unscheduled#"),
     Column("█ bound ▒ pipelined · waits"),
     Column("", flexible=True),
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from vcdebug.views.base import Column, Line, Piece, Row, Style, Table
+from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, plain_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,22 @@ def paragraph(text: str, style: Style = "", indent: int = 0) -> Paragraph:
 
 def listing(heads: Sequence[str], rows: Iterable[Sequence[str]], indent: int = 0, *, prose: bool = False) -> Table:
     """Bare text under heads: one that ends in `#` stands over numbers; with prose, the last column holds sentences."""
-    columns = tuple(Column(head.rstrip("#"), right=head.endswith("#")) for head in heads)
+    columns = plain_columns(*heads)
     if prose:
         columns = (*columns[:-1], Column(columns[-1].title, flexible=True))
     body = [Row(str(number), tuple(map(Piece, cells))) for number, cells in enumerate(rows)]
     return Table("", columns, body, indent=indent)
+
+
+def titled(title: str, blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks under a title, an empty line before it; nothing without any."""
+    found = list(blocks)
+    if found:
+        yield from (paragraph(""), paragraph(title, "title"), *found)
+
+
+def titled_listing(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, prose: bool = False
+) -> Iterator[Block]:
+    """The same for rows under heads."""
+    return titled(title, [listing(heads, rows, 2, prose=prose)] if rows else ())

@@ -10,13 +10,25 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import Write, writes
-from vcdebug.views.base import SKIPPED, YES, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import (
+    SKIPPED,
+    YES,
+    Column,
+    Line,
+    OnDemand,
+    Piece,
+    Row,
+    Style,
+    Table,
+    count,
+    line,
+    muted,
+    plain_columns,
+)
 from vcdebug.views.cell_figures import subject_figure
 
 COLUMNS = (
-    Column(""),
-    Column("event", right=True),
-    Column("write"),
+    *plain_columns("", "event#", "write"),
     Column("object", name=True),
     Column("what", flexible=True, least=24),
 )

@@ -5,16 +5,14 @@ from __future__ import annotations
 from vcdebug.explain.victims import Fate, VictimChoice, victim_choice
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, count, line, muted, plain_columns
 from vcdebug.views.names import bare
 
 VICTIMS = "victims"
 """Kind of subject of the rows that lead here; their name is the first event of the question."""
 COLUMNS = (
     Column("candidate", name=True),
-    Column("fate"),
-    Column("tier", right=True),
-    Column("by"),
+    *plain_columns("fate", "tier#", "by"),
     Column("why", flexible=True, least=20),
     Column("event", right=True),
 )

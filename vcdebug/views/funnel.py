@@ -10,7 +10,7 @@ from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
 from vcdebug.views.names import bare
 from vcdebug.views.pictures import stages
 
@@ -18,9 +18,7 @@ TITLE = "Funnel"
 OUTCOME = Column("outcome", flexible=True, least=12)
 TASK_COLUMNS = (
     Column("task", name=True),
-    Column("refused", right=True),
-    Column("tried", right=True),
-    Column("never", right=True),
+    *plain_columns("refused#", "tried#", "never#"),
     Column("where it ends", flexible=True, least=16),
     Column("event", right=True),
 )

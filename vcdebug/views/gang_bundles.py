@@ -7,15 +7,13 @@ from math import isinf
 
 from vcdebug.explain.gang_bundles import Bundles, Offered
 from vcdebug.views.amounts import number, resource_text
-from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line, muted
+from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.names import bare
 
 COLUMNS = (
     Column(""),
     Column("bundle", flexible=True, least=18),
-    Column("frees"),
-    Column("its job loses"),
-    Column("frees / loses", right=True),
+    *plain_columns("frees", "its job loses", "frees / loses#"),
     Column("what becomes of it", flexible=True, least=20),
 )
 

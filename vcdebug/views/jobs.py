@@ -12,19 +12,10 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.trace.waiting_first import waiting_first
-from vcdebug.views.base import KEPT_TABLES, NO, YES, Column, OnDemand, Piece, Row, Table, muted
+from vcdebug.views.base import KEPT_TABLES, NO, YES, Column, OnDemand, Piece, Row, Table, muted, plain_columns
 from vcdebug.views.cell_figures import job_figure
 
-COLUMNS = (
-    Column("job", name=True),
-    Column("ready", right=True),
-    Column("wait", right=True),
-    Column("pend", right=True),
-    Column("phase"),
-    Column("queue"),
-    Column("prio", right=True),
-    Column("rel", right=True),
-)
+COLUMNS = (Column("job", name=True), *plain_columns("ready#", "wait#", "pend#", "phase", "queue", "prio#", "rel#"))
 
 
 def panel(here: DebuggerState) -> Table:

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from vcdebug.explain.equations import equation
 from vcdebug.explain.equations_scores import scores_before
 from vcdebug.explain.refusals import Refusal, refusals
 from vcdebug.explain.searches import why_refused
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import amount, short_name
+from vcdebug.trace.timeline import ClusterState
+from vcdebug.views.amounts import amount, besides_places, short_name
 from vcdebug.views.bars import LEGEND, node_bar
-from vcdebug.views.base import NO, SKIPPED, YES, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
+from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.inside import inside
 from vcdebug.views.names import bare
-from vcdebug.views.nodes import node_detail, node_dimensions, remarks
+from vcdebug.views.nodes import node_dimensions, remarks
 from vcdebug.views.parts import part
 from vcdebug.views.why_not import COLUMNS as CHECK_COLUMNS
 from vcdebug.views.why_not import node_checks
 
+COLUMNS = (
+    Column("task", name=True),
+    *plain_columns("status", "priority#"),
+    Column("requests", flexible=True, least=20),
+)
 BAR_WIDTH = 24
 
 
 def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
     """Bars, the event's own arithmetic for this node, its tasks, what it refused."""
-    tasks = node_detail(recording, seq, name)
-    head = [*_bars(recording, seq, name), *_event_parts(recording, seq, name), *_task_count(len(tasks.rows))]
+    state = recording.timeline.state_at(seq)
+    tasks = [_task_row(recording, key, state) for key in state.tasks_on(name)]
+    head = [*_bars(recording, seq, name), *_event_parts(recording, seq, name), *_task_count(len(tasks))]
     refused = [_refusal_row(each) for each in refusals(recording, name)]
     foot = () if refused else (line(muted("it refused nobody in this cycle")),)
-    return Table(tasks.title, tasks.columns, [*tasks.rows, *refused], tuple(head), foot, figures=tasks.figures)
+    figures = partial(task_figure, COLUMNS)
+    return Table(f"Node {name}", COLUMNS, [*tasks, *refused], tuple(head), foot, figures=figures)
 
 
 def _bars(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
@@ -89,6 +99,12 @@ def _verdict(recording: Recording, event: PredicateEvent, name: NodeName) -> Lin
 
 def _task_count(tasks: int) -> Iterator[Line]:
     yield (Piece("Tasks on it, and jobs that it refused", "title"), muted(f"  {count(tasks, 'task')}"))
+
+
+def _task_row(recording: Recording, key: TaskKey, state: ClusterState) -> Row:
+    task = recording.timeline.tasks[key]
+    words = (key, state.tasks[key].status.label, str(task.priority), besides_places(task.resreq))
+    return Row(key, tuple(map(Piece, words)), subject=("task", key))
 
 
 def _refusal_row(refusal: Refusal) -> Row:

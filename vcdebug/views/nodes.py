@@ -16,12 +16,11 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.timeline import ClusterState
 from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
-from vcdebug.views.amounts import amount, besides_places, dimensions, in_order, short_name
+from vcdebug.views.amounts import amount, besides_places, in_order, short_name
 from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import KEPT_TABLES, Column, OnDemand, Piece, Row, Table, line, muted
-from vcdebug.views.cell_figures import node_figure, task_figure
+from vcdebug.views.cell_figures import node_figure
 
 BAR_WIDTH = 8
 KEPT_ROWS = 8_192
@@ -131,33 +130,3 @@ def _overfull(amounts: NodeAmounts) -> str:
     """Dimensions of which more is used than there is: every task that asks for one of them is refused."""
     below = [short_name(name) for name in overfull(amounts.idle)]
     return f"idle below 0: {' '.join(below)}" if below else ""
-
-
-def node_detail(recording: Recording, seq: Seq, name: NodeName) -> Table:
-    """One node: the arithmetic of its future idle, then the tasks on it."""
-    state = recording.timeline.state_at(seq)
-    amounts, node = state.nodes[name], recording.session.nodes[name]
-    future = amounts.future_idle()
-    head = [line(muted("future idle = idle + releasing - pipelined"))]
-    for dim in dimensions((node.allocatable, amounts.used)):
-        parts = [amount(dim, r.get(dim)) for r in (future, amounts.idle, amounts.releasing, amounts.pipelined)]
-        text = f"{short_name(dim):<10} {parts[0]:>9} = {parts[1]} + {parts[2]} - {parts[3]}"
-        head.append(line(text, muted(f"   of {amount(dim, node.allocatable.get(dim))}")))
-    columns = (
-        Column("task", name=True),
-        Column("status"),
-        Column("priority", right=True),
-        Column("requests", flexible=True, least=20),
-    )
-    rows = [_task_row(recording, key, state) for key in state.tasks_on(name)]
-    return Table(f"Node {name}", columns, rows, head=(*head, ()), figures=partial(task_figure, columns))
-
-
-def _task_row(recording: Recording, key: str, state: ClusterState) -> Row:
-    task = recording.timeline.tasks[key]
-    status = state.tasks[key].status.label
-    return Row(
-        key,
-        (Piece(key), Piece(status), Piece(str(task.priority)), Piece(besides_places(task.resreq))),
-        subject=("task", key),
-    )

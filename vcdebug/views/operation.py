@@ -15,17 +15,11 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import ALLOCATIONS, DEALLOCATIONS, told
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, dimensions, figure, resource_text, short_name
-from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.cell_figures import operation_figure
 from vcdebug.views.names import bare
 
-COLUMNS = (
-    Column("what", flexible=True),
-    Column("dim"),
-    Column("before", right=True),
-    Column("", right=True),
-    Column("after", right=True),
-)
+COLUMNS = (Column("what", flexible=True), *plain_columns("dim", "before#", "#", "after#"))
 _WORDS = {
     "evict": "Running → Releasing: its room counts as future idle",
     "unevict": "Releasing → Running: the eviction is taken back",

@@ -14,7 +14,7 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, short_name
-from vcdebug.views.base import NO, SKIPPED, YES, Column, OnDemand, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, SKIPPED, YES, Column, OnDemand, Piece, Row, Table, count, line, muted, plain_columns
 from vcdebug.views.names import bare
 
 BAR = "█"
@@ -26,10 +26,7 @@ REASON, SHORT = "reason", "short of"
 """Kinds of subjects of the histogram's rows: Enter lists their nodes."""
 LIST_COLUMNS = (
     Column("node", name=True),
-    Column("dim"),
-    Column("asked", right=True),
-    Column("future idle", right=True),
-    Column("lacks", right=True),
+    *plain_columns("dim", "asked#", "future idle#", "lacks#"),
     Column("reason", flexible=True),
 )
 _CODES = {1: "error", 2: "unschedulable", 3: "unresolvable", 4: "wait", 5: "skip"}

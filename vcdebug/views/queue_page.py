@@ -22,7 +22,7 @@ from vcdebug.framework.figures import Figures
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, resource_text, short_name
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
 from vcdebug.views.equation import equation_table
 from vcdebug.views.parts import part
 from vcdebug.views.queues import BROKEN_TREE, NO_SHARER, amounts_of, pair_lines
@@ -37,16 +37,7 @@ LEDGER_COLUMNS = (
 )
 AMOUNTS = ("guarantee", "deserved", "allocated", "request", "inqueue", "elastic", "realCapability")
 SHORT = {"realCapability": "limit"}
-ROUNDS = (
-    Column("round", right=True),
-    Column("dim"),
-    Column("dealt", right=True),
-    Column("× weight", right=True),
-    Column("+ had", right=True),
-    Column("= offered", right=True),
-    Column("deserved", right=True),
-    Column("decided by"),
-)
+ROUNDS = plain_columns("round#", "dim", "dealt#", "× weight#", "+ had#", "= offered#", "deserved#", "decided by")
 MOST_ROUNDS = 12
 
 

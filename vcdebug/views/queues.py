@@ -15,20 +15,15 @@ from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, figure, listed, short_name
-from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted
+from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted, plain_columns
 from vcdebug.views.cell_figures import queue_figure
 
 FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 COLUMNS = (
     Column("queue", name=True),
-    Column("dim"),
-    Column("alloc", right=True),
-    Column("deserved", right=True),
+    *plain_columns("dim", "alloc#", "deserved#"),
     Column("share", right=True, flexible=True),
-    Column("request", right=True),
-    Column("inqueue", right=True),
-    Column("limit", right=True),
-    Column("weight", right=True),
+    *plain_columns("request#", "inqueue#", "limit#", "weight#"),
 )
 STATE = Column("state", flexible=True)
 MOST_PAIRS = 6

@@ -6,13 +6,11 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.quirks import QUIRKS
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, YES, Column, Piece, Row, Table, line, muted
+from vcdebug.views.base import HERE, YES, Column, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.path import path_words
 
 COLUMNS = (
-    Column("event", right=True),
-    Column(""),
-    Column("quirk"),
+    *plain_columns("event#", "", "quirk"),
     Column("what happened", flexible=True, least=24),
     Column("can change", flexible=True, least=16),
     Column("where", flexible=True),

@@ -12,7 +12,7 @@ from vcdebug.explain.answer import Explanation
 from vcdebug.model.names import Seq
 from vcdebug.trace.effects import ActionSummary, Effect, Effects, JobSummary, effects
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Table, count, grouped, line, muted
+from vcdebug.views.base import Column, Line, Piece, Row, Table, count, grouped, line, muted, plain_columns
 from vcdebug.views.bookmarks import happened
 from vcdebug.views.conf import conf
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
@@ -23,27 +23,9 @@ from vcdebug.views.pending import STATES
 from vcdebug.views.problems import problems
 from vcdebug.views.statement import statement, statement_at
 
-ACTION_COLUMNS = (
-    Column("action"),
-    Column("events"),
-    Column("commits", right=True),
-    Column("discards", right=True),
-    Column("bound", right=True),
-    Column("pipelined", right=True),
-    Column("evicted", right=True),
-)
+ACTION_COLUMNS = plain_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
 MOVE_COLUMNS = (Column("pod"), Column("node"), Column("by"), Column("event", right=True))
-JOB_COLUMNS = (
-    Column("job"),
-    Column("queue"),
-    Column("phase"),
-    Column("min", right=True),
-    Column("pods", right=True),
-    Column("ready", right=True),
-    Column("waiting", right=True),
-    Column("pending", right=True),
-    Column("outcome"),
-)
+JOB_COLUMNS = plain_columns("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
 PROOF_COLUMNS = (Column("event", right=True), Column("what it shows", flexible=True))
 STEP_COLUMNS = (Column(""), Column("step"), Column("", flexible=True), Column("event", right=True))
 FACT_COLUMNS = (Column("what"), Column("", flexible=True))

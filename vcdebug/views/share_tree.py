@@ -9,16 +9,12 @@ from vcdebug.model.names import Seq
 from vcdebug.plugins.drf.hierarchy import Node
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number, resource_text
-from vcdebug.views.base import Column, Piece, Row, Table, line, muted
+from vcdebug.views.base import Column, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.names import bare
 
 COLUMNS = (
     Column("path and jobs", flexible=True, least=18),
-    Column("weight", right=True),
-    Column("share", right=True),
-    Column("share / weight", right=True),
-    Column("dominant"),
-    Column("saturated"),
+    *plain_columns("weight#", "share#", "share / weight#", "dominant", "saturated"),
     Column("allocated", flexible=True),
 )
 FORMULA = (

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import NEVER_REGISTERED, Registration, handlers, registrations, unregistered
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
 from vcdebug.views.votes import rule_words
 
 TITLE = "Tiers"
 COLUMNS = (
-    Column("tier", right=True),
-    Column("plugin"),
-    Column("hook"),
-    Column("takes part"),
+    *plain_columns("tier#", "plugin", "hook", "takes part"),
     Column("switch", flexible=True),
     Column("how answers combine", flexible=True, least=16),
 )

@@ -9,15 +9,9 @@ from textual.binding import Binding
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.tui.messages import Command
 from vcdebug.tui.panels.base import Extra
-from vcdebug.views.base import NO, Column, Piece, Row, Table, line, muted
+from vcdebug.views.base import NO, Column, Piece, Row, Table, line, muted, plain_columns
 
-COLUMNS = (
-    Column("", right=True),
-    Column(""),
-    Column("breakpoint", flexible=True),
-    Column("stops", right=True),
-    Column("next", right=True),
-)
+COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=True), *plain_columns("stops#", "next#"))
 
 
 class Breakpoints(Extra):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.cli.reports.pending import proof
 from vcdebug.questions.reply import Reply
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.views.document import Block, listing, paragraph, titled
 
 
 def document(question: str, reply: Reply) -> dict[str, object]:
@@ -20,10 +21,5 @@ def blocks(question: str, reply: Reply) -> Iterator[Block]:
     yield paragraph(reply.sentence, "title")
     yield from (paragraph(line, indent=2) for line in reply.lines)
     for sheet in reply.sheets:
-        yield paragraph("")
-        yield paragraph(sheet.title, "title")
-        yield listing(sheet.heads, sheet.rows, 2)
-    if reply.evidence:
-        yield paragraph("")
-        yield paragraph("proof", "title")
-        yield listing(("event#", "what it shows"), tuple((str(one.seq), one.text) for one in reply.evidence), 2)
+        yield from titled(sheet.title, [listing(sheet.heads, sheet.rows, 2)])
+    yield from proof(reply.evidence)

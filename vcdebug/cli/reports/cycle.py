@@ -13,7 +13,7 @@ from vcdebug.trace.effects import Effect, Effects, effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import writes
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.views.document import Block, listing, paragraph, titled, titled_listing
 from vcdebug.views.overview import waiting_rows
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
@@ -59,16 +59,10 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     yield from _waiting(recording)
     yield paragraph("")
     yield listing(JOB_HEADS, tuple(_job_rows(done)))
-    forced = [note for note in recording.notes if note.code == FORCED]
-    quirks = [note for note in recording.notes if note.code != FORCED]
-    if forced:
-        yield paragraph("")
-        yield paragraph("answers that were forced", "title")
-        yield from (paragraph(f"event {note.seq}  {note.text}", indent=2) for note in forced)
-    if quirks:
-        yield paragraph("")
-        yield paragraph("quirks of the scheduler that acted", "title")
-        yield from (paragraph(f"event {note.seq}  {note.code}: {note.text}", indent=2) for note in quirks)
+    forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED]
+    quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED]
+    yield from titled("answers that were forced", (paragraph(text, indent=2) for text in forced))
+    yield from titled("quirks of the scheduler that acted", (paragraph(text, indent=2) for text in quirks))
 
 
 def _cost(recording: Recording) -> str:
@@ -102,18 +96,13 @@ def _moves(done: Effects) -> Iterator[Block]:
         ("placed, but not bound: its gang is not complete", done.held),
         ("evicted", done.evicted),
     ):
-        if entries:
-            yield paragraph("")
-            yield paragraph(title, "title")
-            yield listing(("pod", "node", "by", "event#"), tuple(_move_row(entry) for entry in entries), 2)
+        yield from titled_listing(title, ("pod", "node", "by", "event#"), [_move_row(entry) for entry in entries])
 
 
 def _waiting(recording: Recording) -> Iterator[Block]:
     """Who waits and why, a line each."""
-    if rows := [*waiting_rows(recording)]:
-        yield paragraph("")
-        yield paragraph("waits", "title")
-        yield listing(("job", "why"), tuple((row.cells[1].text, row.cells[2].text) for row in rows), 2, prose=True)
+    rows = [(row.cells[1].text, row.cells[2].text) for row in waiting_rows(recording)]
+    return titled_listing("waits", ("job", "why"), rows, prose=True)
 
 
 def _move_row(entry: Effect) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vcdebug.debugger.odds import DivergenceCount, Odds
 from vcdebug.trace.recording import Recording
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.views.document import Block, listing, paragraph, titled_listing
 from vcdebug.views.headline import headline
 from vcdebug.views.path import path_words
 
@@ -25,15 +25,10 @@ def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
         yield paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
     yield paragraph("")
     yield listing(JOB_HEADS, tuple(_job_rows(odds)))
-    if odds.evictions:
-        yield paragraph("")
-        yield paragraph("evicted", "title")
-        yield listing(("pod", "draws#"), tuple((task, str(count)) for task, count in odds.evictions), 2)
-    if odds.divergences:
-        yield paragraph("")
-        yield paragraph("where draws part from the cycle without draws", "title")
-        yield listing(PARTING_HEADS, tuple(_divergence_row(one, base) for one in odds.divergences), 2, prose=True)
-        yield from _first(odds.first_that_matters, base)
+    yield from titled_listing("evicted", ("pod", "draws#"), [(task, str(count)) for task, count in odds.evictions])
+    parting = [_divergence_row(one, base) for one in odds.divergences]
+    yield from titled_listing("where draws part from the cycle without draws", PARTING_HEADS, parting, prose=True)
+    yield from _first(odds.first_that_matters, base)
 
 
 def _first(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from vcdebug.explain.answer import Explanation, Finding, Number
+from vcdebug.explain.answer import Evidence, Explanation, Finding, Number
 from vcdebug.views.advice import WHO
 from vcdebug.views.base import Style
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.views.document import Block, paragraph, titled, titled_listing
 
 MARKS = {"passed": "✓", "failed": "✗", "not reached": "·"}
 STYLES: dict[str, Style] = {"passed": "good", "failed": "bad", "not reached": "muted"}
@@ -59,34 +59,25 @@ def blocks(explanation: Explanation, *, advice: bool = True) -> Iterator[Block]:
     if explanation.dominant.lines:
         yield paragraph("")
         yield from (paragraph(line, indent=2) for line in explanation.dominant.lines)
-    if explanation.evidence:
-        yield paragraph("")
-        yield paragraph("proof", "title")
-        rows = tuple((str(evidence.seq), evidence.text) for evidence in explanation.evidence)
-        yield listing(("event#", "what it shows"), rows, 2)
+    yield from proof(explanation.evidence)
     yield paragraph("")
     yield paragraph("the way through the cycle", "title")
     for step in explanation.steps:
         where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
         text = f"{MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
         yield paragraph(text, STYLES[step.state], 2)
-    yield from _rest(explanation, advice=advice)
-
-
-def _rest(explanation: Explanation, *, advice: bool) -> Iterator[Block]:
-    if explanation.contributing:
-        yield paragraph("")
-        yield paragraph("also in the way", "title")
-        for finding in explanation.contributing:
-            yield paragraph(f"{finding.cause}: {finding.sentence}", indent=2)
+    others = [f"{finding.cause}: {finding.sentence}" for finding in explanation.contributing]
+    yield from titled("also in the way", (paragraph(text, indent=2) for text in others))
     if advice:
         yield from advice_blocks(explanation, "what would help (not tried yet)")
 
 
+def proof(evidence: Iterable[Evidence]) -> Iterator[Block]:
+    """The events that prove an answer."""
+    return titled_listing("proof", ("event#", "what it shows"), [(str(one.seq), one.text) for one in evidence])
+
+
 def advice_blocks(explanation: Explanation, title: str) -> Iterator[Block]:
     """What would help, the least harmful first; nothing where nothing is known."""
-    if explanation.advised:
-        yield paragraph("")
-        yield paragraph(title, "title")
-    for line in explanation.advised:
-        yield paragraph(f"- {line.text}  [{WHO[line.harm]}]", indent=2)
+    lines = [f"- {line.text}  [{WHO[line.harm]}]" for line in explanation.advised]
+    return titled(title, (paragraph(text, indent=2) for text in lines))

@@ -12,7 +12,7 @@ from vcdebug.debugger.upgrades.upgrade import Upgrade
 from vcdebug.explain.amounts import plural
 from vcdebug.releases.release import Release
 from vcdebug.releases.table import CHANGES
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.views.document import Block, listing, paragraph, titled_listing
 
 HEADS = ("change", "pull request", "jobs#", "pods#", "first event#", "the older form")
 ALONE_HEADS = ("change", "pull request", "first event#", "the older form")
@@ -30,11 +30,8 @@ def blocks(found: Upgrade) -> Iterator[Block]:
     if decided_by:
         yield listing(HEADS, tuple(_deciding_row(name, found) for name in decided_by), 2, prose=True)
     others = [one for one in found.alone if one.id not in decided_by]
-    if others:
-        yield paragraph("")
-        yield paragraph("changes that show in the recording and decide nothing", "title")
-        rows = tuple((*_named(one.id), _text(one.trial.first), _older_form(one.id, found)) for one in others)
-        yield listing(ALONE_HEADS, rows, 2, prose=True)
+    rows = [(*_named(one.id), _text(one.trial.first), _older_form(one.id, found)) for one in others]
+    yield from titled_listing("changes that show in the recording and decide nothing", ALONE_HEADS, rows, prose=True)
     if not found.finished:
         yield paragraph("the search was interrupted: there may be more", "warn", 2)
 

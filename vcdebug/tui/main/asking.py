@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -31,30 +32,20 @@ MENU: Final = Page(lambda _: Table("Questions"), lambda row: (row.key,), "Enter 
 REMEDIES: Final = Page(lambda _: Table("Remedies"), lambda row: (row.key,), "Enter makes the change, in a branch")
 
 
+@dataclass(eq=False)
 class Asking:
     """Asks about the row under the cursor, else about the present job, pod, node or queue."""
 
-    def __init__(
-        self,
-        current: Current,
-        work: BackgroundWork,
-        pages: Pages,
-        lay_over: LayOver,
-        *,
-        focused: Callable[[], Grid],
-        run: Callable[[str], None],
-        show: Callable[[Reply], None],
-    ) -> None:
-        self._current = current
-        self._work = work
-        self._pages = pages
-        self._lay_over = lay_over
-        self._focused = focused
-        self._run = run
-        self._show = show
+    current: Current
+    work: BackgroundWork
+    pages: Pages
+    lay_over: LayOver
+    focused: Callable[[], Grid]
+    run: Callable[[str], None]
+    show: Callable[[Reply], None]
 
     def _subject(self) -> tuple[str, str]:
-        row = self._focused().cursor_row
+        row = self.focused().cursor_row
         return row.subject if row is not None else ("", "")
 
     # Questions
@@ -63,47 +54,43 @@ class Asking:
         """A question by its name; without one, all that fit."""
         from vcdebug.views.questions import question_named, questions, subject_of
 
-        moment = self._current.moment
-        if self._current.ready() is None or moment is None:
+        moment = self.current.moment
+        if self.current.ready() is None or moment is None:
             return
         if not words:
-            self._lay_over(
-                PageScreen(questions(moment, *self._subject()), MENU), lambda command: self._run(command or "")
+            self.lay_over(
+                PageScreen(questions(moment, *self._subject()), MENU), lambda command: self.run(command or "")
             )
             return
         name, _, about = words.partition(" ")
         try:
             question = question_named(name)
         except CommandError as error:
-            self._current.say(error.line(), error=True)
+            self.current.say(error.line(), error=True)
             return
         subject = about.strip() or subject_of(moment, question, *self._subject())
         work = partial(self._answer, moment.recording, question, subject)
-        self._work.start(Reply(text=f"answering: {question.words}", work=work))
+        self.work.start(Reply(text=f"answering: {question.words}", work=work))
 
     def _answer(self, recording: Recording, question: Question, subject: str) -> Reply:
         from vcdebug.views.questions import answered
 
         table = answered(question, subject, question.answer(recording, subject))
-        return Reply(then=lambda: self._opened(table))
-
-    def _opened(self, table: Table) -> Reply:
-        self._pages.open(table)
-        return Reply()
+        return Reply(then=partial(self.pages.opened, table))
 
     # Remedies
 
     def prove(self, name: str = "") -> None:
         """Look for changes that let a job in; each is carried out and replayed before it is shown."""
-        moment = self._current.moment
-        if self._current.ready() is None or moment is None:
+        moment = self.current.moment
+        if self.current.ready() is None or moment is None:
             return
         job = name or job_at(moment, *self._subject())
         if not job:
-            self._current.say("no job here: put the cursor on one, or :prove JOB", error=True)
+            self.current.say("no job here: put the cursor on one, or :prove JOB", error=True)
             return
         about = f"trying what lets {job} in"
-        self._work.start(Reply(text=about, work=partial(self._search, moment.recording, job, about)))
+        self.work.start(Reply(text=about, work=partial(self._search, moment.recording, job, about)))
 
     def _search(self, recording: Recording, job: str, about: str) -> Reply:
         """In the thread: trials one after the other, as long as somebody waits."""
@@ -121,11 +108,11 @@ class Asking:
         )
 
         def going(_: Search | None = None) -> bool:
-            return self._work.wanted() and monotonic() < end
+            return self.work.wanted() and monotonic() < end
 
         def tried(edits: list[Edits]) -> list[Outcome | None]:
             found = len([one for one in search.remedies if one.proven])
-            self._work.tell(f"{about}: {count(search.trials, 'cycle')}, {found} found")
+            self.work.tell(f"{about}: {count(search.trials, 'cycle')}, {found} found")
             return [trials(one) if going() else None for one in edits]
 
         carried_out(search, tried, going)
@@ -135,12 +122,12 @@ class Asking:
         from vcdebug.views.remedies import remedies
 
         found = search.remedies
-        self._lay_over(PageScreen(remedies(search, job), REMEDIES), partial(self._make, found))
+        self.lay_over(PageScreen(remedies(search, job), REMEDIES), partial(self._make, found))
         return Reply()
 
     def _make(self, found: list[Remedy], place: str | None) -> None:
         """Make the change that was chosen: original and branch lie side by side then."""
-        driver = self._current.ready() if place else None
+        driver = self.current.ready() if place else None
         if driver is not None and place:
             remedy = found[int(place)]
-            self._show(carry_out(driver, remedy.plan.edits, remedy.words))
+            self.show(carry_out(driver, remedy.plan.edits, remedy.words))

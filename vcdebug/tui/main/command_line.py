@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from textual.widget import Widget
@@ -19,44 +20,34 @@ AT_ONCE: Final = (["quit"], ["q"], ["help"])
 """What does not wait for long work."""
 
 
+@dataclass(eq=False)
 class CommandLine:
     """Opens the prompt in place of the status line, and runs what is entered."""
 
-    def __init__(
-        self,
-        current: Current,
-        work: BackgroundWork,
-        prompt: Prompt,
-        status: Status,
-        *,
-        focused: Callable[[], Grid],
-        focus: Callable[[Widget], None],
-        open_what: Callable[[str, str], None],
-    ) -> None:
-        self._current = current
-        self._work = work
-        self._prompt = prompt
-        self._status = status
-        self._focused = focused
-        self._focus = focus
-        self._open_what = open_what
-        self._table: Grid | None = None
-        """The table that had the focus when the prompt opened: a filter acts on it."""
-        self._waiting: list[str] = []
-        """Commands that were typed while long work was done."""
+    current: Current
+    work: BackgroundWork
+    prompt: Prompt
+    status: Status
+    focused: Callable[[], Grid]
+    focus: Callable[[Widget], None]
+    open_what: Callable[[str, str], None]
+    _table: Grid | None = field(default=None, init=False)
+    """The table that had the focus when the prompt opened: a filter acts on it."""
+    _waiting: list[str] = field(default_factory=list, init=False)
+    """Commands that were typed while long work was done."""
 
     def open(self, mode: Mode, text: str = "") -> None:
         """Type a command, an event number, or a filter for the table that has the focus."""
-        self._table = self._focused()
+        self._table = self.focused()
         complete = self._completer() if mode == "command" else none
         text = self._table.filter_text if mode == "filter" else text
-        self._prompt.open(mode, text, complete)
-        self._status.display = False
+        self.prompt.open(mode, text, complete)
+        self.status.display = False
 
     def _completer(self) -> Callable[[str], list[str]]:
         from vcdebug.tui.completion import completer
 
-        return completer(self._current.moment)
+        return completer(self.current.moment)
 
     def edited(self, event: Prompt.Edited) -> None:
         """A filter acts with every key."""
@@ -74,25 +65,25 @@ class CommandLine:
         self._prompt_done()
         if event.mode == "filter":
             kept = self._filter(event.text)
-            self._current.say(f"{kept} rows; Esc shows all" if event.text else "")
+            self.current.say(f"{kept} rows; Esc shows all" if event.text else "")
         elif event.mode == "goto" and event.text == FIRST_ROW:
-            self._focused().action_move_to(0)
+            self.focused().action_move_to(0)
         elif event.text.strip():
             self.run(f"goto {event.text}" if event.mode == "goto" else event.text)
 
     def run(self, text: str) -> None:
         """Run a command and show what it came to; behind long work it waits, as if it had been typed later."""
-        driver = self._current.ready()
+        driver = self.current.ready()
         if driver is None:
             return
-        if self._work.about and text.split()[:1] not in AT_ONCE:
+        if self.work.about and text.split()[:1] not in AT_ONCE:
             self._waiting.append(text)
-            self._current.say(f"still {self._work.about}: {text!r} follows, Esc drops it")
+            self.current.say(f"still {self.work.about}: {text!r} follows, Esc drops it")
             return
         try:
             self.show(execute(driver, text))
         except VcdebugError as error:
-            self._current.say(error.line(), error=True)
+            self.current.say(error.line(), error=True)
 
     def work_ended(self, reply: Reply | None) -> None:
         """Show what long work came to, and run what was typed meanwhile; after a failure that is dropped."""
@@ -106,24 +97,24 @@ class CommandLine:
     def stop(self) -> bool:
         """Wait no longer for long work, nor for what was typed behind it; whether there was any."""
         self._waiting.clear()
-        return self._work.stop()
+        return self.work.stop()
 
     def show(self, reply: Reply) -> None:
         """What a command came to: another event, words, something to open, work to be done first."""
         while reply.then is not None:
             reply = reply.then()
         if reply.moment is not None:
-            self._current.show(reply.moment)
-        self._current.say(reply.text)
+            self.current.show(reply.moment)
+        self.current.say(reply.text)
         if reply.work is not None:
-            self._work.start(reply)
+            self.work.start(reply)
         elif reply.show:
-            self._open_what(reply.show, reply.argument)
+            self.open_what(reply.show, reply.argument)
 
     def _filter(self, text: str) -> int:
         return self._table.set_filter(text) if self._table is not None else 0
 
     def _prompt_done(self) -> None:
-        self._status.display = True
+        self.status.display = True
         if self._table is not None:
-            self._focus(self._table)
+            self.focus(self._table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from vcdebug.errors import VcdebugError
 from vcdebug.tui.clipboard import Clipboard
@@ -13,26 +14,17 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import plain
 
 
+@dataclass(eq=False)
 class Copying:
     """The menu of what can be copied, and the whole panel by one key."""
 
-    def __init__(
-        self,
-        current: Current,
-        lay_over: LayOver,
-        clipboard: Clipboard,
-        *,
-        focused: Callable[[], Grid],
-        place: str,
-        copy: Callable[[str, Clipboard], str],
-    ) -> None:
-        self._current = current
-        self._lay_over = lay_over
-        self._clipboard = clipboard
-        self._focused = focused
-        self._place = place
-        """What a command line calls the snapshot."""
-        self._copy = copy
+    current: Current
+    lay_over: LayOver
+    clipboard: Clipboard
+    focused: Callable[[], Grid]
+    place: str
+    """What a command line calls the snapshot."""
+    copy: Callable[[str, Clipboard], str]
 
     def panel(self) -> None:
         """The whole panel."""
@@ -40,16 +32,16 @@ class Copying:
 
     def menu(self) -> None:
         """Choose what to copy."""
-        where = "a file" if self._clipboard == "file" else "the clipboard"
-        self._lay_over(CopyScreen([*self._offers()], where), self._chosen)
+        where = "a file" if self.clipboard == "file" else "the clipboard"
+        self.lay_over(CopyScreen([*self._offers()], where), self._chosen)
 
     def _panel(self) -> Offer:
-        return Offer("p", "the panel", plain(self._focused().table))
+        return Offer("p", "the panel", plain(self.focused().table))
 
     def _offers(self) -> Iterator[Offer]:
         from vcdebug.views.equation import equation
 
-        grid, moment = self._focused(), self._current.moment
+        grid, moment = self.focused(), self.current.moment
         row = grid.cursor_row
         if row is not None:
             yield Offer("c", "the cell", row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip())
@@ -58,7 +50,7 @@ class Copying:
         if moment is None:
             return
         yield Offer("e", "the equation", plain(equation(moment.recording, moment.seq)))
-        name = shlex.quote(self._place)
+        name = shlex.quote(self.place)
         yield Offer("o", "the command that opens this place", f"vcdebug open {name} --goto {moment.seq}")
         if moment.job:
             yield Offer("x", "the command that explains the job", f"vcdebug explain {name} {shlex.quote(moment.job)}")
@@ -66,8 +58,8 @@ class Copying:
     def _chosen(self, chosen: Chosen | None) -> None:
         if chosen is None:
             return
-        how: Clipboard = "file" if chosen.to_file else self._clipboard
+        how: Clipboard = "file" if chosen.to_file else self.clipboard
         try:
-            self._current.say(f"copied {chosen.offer.what} {self._copy(chosen.offer.text, how)}")
+            self.current.say(f"copied {chosen.offer.what} {self.copy(chosen.offer.text, how)}")
         except VcdebugError as error:
-            self._current.say(error.line(), error=True)
+            self.current.say(error.line(), error=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from vcdebug.debugger.commands import Reply
@@ -21,43 +22,33 @@ from vcdebug.views.pages import PAGES
 from vcdebug.views.pending import explanation, job_at
 
 
+@dataclass(eq=False)
 class Pages:
     """Opens pages, and runs the command that a page is closed with."""
 
-    def __init__(
-        self,
-        current: Current,
-        work: BackgroundWork,
-        lay_over: LayOver,
-        clipboard: Clipboard,
-        *,
-        go: Callable[[Seq], None],
-        follow: Callable[[Figure], None],
-        run: Callable[[str], None],
-    ) -> None:
-        self._current = current
-        self._work = work
-        self._lay_over = lay_over
-        self._clipboard = clipboard
-        self._go = go
-        self._follow = follow
-        self._run = run
+    current: Current
+    work: BackgroundWork
+    lay_over: LayOver
+    clipboard: Clipboard
+    go: Callable[[Seq], None]
+    follow: Callable[[Figure], None]
+    run: Callable[[str], None]
 
     def open(self, table: Table) -> None:
         """Show a table; its rows lead to events, its numbers to who wrote them."""
-        self._lay_over(DetailScreen(table, self._clipboard), self._closed)
+        self.lay_over(DetailScreen(table, self.clipboard), self._closed)
 
     def _closed(self, chosen: Seq | Figure | None) -> None:
         if isinstance(chosen, Figure):
-            self._follow(chosen)
+            self.follow(chosen)
         elif chosen:
-            self._go(chosen)
+            self.go(chosen)
 
     def open_cell(self, asked: Grid.Opened) -> None:
         """The page of a node, queue or job, else the whole row."""
         from vcdebug.views.detail import cell_detail, subject_detail
 
-        moment, (kind, name) = self._current.moment, asked.row.subject
+        moment, (kind, name) = self.current.moment, asked.row.subject
         if moment is None or not name or asked.column != 0:
             self.open(cell_detail(asked.table, asked.row, asked.column))
             return
@@ -75,23 +66,24 @@ class Pages:
                 table = page()
         except NotReachedError as missing:
             about = f"running the cycle again up to event {missing.seq}"
-            self._work.start(Reply(text=about, work=partial(self._after_run, page)))
+            self.work.start(Reply(text=about, work=partial(self._after_run, page)))
         else:
             self.open(table)
 
     def _after_run(self, page: Callable[[], Table]) -> Reply:
-        with as_long_as(lambda _, __: self._work.wanted()):
+        with as_long_as(lambda _, __: self.work.wanted()):
             table = page()
-        return Reply(then=partial(self._opened, table))
+        return Reply(then=partial(self.opened, table))
 
-    def _opened(self, table: Table) -> Reply:
+    def opened(self, table: Table) -> Reply:
+        """As open, at the end of long work."""
         self.open(table)
         return Reply()
 
     def explain(self, name: str, subject: tuple[str, str]) -> bool:
         """Why a job waits: the one named, the subject's, the present one; False where there is none."""
-        moment = self._current.moment
-        if self._current.ready() is None or moment is None:
+        moment = self.current.moment
+        if self.current.ready() is None or moment is None:
             return True
         name = name or job_at(moment, *subject)
         if not name:
@@ -99,16 +91,16 @@ class Pages:
         try:
             self.open(explanation(moment.recording, name))
         except VcdebugError as error:
-            self._current.say(error.line(), error=True)
+            self.current.say(error.line(), error=True)
         return True
 
     def open_page(self, name: str) -> None:
         """A page whose rows are commands."""
-        moment = self._current.moment
+        moment = self.current.moment
         if moment is not None:
             page = PAGES[name]
-            self._lay_over(PageScreen(page.view(moment), page), self._page_closed)
+            self.lay_over(PageScreen(page.view(moment), page), self._page_closed)
 
     def _page_closed(self, command: str | None) -> None:
         if command:
-            self._run(command)
+            self.run(command)

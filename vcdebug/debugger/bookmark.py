@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vcdebug.debugger.numbered import Numbered
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 
@@ -25,13 +26,14 @@ class Bookmark(NamedTuple):
     """Whether it lies in the recording that edits made, not in the original."""
 
 
-class BookmarkList:
-    """Bookmarks by number, one per event at most; numbers are never used twice."""
+class BookmarkList(Numbered[Bookmark]):
+    """Bookmarks by number, one per event at most; kept with their cycles counted from the first capture of all."""
+
+    WHAT = "bookmark"
+    MISSING = BookmarkError
 
     def __init__(self) -> None:
-        self._bookmarks: dict[int, Bookmark] = {}
-        """Their cycles are counted from the first capture of all."""
-        self._last = 0
+        super().__init__()
         self.before = 0
         """How many captures lie before the first one that is open."""
 
@@ -40,18 +42,13 @@ class BookmarkList:
 
     def kept(self) -> list[Bookmark]:
         """In order, with their cycles counted from the first capture of all."""
-        return sorted(self._bookmarks.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
+        return sorted(self._things.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
 
     def _here(self, mark: Bookmark) -> Bookmark:
         return mark._replace(cycle=mark.cycle - self.before)
 
-    def __len__(self) -> int:
-        return len(self._bookmarks)
-
     def __getitem__(self, number: int) -> Bookmark:
-        if number not in self._bookmarks:
-            raise BookmarkError(f"no bookmark {number}")
-        return self._here(self._bookmarks[number])
+        return self._here(super().__getitem__(number))
 
     def at(self, seq: Seq, cycle: int = 1, *, branch: bool = False) -> Bookmark | None:
         """The bookmark of an event."""
@@ -69,15 +66,5 @@ class BookmarkList:
             known = Bookmark(self._last, seq, note.strip(), cycle, branch)
         elif note.strip():
             known = known._replace(note=note.strip())
-        self._bookmarks[known.number] = known._replace(cycle=known.cycle + self.before)
+        self._things[known.number] = known._replace(cycle=known.cycle + self.before)
         return known
-
-    def remove(self, number: int) -> Bookmark:
-        """Forget one."""
-        mark = self[number]
-        del self._bookmarks[number]
-        return mark
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._bookmarks.clear()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoints.base import BreakpointError
 from vcdebug.debugger.cursor import FORWARD, Step
+from vcdebug.debugger.numbered import Numbered
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
@@ -27,23 +27,11 @@ class LogLine(NamedTuple):
     text: str
 
 
-class BreakpointList:
-    """Breakpoints by number; numbers are never used twice."""
+class BreakpointList(Numbered[Breakpoint]):
+    """Breakpoints by number."""
 
-    def __init__(self) -> None:
-        self._points: dict[int, Breakpoint] = {}
-        self._last = 0
-
-    def __iter__(self) -> Iterator[Breakpoint]:
-        return iter(self._points.values())
-
-    def __len__(self) -> int:
-        return len(self._points)
-
-    def __getitem__(self, number: int) -> Breakpoint:
-        if number not in self._points:
-            raise BreakpointError(f"no breakpoint {number}")
-        return self._points[number]
+    WHAT = "breakpoint"
+    MISSING = BreakpointError
 
     def add(self, line: str, recording: Recording | None = None) -> Breakpoint:
         """Set one: `victim if plugin == "gang"`, with or without `break` before it.
@@ -54,16 +42,8 @@ class BreakpointList:
         if recording is not None:
             point.kind.check(recording)
         self._last += 1
-        self._points[point.number] = point
+        self._things[point.number] = point
         return point
-
-    def remove(self, number: int) -> None:
-        """Forget one."""
-        del self._points[self[number].number]
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._points.clear()
 
     def toggle(self, number: int) -> Breakpoint:
         """Switch one off, or on again."""
@@ -76,7 +56,7 @@ class BreakpointList:
         point = parse_breakpoint(line, self[number].number)
         if recording is not None:
             point.kind.check(recording)
-        self._points[number] = point
+        self._things[number] = point
         return point
 
     def lines(self) -> list[str]:

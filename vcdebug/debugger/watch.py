@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from vcdebug.debugger import figures
@@ -10,6 +9,7 @@ from vcdebug.debugger.expression import Value, parse_expression
 from vcdebug.debugger.fields import FIELD_TYPES, fields_of
 from vcdebug.debugger.figure_history import Written, history
 from vcdebug.debugger.figure_words import FigureError, figure
+from vcdebug.debugger.numbered import Numbered
 from vcdebug.debugger.tokens import tokens_of
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
@@ -97,18 +97,11 @@ def _value_text(value: Value) -> str:
     return "-" if value is None else str(value)
 
 
-class WatchList:
-    """Watches by number; numbers are never used twice."""
+class WatchList(Numbered[Watch]):
+    """Watches by number."""
 
-    def __init__(self) -> None:
-        self._watches: dict[int, Watch] = {}
-        self._last = 0
-
-    def __iter__(self) -> Iterator[Watch]:
-        return iter(self._watches.values())
-
-    def __len__(self) -> int:
-        return len(self._watches)
+    WHAT = "watch"
+    MISSING = WatchError
 
     def add(self, text: str, recording: Recording) -> Watch:
         """Watch a figure or an expression; one that is watched already stays as it is."""
@@ -120,15 +113,5 @@ class WatchList:
         if known is not None:
             return known
         self._last += 1
-        self._watches[self._last] = Watch(self._last, text)
-        return self._watches[self._last]
-
-    def remove(self, number: int) -> Watch:
-        """Forget one."""
-        if number not in self._watches:
-            raise WatchError(f"no watch {number}")
-        return self._watches.pop(number)
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._watches.clear()
+        self._things[self._last] = Watch(self._last, text)
+        return self._things[self._last]

@@ -12,13 +12,12 @@ from vcdebug.capture.consistent_read import Reading, read_at_one_moment
 from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import FILE
 from vcdebug.capture.scheduler import SchedulerSettings, read_settings
-from vcdebug.capture.schedulers import time_of
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.usage import measured
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
-from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.provenance import Provenance, stated_time
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest, Snapshot
 
 IN_CLUSTER = "in-cluster"
@@ -141,7 +140,7 @@ def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]
 
 def _created(manifest: Manifest) -> datetime | None:
     metadata = manifest.get("metadata")
-    return time_of(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
+    return stated_time(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
 
 
 def _description(version: tuple[int, int], image: str) -> str:

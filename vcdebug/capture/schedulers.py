@@ -13,6 +13,7 @@ from vcdebug.errors import CaptureError
 from vcdebug.snapshot.command_line import scheduler_container
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.provenance import stated_time
 from vcdebug.snapshot.snapshot import Manifest
 
 NAMESPACE = "volcano-system"
@@ -154,17 +155,8 @@ def _running_since(pod: Manifest, scheduler: Scheduler | None) -> datetime | Non
     for state in statuses if isinstance(statuses, list) else ():
         if isinstance(state, dict) and container and state.get("name") == container.get("name"):
             running = _object(_object(state.get("state")).get("running"))
-            return time_of(running.get("startedAt"))
-    return time_of(status.get("startTime"))
-
-
-def time_of(text: object) -> datetime | None:
-    """A time as manifests write it."""
-    try:
-        time = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return time if time is not None and time.tzinfo is not None else None
+            return stated_time(running.get("startedAt"))
+    return stated_time(status.get("startTime"))
 
 
 def _object(value: object) -> Manifest:

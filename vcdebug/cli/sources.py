@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.bundled import place_of
 from vcdebug.snapshot.collection import one_snapshot
 
 STDIN = "-"
@@ -17,14 +17,7 @@ def source(word: str) -> str | Path:
         return STDIN
     if not word:
         raise SnapshotError("the name of the snapshot is empty")
-    path = Path(word)
-    if path.exists():
-        return path
-    folder = find(word)
-    if folder is None:
-        names = ", ".join(one.name for one in bundled())
-        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
-    return folder
+    return place_of(word)
 
 
 def one_source(word: str) -> str | Path:

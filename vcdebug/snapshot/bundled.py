@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+from vcdebug.errors import SnapshotError
+
 # In a wheel the snapshots lie in the package; in a checkout beside it.
 _FOLDERS = (Path(__file__).parents[1] / "fixtures", Path(__file__).parents[2] / "fixtures")
 
@@ -22,6 +24,16 @@ class Bundled(NamedTuple):
 def find(name: str) -> Path | None:
     """The folder of the bundled snapshot of this name."""
     return next((folder for folder in _folders() if folder.name == name), None)
+
+
+def place_of(word: str) -> Path:
+    """A path that exists, or the folder of a bundled snapshot; raises SnapshotError."""
+    path = Path(word)
+    found = path if path.exists() else find(word)
+    if found is None:
+        names = ", ".join(one.name for one in bundled())
+        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
+    return found
 
 
 def is_bundled(name: str, origin: str) -> bool:

@@ -65,8 +65,8 @@ def read_provenance(value: Any) -> Provenance | None:
         return None
     return Provenance(
         **{key: _text(value.get(key)) for key in ("context", "server", "user", "access")},
-        started=_time(value.get("started")),
-        finished=_time(value.get("finished")),
+        started=stated_time(value.get("started")),
+        finished=stated_time(value.get("finished")),
         consistent=value.get("consistent") is not False,
         resource_versions=_texts_by_key(value.get("resourceVersions")),
         changed=_texts(value.get("changed")),
@@ -87,7 +87,8 @@ def _texts_by_key(value: Any) -> dict[str, str]:
     return {key: text for key, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
 
 
-def _time(value: Any) -> datetime | None:
+def stated_time(value: Any) -> datetime | None:
+    """A time with its zone; None for anything else."""
     try:
         time = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:

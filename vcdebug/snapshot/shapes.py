@@ -449,17 +449,13 @@ TEXT_MAP = MapOf(TEXT)
 
 
 def struct(**fields: Shape) -> Struct:
-    """A mapping with these fields; a trailing underscore keeps clear of Python's words."""
-    return Struct(_named(fields))
+    """A mapping with these fields."""
+    return Struct(fields)
 
 
 def alike(**fields: Shape) -> Struct:
     """A mapping that says the same of many objects."""
-    return Struct(_named(fields), alike=True)
-
-
-def _named(fields: Mapping[str, Shape]) -> Mapping[str, Shape]:
-    return {name.rstrip("_"): shape for name, shape in fields.items()}
+    return Struct(fields, alike=True)
 
 
 def structs(**fields: Shape) -> ListOf:

@@ -13,7 +13,7 @@ from textual.message import Message
 
 from vcdebug.collector import collector_paused, leave_alone, look_again
 from vcdebug.debugger.commands import Reply
-from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.errors import VcdebugError
 from vcdebug.files.kept import KeptRecordings, key_of
 from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
 from vcdebug.framework.webhook import AskExtender
@@ -230,15 +230,6 @@ def _begin(recording: Recording, *, after: bool) -> None:
 
 def _origin(source: Source) -> str | Path | BinaryIO:
     """A path that exists, or the folder of a bundled snapshot."""
-    from vcdebug.snapshot.bundled import bundled, find
+    from vcdebug.snapshot.bundled import place_of
 
-    if not isinstance(source, str):
-        return source
-    path = Path(source)
-    if path.exists():
-        return path
-    folder = find(source)
-    if folder is None:
-        names = ", ".join(one.name for one in bundled())
-        raise SnapshotError("no such file or folder", f"bundled snapshots: {names}", source)
-    return folder
+    return place_of(source) if isinstance(source, str) else source

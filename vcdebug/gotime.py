@@ -88,6 +88,11 @@ def nanoseconds(moment: datetime) -> int:
     return (passed.days * 86400 + passed.seconds) * SECOND + passed.microseconds * MICROSECOND
 
 
+def time_text(moment: datetime) -> str:
+    """As the API server writes it, in whole seconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def time_of(text: str) -> int:
     """A manifest's time in nanoseconds since 1970; a missing one is Go's zero time."""
     if not text:

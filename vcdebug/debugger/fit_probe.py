@@ -14,6 +14,7 @@ from vcdebug.causes.gates.missing_action import NOT_CONFIGURED
 from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Explanation
 from vcdebug.framework.conf import parse_conf
+from vcdebug.gotime import time_text
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
@@ -105,7 +106,7 @@ def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
     """The job's PodGroup as it would be created now."""
     manifest: JsonDict = deepcopy(dict(job.pod_group.manifest))
     manifest["metadata"] = _metadata(manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}")
-    manifest["metadata"]["creationTimestamp"] = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    manifest["metadata"]["creationTimestamp"] = time_text(snapshot.now)
     manifest["status"] = {"phase": "Pending"}
     return manifest
 

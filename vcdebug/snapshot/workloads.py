@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
+from vcdebug.gotime import time_text
 from vcdebug.snapshot.quantity import milli_value, value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -73,20 +74,6 @@ def _made(snapshot: Snapshot, manifest: Manifest) -> Iterator[Manifest]:
 def _key(manifest: Manifest) -> str:
     metadata = manifest.get("metadata") or {}
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or ''}"
-
-
-def _metadata(snapshot: Snapshot, owner: Manifest, name: str, **more: Any) -> dict[str, Any]:
-    """Of an object that a controller makes now."""
-    namespace = (owner.get("metadata") or {}).get("namespace") or "default"
-    created = snapshot.now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    kept = {key: what for key, what in more.items() if what}
-    return {
-        "name": name,
-        "namespace": namespace,
-        "uid": f"submitted-{namespace}-{name}",
-        "creationTimestamp": created,
-        **kept,
-    }
 
 
 def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
@@ -248,13 +235,9 @@ def _pod_group(
     annotations: Mapping[str, str],
     labels: Mapping[str, str],
 ) -> Manifest:
-    return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "PodGroup",
-        "metadata": _metadata(snapshot, owner, name, annotations=dict(annotations), labels=dict(labels)),
-        "spec": {key: what for key, what in spec.items() if what is not None},
-        "status": {"phase": "Pending"},
-    }
+    stated = {key: what for key, what in spec.items() if what is not None}
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    return {**kind, **_made_now(snapshot, owner, name, stated, annotations=annotations, labels=labels)}
 
 
 def _pod(
@@ -266,18 +249,25 @@ def _pod(
     labels: Mapping[str, str],
 ) -> Manifest:
     """As admission leaves it: requests from limits, the priority of its class."""
-    complete = {
-        **spec,
-        "containers": [_with_requests(one) for one in spec.get("containers") or ()],
-        "priority": _priority(snapshot, spec),
+    containers = [_with_requests(one) for one in spec.get("containers") or ()]
+    complete = {**spec, "containers": containers, "priority": _priority(snapshot, spec)}
+    kind = {"apiVersion": "v1", "kind": "Pod"}
+    return {**kind, **_made_now(snapshot, owner, name, complete, annotations=annotations, labels=labels)}
+
+
+def _made_now(
+    snapshot: Snapshot, owner: Manifest, name: str, spec: Mapping[str, Any], **words: Mapping[str, str]
+) -> dict[str, Any]:
+    """What a controller says of any object that it makes."""
+    namespace = (owner.get("metadata") or {}).get("namespace") or "default"
+    metadata = {
+        "name": name,
+        "namespace": namespace,
+        "uid": f"submitted-{namespace}-{name}",
+        "creationTimestamp": time_text(snapshot.now),
+        **{key: dict(said) for key, said in words.items() if said},
     }
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": _metadata(snapshot, owner, name, annotations=dict(annotations), labels=dict(labels)),
-        "spec": complete,
-        "status": {"phase": "Pending"},
-    }
+    return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 
 
 def _with_requests(container: Mapping[str, Any]) -> dict[str, Any]:

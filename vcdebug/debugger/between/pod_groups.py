@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vcdebug.debugger.between.pods import time_text
 from vcdebug.framework.session import Session
+from vcdebug.gotime import time_text
 from vcdebug.model.gofields import condition_fields
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from vcdebug.debugger.between.actors import RUNNING, Between
 from vcdebug.debugger.between.run_times import time_in
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
+from vcdebug.gotime import time_text
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import Pod
@@ -161,8 +162,3 @@ def _successor(manifest: Manifest, now: datetime) -> Manifest:
         metadata["annotations"] = {key: text for key, text in metadata["annotations"].items() if key not in OF_TASKS}
     spec = {key: value for key, value in (manifest.get("spec") or {}).items() if key != "nodeName"}
     return {**manifest, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
-
-
-def time_text(time: datetime) -> str:
-    """As the API server writes it, in whole seconds."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -77,7 +77,7 @@ def chosen(schedulers: list[Scheduler], wanted: str, where: str, problems: list[
 
 def started(scheduler: Scheduler | None, objects: Objects) -> datetime | None:
     """Since when the scheduler runs: from then on it has had cycles before this one."""
-    starts = [start for pod in _pods(scheduler, objects) if (start := _running_since(pod, scheduler)) is not None]
+    starts = [start for pod in _pods(scheduler, objects) if (start := _running_since(pod)) is not None]
     return min(starts, default=None)
 
 
@@ -147,7 +147,7 @@ def _is_up(pod: Manifest) -> bool:
     return _object(pod.get("status")).get("phase") == "Running"
 
 
-def _running_since(pod: Manifest, scheduler: Scheduler | None) -> datetime | None:
+def _running_since(pod: Manifest) -> datetime | None:
     """When the scheduler's container was last started; a pod outlives the processes in it."""
     container = scheduler_container({"spec": {"template": {"spec": pod.get("spec")}}})
     status = _object(pod.get("status"))

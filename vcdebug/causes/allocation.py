@@ -41,7 +41,7 @@ def said_by_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> list[Find
     if refused:
         found.append(_refused(view, task, room, *refused[0]))
     if not room.free:
-        lacking = no_node(view, task, room)
+        lacking = no_node(task, room)
         if found and found[0].cause == DISCARD:
             return [*found, lacking]
         return [lacking, *found]

@@ -24,7 +24,7 @@ LARGER = "larger-than-any-node"
 NODE_ORDER = "node-order"
 
 
-def no_node(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
+def no_node(task: TaskInfo, room: NodeFits) -> Finding:
     """Why no node takes the task."""
     if room.nodes and all(_too_large(task, node) for node in room.nodes):
         return _larger_than_any(task, room)
@@ -35,11 +35,11 @@ def no_node(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     return _mixed(task, room)
 
 
-def hopeless(view: JobView, task: TaskInfo, room: NodeFits) -> Finding | None:
+def hopeless(task: TaskInfo, room: NodeFits) -> Finding | None:
     """None unless no node can ever take the task as it is."""
     if room.waiting or room.free:
         return None
-    return no_node(view, task, room)
+    return no_node(task, room)
 
 
 def no_best_node(view: JobView, task: TaskInfo) -> Finding | None:

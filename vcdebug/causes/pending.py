@@ -102,7 +102,7 @@ def _never(view: JobView, task: TaskInfo | None) -> list[Finding]:
     """What would stop the job behind a shut door."""
     if task is None:
         return []
-    finding = hopeless(view, task, NodeFits(view, task, len(view.recording)))
+    finding = hopeless(task, NodeFits(view, task, len(view.recording)))
     return [finding] if finding is not None else []
 
 

@@ -90,7 +90,7 @@ def _placing(view: JobView) -> Iterator[Step]:
         yield Step("nodes found by allocate", "not reached", "predicates were not asked")
     ends = [visit for visit in view.visits_of("allocate") if visit.end is not None]
     if ends:
-        yield _statement_step(view, ends[-1])
+        yield _statement_step(ends[-1])
 
 
 def _queue_step(view: JobView) -> Step:
@@ -126,7 +126,7 @@ def _search_step(view: JobView, attempt: TaskTry, *, passed: bool) -> Step:
     return Step("nodes found by allocate", "passed" if passed else "failed", text, (seq,))
 
 
-def _statement_step(view: JobView, visit: Visit) -> Step:
+def _statement_step(visit: Visit) -> Step:
     assert visit.end is not None
     seq, statement = visit.end
     state: StepState = "passed" if visit.committed and statement.ops else "failed"
@@ -147,7 +147,7 @@ def _evicting_steps(view: JobView, action: str) -> Iterator[Step]:
     if entitled is not None:
         yield entitled
     yield from _victim_steps(visit)
-    yield _statement_step(view, visit)
+    yield _statement_step(visit)
 
 
 def _gang_steps(view: JobView, action: str) -> Iterator[Step]:

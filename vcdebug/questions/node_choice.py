@@ -110,7 +110,7 @@ def _with_scores(recording: Recording, pod: TaskKey, node: NodeName, seq: Seq, s
     )
     insides = _insides(recording, scores, mine, other)
     data["parts"] = [each.document() for each in insides]
-    sheets = (_sheet(ranked, mine, other), *(each.sheet(mine, other) for each in insides if each.telling))
+    sheets = (_sheet(ranked, mine), *(each.sheet(mine, other) for each in insides if each.telling))
     return Reply(_sentence(pod, mine, other, chance), (), sheets, evidence, data)
 
 
@@ -198,7 +198,7 @@ def ranking(recording: Recording, seq: Seq) -> list[Scored]:
     return sorted(found, key=lambda one: (-one.total, one.node))
 
 
-def _sheet(ranked: list[Scored], mine: Scored, other: Scored | None) -> Sheet:
+def _sheet(ranked: list[Scored], mine: Scored) -> Sheet:
     """Only the parts in which some node differs."""
     shown = [mine, *(one for one in ranked if one.node != mine.node)][:MOST_NODES]
     names = dict.fromkeys(name for one in ranked for name in one.parts)

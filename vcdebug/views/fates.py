@@ -23,7 +23,7 @@ def fates(recording: Recording, first: Seq) -> Table | None:
     choice = victim_choice(recording, first)
     if choice is None:
         return None
-    rows = [row for fate in choice.fates for row in _rows(recording, choice, fate)]
+    rows = [row for fate in choice.fates for row in _rows(choice, fate)]
     spared = len([fate for fate in choice.fates if not fate.is_victim])
     head = line(f"{count(len(choice.fates), 'candidate')}", muted(f", {spared} spared"))
     on = f" on {choice.node}" if choice.node else ""
@@ -31,7 +31,7 @@ def fates(recording: Recording, first: Seq) -> Table | None:
     return Table(title, COLUMNS, rows, (head,))
 
 
-def _rows(recording: Recording, choice: VictimChoice, fate: Fate) -> list[Row]:
+def _rows(choice: VictimChoice, fate: Fate) -> list[Row]:
     taken = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} spared", "bad")
     if not fate.objections:
         tier = str(choice.deciding_tier or "")

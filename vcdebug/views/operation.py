@@ -36,9 +36,9 @@ _TO_PROMISE = {"unallocate": "Allocated → Pipelined: back to the promise of an
 
 def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
     """What the operation did to the node and to the plugins' books; rows that did not change are left out."""
-    before, after = recording.timeline.state_at(seq - 1), recording.timeline.state_at(seq)
+    before = recording.timeline.state_at(seq - 1)
     title = f"Operation: {event.op} {bare(event.task)} @{event.node}"
-    rows = [*_node_rows(event, before, after), *_book_rows(event, before)]
+    rows = [*_node_rows(event, before), *_book_rows(event, before)]
     figures = partial(operation_figure, event)
     foot = tuple(_told(recording, seq, event))
     return Table(title, COLUMNS, rows, head=tuple(_head(recording, seq, event)), foot=foot, figures=figures)
@@ -77,7 +77,7 @@ def _head(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
         yield line(muted("outside any statement: it takes effect at once"))
 
 
-def _node_rows(event: OpEvent, before: ClusterState, after: ClusterState) -> Iterator[Row]:
+def _node_rows(event: OpEvent, before: ClusterState) -> Iterator[Row]:
     if event.after is None or event.node not in before.nodes:
         return
     was, now = before.nodes[event.node], event.after

@@ -146,7 +146,7 @@ def _tier_rows(recording: Recording, asked: Question, tier: int, candidates: Seq
     for position, seat in enumerate(seats):
         yield _seat_row(recording, seat, candidates, first=position == 0)
     if any(seat.seq is not None for seat in seats):
-        yield _intersection(asked, tier, candidates)
+        yield _intersection(asked, tier)
 
 
 def _seat_row(recording: Recording, seat: Seat, candidates: Sequence[TaskKey], *, first: bool) -> Row:
@@ -185,7 +185,7 @@ def _why_spared(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) -> st
     return f" ({told[0]}{more})"
 
 
-def _intersection(asked: Question, tier: int, candidates: Sequence[TaskKey]) -> Row:
+def _intersection(asked: Question, tier: int) -> Row:
     decides = asked.deciding_tier == tier
     left = asked.outcome if decides and asked.outcome else ()
     if decides:

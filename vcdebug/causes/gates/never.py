@@ -48,11 +48,11 @@ def impossible(view: JobView, task: TaskInfo, seq: Seq) -> Finding | None:
     job, waiting = view.job, view.left_over
     held = job.ready_task_num() + job.waiting_task_num()
     if held >= job.min_available:
-        return hopeless(view, task, NodeFits(view, task, seq))
+        return hopeless(task, NodeFits(view, task, seq))
     for kind in list(_kinds(waiting))[:MOST_KINDS]:
         if held + len(waiting) - len(kind) >= job.min_available:
             continue
-        finding = hopeless(view, kind[0], NodeFits(view, kind[0], seq))
+        finding = hopeless(kind[0], NodeFits(view, kind[0], seq))
         if finding is not None:
             return finding
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vcdebug.grouping import by_key
 from vcdebug.snapshot.device_config import NAME as DEVICES
 from vcdebug.snapshot.kinds import KINDS
 
@@ -29,10 +30,7 @@ EVENTS = """- apiGroups: [""]
 
 def cluster_role(config_map: str, *, events: bool = False) -> str:
     """The role as YAML; of ConfigMaps it may get the scheduler's and that of virtual GPUs by name, and list none."""
-    groups: dict[str, list[str]] = {}
-    for kind in KINDS:
-        if kind.name != "ConfigMap":
-            groups.setdefault(kind.group, []).append(kind.plural)
+    groups = by_key((kind.group, kind.plural) for kind in KINDS if kind.name != "ConfigMap")
     rules = "".join(_rule(group, plurals) for group, plurals in groups.items())
     return HEAD + rules + CONFIG_MAPS.format(name=config_map, devices=DEVICES) + (EVENTS if events else "")
 

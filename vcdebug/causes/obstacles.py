@@ -9,6 +9,7 @@ from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbo
 from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import listed, listed_first, plural
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
+from vcdebug.grouping import by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -183,11 +184,8 @@ def _groups(room: NodeFits) -> Iterator[Obstacle]:
 
 
 def _cards(room: NodeFits) -> Iterator[Obstacle]:
-    short: dict[tuple[int, int], list[str]] = {}
-    for node in room.nodes:
-        lacking = cards_short(room.view.session.nodes[node.name], room.task)
-        if lacking is not None:
-            short.setdefault(lacking, []).append(node.name)
+    lacking = [(cards_short(room.view.session.nodes[node.name], room.task), node.name) for node in room.nodes]
+    short = by_key((cards, name) for cards, name in lacking if cards is not None)
     for (have, asked), names in short.items():
         verb = "has" if len(names) == 1 else "have"
         yield Obstacle(

@@ -14,6 +14,7 @@ from vcdebug.explain.answer import Finding, Step, StepState
 from vcdebug.explain.job_view import EVICTING_ACTIONS, WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE
 from vcdebug.framework.record import HookEvent, StateEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -213,10 +214,7 @@ def _victim_steps(visit: Visit) -> Iterator[Step]:
 
 
 def _vote_step(visit: Visit, offered: Sequence[Numbered]) -> Step:
-    empty: dict[str, list[Seq]] = {}
-    for seq, event in offered:
-        if not event.result and event.vote != 0:
-            empty.setdefault(event.plugin, []).append(seq)
+    empty = by_key((event.plugin, seq) for seq, event in offered if not event.result and event.vote != 0)
     name = f"victims of {visit.action}"
     placed = len(visit.planned) == len(visit.tries)
     if not empty:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from vcdebug.explain.advice import Advice, owner
 from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.grouping import by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
@@ -54,10 +55,8 @@ def _wished(room: NodeFits, requirement: Requirement) -> Iterator[Obstacle]:
         if requirement.key != HOSTNAME:
             yield from _some(have, [node.name for node in nodes if node.name not in have], worded(requirement))
         return
-    found: dict[str, list[str]] = {}
-    for node in nodes:
-        if requirement.key in node.labels:
-            found.setdefault(node.labels[requirement.key], []).append(node.name)
+    key = requirement.key
+    found = by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
     wish = f"no node has {worded(requirement)}"
     if not found:
         yield from _unknown_key(room, requirement, wish)

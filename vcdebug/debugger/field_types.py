@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from vcdebug.grouping import by_key
+
 FieldType = Literal["number", "text", "list", "yes or no", "any"]
 Known = Mapping[str, FieldType]
 """Field → what it holds."""
@@ -50,7 +52,5 @@ def clash(left: FieldType, sign: str, right: FieldType) -> str:
 
 def typed(known: Known) -> str:
     """Fields by what they hold, for a help: `number: seq, tier`."""
-    held: dict[str, list[str]] = {}
-    for name, kind in known.items():
-        held.setdefault(kind, []).append(name)
+    held = by_key((kind, name) for name, kind in known.items())
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())

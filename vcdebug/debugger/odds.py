@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from vcdebug.compare.first_difference import part_in_deeds
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Snapshot
@@ -127,10 +129,7 @@ def tally(base: Recording, draws: Iterable[Draw]) -> Odds:
     """Sum up draws, in whatever order they come."""
     found = sorted(draws)
     jobs = tuple(_job_odds(job, found) for job in effects(base).jobs if job.tasks)
-    evicted: dict[TaskKey, int] = {}
-    for one in found:
-        for task in one.evicted:
-            evicted[task] = evicted.get(task, 0) + 1
+    evicted = Counter(task for one in found for task in one.evicted)
     outcomes = dict.fromkeys(one.outcome for one in found)
     panics = len([one for one in found if one.panic])
     divergences = tuple(_divergences(base, found))
@@ -145,10 +144,7 @@ def _job_odds(job: JobSummary, draws: list[Draw]) -> JobOdds:
 
 def _divergences(base: Recording, draws: list[Draw]) -> Iterator[DivergenceCount]:
     usual = _outcome(base).outcome
-    parted: dict[Seq, list[Draw]] = {}
-    for one in draws:
-        if one.parts_at is not None:
-            parted.setdefault(one.parts_at, []).append(one)
+    parted = by_key((one.parts_at, one) for one in draws if one.parts_at is not None)
     for seq in sorted(parted):
         changed = len([one for one in parted[seq] if one.outcome != usual])
         yield DivergenceCount(seq, tie_before(base, seq), len(parted[seq]), changed)

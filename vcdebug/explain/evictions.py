@@ -9,6 +9,7 @@ from vcdebug.explain.amounts import listed
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.marks import marks
@@ -105,10 +106,7 @@ def carried_out(recording: Recording) -> list[Eviction]:
 
 @per_recording()
 def _lost(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
-    found: dict[JobId, list[Eviction]] = {}
-    for one in carried_out(recording):
-        found.setdefault(one.job, []).append(one)
-    return found
+    return by_key((one.job, one) for one in carried_out(recording))
 
 
 def _preemptor(recording: Recording, seq: Seq) -> str:

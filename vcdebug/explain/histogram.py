@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from vcdebug.explain.amounts import listed, plural
+from vcdebug.grouping import by_key
 
 Thing = TypeVar("Thing")
 Histogram = list[tuple[str, list[Thing]]]
@@ -13,9 +14,7 @@ Histogram = list[tuple[str, list[Thing]]]
 
 def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
     """Reason and what it is the reason of, the most frequent first."""
-    found: dict[str, list[Thing]] = {}
-    for thing, reason in pairs:
-        found.setdefault(reason, []).append(thing)
+    found = by_key((reason, thing) for thing, reason in pairs)
     return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.subject import name_in
+from vcdebug.grouping import by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodNames
@@ -140,10 +141,7 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
 @per_recording()
 def _hooks_about(recording: Recording, point: str, field: str) -> Mapping[str, Sequence[tuple[Seq, HookEvent]]]:
     """Calls of one hook by the name that a field of their subject holds."""
-    found: dict[str, list[tuple[Seq, HookEvent]]] = {}
-    for seq, event in recording.calls(point):
-        found.setdefault(name_in(event.subject, field), []).append((seq, event))
-    return found
+    return by_key((name_in(event.subject, field), (seq, event)) for seq, event in recording.calls(point))
 
 
 def _group(manifest: dict[str, object]) -> object:

@@ -10,6 +10,7 @@ import numpy as np
 from vcdebug.explain.funnel import PLACED, funnels
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, PredicateEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
 
@@ -34,11 +35,8 @@ Together = dict[tuple[JobId, str, str], list[tuple[Seq, TaskKey]]]
 
 def refusals(recording: Recording, node: NodeName) -> tuple[Refusal, ...]:
     """By the predicates, and where victims were looked for in vain; in the order of the first time."""
-    together: Together = {}
-    for seq, task, action, why in (*_predicates(recording, node), *_searches(recording, node)):
-        job = recording.owners.jobs.get(task, "")
-        together.setdefault((job, action, why), []).append((seq, task))
-    return _refusals(together)
+    jobs, refused = recording.owners.jobs, (*_predicates(recording, node), *_searches(recording, node))
+    return _refusals(by_key(((jobs.get(task, ""), action, why), (seq, task)) for seq, task, action, why in refused))
 
 
 def queue_refusals(recording: Recording, queue: QueueName) -> tuple[Refusal, ...]:

@@ -6,9 +6,10 @@ Upstream: the klog calls of cache, framework, actions, plugins and util.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
+from vcdebug.grouping import by_key
 from vcdebug.logs.message import Message, messages_of
 
 ROWS = """
@@ -328,11 +329,8 @@ def texts(older: Collection[str]) -> Mapping[str, Message]:
 
 
 @cache
-def _by_file() -> Mapping[str, tuple[tuple[re.Pattern[str], Message], ...]]:
-    found: dict[str, list[tuple[re.Pattern[str], Message]]] = {}
-    for message in MESSAGES:
-        found.setdefault(message.file, []).append((message.pattern, message))
-    return {file: tuple(rows) for file, rows in found.items()}
+def _by_file() -> Mapping[str, Sequence[tuple[re.Pattern[str], Message]]]:
+    return by_key((message.file, (message.pattern, message)) for message in MESSAGES)
 
 
 def recognise(file: str, text: str) -> Message | None:

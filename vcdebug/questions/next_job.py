@@ -7,6 +7,7 @@ from functools import cmp_to_key
 
 from vcdebug.causes.subject import NotFoundError
 from vcdebug.explain.orders import Compared, Kind, order_of
+from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.status import TaskStatus
 from vcdebug.questions.reply import Question, Reply, Sheet
@@ -23,10 +24,8 @@ def next_at(recording: Recording, seq: Seq, word: str = "") -> Reply:
     session = recording.session
     if word and word not in session.queues:
         raise NotFoundError("no such queue", f"there are {', '.join(session.queues)}", word)
-    waiting: dict[QueueName, list[JobId]] = {}
-    for uid, job in session.jobs.items():
-        if job.queue in session.queues and job.count(TaskStatus.PENDING) and word in ("", job.queue):
-            waiting.setdefault(job.queue, []).append(uid)
+    queued = [job for job in session.jobs.values() if job.queue in session.queues and word in ("", job.queue)]
+    waiting = by_key((job.queue, job.uid) for job in queued if job.count(TaskStatus.PENDING))
     if not waiting:
         return Reply("No job waits.", data={"queues": [], "jobs": []})
     queues = _sorted(recording, seq, "queue", list(waiting))

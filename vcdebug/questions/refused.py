@@ -8,6 +8,7 @@ from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.figure_texts import equation_document, figure_words
 from vcdebug.explain.refusal_parts import Check, cache_hits, cache_key, checks, statuses_of
 from vcdebug.framework.record import PredicateEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.questions.evicted import find_pod
 from vcdebug.questions.reply import Question, Reply, Sheet
@@ -24,9 +25,7 @@ def why_refused(recording: Recording, word: str) -> Reply:
         return Reply(f"No node was tried for {pod} in this cycle.", data={"pod": pod, "nodes": []})
     seq, event = seqs[-1], _searched(recording, seqs[-1])
     refused = [recording.node_names[row] for row in event.failed.tolist()]
-    groups: dict[tuple[str, ...], list[NodeName]] = {}
-    for name in refused:
-        groups.setdefault(tuple(status.reason for status in statuses_of(recording, event, name)), []).append(name)
+    groups = by_key((tuple(status.reason for status in statuses_of(recording, event, name)), name) for name in refused)
     hits = cache_hits(recording, seq)
     told = [
         (reasons, nodes, checks(recording, _asked(recording, seq, nodes[0]), nodes[0]))

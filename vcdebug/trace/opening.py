@@ -5,11 +5,13 @@ Upstream: cache.Snapshot, framework.OpenSession, framework/session (openSession,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 from vcdebug.framework.closing import quantities
 from vcdebug.framework.record import HookEvent, JobState, StateEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.podgroup import PodGroup
@@ -73,18 +75,15 @@ def _copied(recording: Recording) -> Sequence[Step]:
 
 def _beside(recording: Recording) -> Iterator[Step]:
     """What the session holds beside the objects that are scheduled."""
-    zones: dict[str, list[str]] = {}
-    for node in recording.session.nodes.values():
-        if node.revocable_zone:
-            zones.setdefault(node.revocable_zone, []).append(node.name)
+    zoned = [node for node in recording.session.nodes.values() if node.revocable_zone]
+    zones = by_key((node.revocable_zone, node.name) for node in zoned)
     named = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
     yield Step("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
     drivers = counted(len(recording.snapshot.of("CSINode")), "CSINode")
     yield Step("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
-    quotas: dict[str, int] = {}
-    for manifest in recording.snapshot.of("ResourceQuota"):
-        name = (manifest.get("metadata") or {}).get("namespace") or ""
-        quotas[name] = quotas.get(name, 0) + 1
+    quotas = Counter(
+        (one.get("metadata") or {}).get("namespace") or "" for one in recording.snapshot.of("ResourceQuota")
+    )
     told = [f"{name}: {counted(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
     yield Step("NamespaceInfo", "; ".join(told) or "no namespace has a ResourceQuota", seq=1)
 
@@ -159,9 +158,7 @@ def _plugins(recording: Recording) -> Step:
 
 @per_recording()
 def _opened(recording: Recording) -> Sequence[Step]:
-    hooks: dict[tuple[int, str], list[Registration]] = {}
-    for each in registrations(recording):
-        hooks.setdefault((each.tier, each.plugin), []).append(each)
+    hooks = by_key(((each.tier, each.plugin), each) for each in registrations(recording))
     told = dict(handlers(recording))
     return [
         _plugin(recording, number, option.name, hooks.get((number, option.name), []), told.get(option.name, ""))

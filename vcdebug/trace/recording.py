@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import CutEvent, Event, HookEvent, Note, Record, Span
 from vcdebug.framework.session import Session
+from vcdebug.grouping import by_key
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.snapshot.problem import Problem
@@ -103,10 +104,7 @@ class Recording:
 
     @cached_property
     def _notes_by_seq(self) -> Mapping[Seq, Sequence[Note]]:
-        found: dict[Seq, list[Note]] = {}
-        for note in self.record.notes:
-            found.setdefault(note.seq, []).append(note)
-        return found
+        return by_key((note.seq, note) for note in self.record.notes)
 
     def notes_at(self, seq: Seq) -> Sequence[Note]:
         """Quirks that acted at one event."""

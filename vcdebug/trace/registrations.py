@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 
 from vcdebug.framework.conf import PluginOption
 from vcdebug.framework.hooks import HOOKS, AnyHook, switches
+from vcdebug.grouping import by_key
 from vcdebug.trace.recording import Recording
 
 State = Literal["on", "on by default", "off", "off by default", "no switch"]
@@ -92,8 +93,5 @@ def told(recording: Recording) -> Iterator[tuple[str, str]]:
 
 def handlers(recording: Recording) -> Iterator[tuple[str, str]]:
     """(plugin, all that it is told of) for event handlers, in the order in which they are told."""
-    found: dict[str, list[str]] = {}
-    for name, words in told(recording):
-        found.setdefault(name, []).append(words)
-    for name, each in found.items():
+    for name, each in by_key(told(recording)).items():
         yield name, f"told of {' and '.join(each)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from vcdebug.grouping import by_key
 from vcdebug.tui.keynames import key_name
 from vcdebug.tui.widgets.status import Key
 
@@ -24,11 +25,9 @@ class Hint(NamedTuple):
 
 def in_force(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
     """The keys of each binding id that work at the focus."""
-    keys: dict[str, list[str]] = {}
-    for key, found in active.items():
-        if found.binding.id is not None and found.enabled:
-            keys.setdefault(found.binding.id, []).append(key)
-    return keys
+    return by_key(
+        (found.binding.id, key) for key, found in active.items() if found.binding.id is not None and found.enabled
+    )
 
 
 def in_words(active: Mapping[str, ActiveBinding], hints: tuple[Hint, ...]) -> str:

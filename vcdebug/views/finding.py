@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vcdebug.debugger.commands.finding import found
@@ -66,12 +67,10 @@ def _told(recording: Recording, seq: Seq, outcome: Piece) -> Piece:
 
 
 def _reason(recording: Recording, event: PredicateEvent) -> str:
-    counts: dict[str, int] = {}
-    for code in event.codes.tolist():
-        for status in recording.reasons.statuses(code):
-            counts[status.reason] = counts.get(status.reason, 0) + 1
-    reason = max(counts, key=lambda name: counts[name])
-    return f"{counts[reason]} × {reason}"
+    codes = event.codes.tolist()
+    counts = Counter(status.reason for code in codes for status in recording.reasons.statuses(code))
+    ((reason, number),) = counts.most_common(1)
+    return f"{number} × {reason}"
 
 
 def _outcome_words(event: Event) -> str:
@@ -88,11 +87,7 @@ def _outcomes(recording: Recording, seqs: Sequence[Seq]) -> Iterator[Line]:
     """The most frequent outcomes, where there are several."""
     if not 1 < len(seqs) <= COUNTED:
         return
-    counts: dict[str, int] = {}
-    for seq in seqs:
-        words = _outcome_words(recording.event(seq))
-        counts[words] = counts.get(words, 0) + 1
-    ranked = sorted(counts.items(), key=lambda entry: -entry[1])
+    ranked = Counter(_outcome_words(recording.event(seq)) for seq in seqs).most_common()
     for words, number in ranked[:MOST_OUTCOMES]:
         yield line(Piece(f"{number:>6} × ", "accent"), words or "(no words)")
     if len(ranked) > MOST_OUTCOMES:

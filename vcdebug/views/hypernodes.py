@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -83,12 +84,8 @@ def hypernodes(recording: Recording, node: NodeName = "", job: JobId = "", seq: 
 def _sits(recording: Recording, seq: Seq, job: JobId) -> dict[NodeName, int]:
     """How many pods of a job each node holds at an event."""
     state = recording.timeline.state_at(seq)
-    nodes: dict[NodeName, int] = {}
-    for task in recording.session.jobs[job].tasks.values():
-        node = state.tasks[task.key].node
-        if node:
-            nodes[node] = nodes.get(node, 0) + 1
-    return nodes
+    nodes = [state.tasks[task.key].node for task in recording.session.jobs[job].tasks.values()]
+    return Counter(node for node in nodes if node)
 
 
 def _with_pods(row: Row, found: HyperNodes, place: Place, sits: dict[NodeName, int]) -> Row:

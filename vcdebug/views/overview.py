@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.explain.evictions import Eviction, not_discarded
 from vcdebug.framework.record import CloseEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId
 from vcdebug.trace.effects import Effect, effects
 from vcdebug.trace.input_problems import input_problems
@@ -145,10 +146,7 @@ def _placed(recording: Recording) -> Iterator[Row]:
 
 
 def _by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[Row]:
-    jobs: dict[JobId, list[Effect]] = {}
-    for one in moved:
-        jobs.setdefault(one.job, []).append(one)
-    for job, theirs in jobs.items():
+    for job, theirs in by_key((one.job, one) for one in moved).items():
         nodes = list(dict.fromkeys(one.node for one in theirs))
         where = ", ".join(nodes) if len(nodes) <= 3 else f"{nodes[0]} and {len(nodes) - 1} more"
         name = job or theirs[0].task

@@ -10,7 +10,8 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.ledger import OVERCOMMIT, Pair, pairs, surplus
 from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, tree_is_broken
 from vcdebug.framework.figures import Figures
-from vcdebug.model.names import QueueName, Seq
+from vcdebug.grouping import by_key
+from vcdebug.model.names import Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
@@ -67,10 +68,7 @@ def _foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[Line]:
 
 def pair_lines(found: Sequence[Pair]) -> Iterator[Line]:
     """Who lacks what it deserves, and who holds more than that: a line for each two queues."""
-    together: dict[tuple[QueueName, QueueName], list[Pair]] = {}
-    for pair in found:
-        together.setdefault((pair.starved, pair.above), []).append(pair)
-    for (starved, above), entries in together.items():
+    for (starved, above), entries in by_key(((pair.starved, pair.above), pair) for pair in found).items():
         lacks = listed([(pair.dimension, pair.lacks) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
         if not above:

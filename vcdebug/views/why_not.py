@@ -19,6 +19,7 @@ from vcdebug.explain.refusal_parts import (
     statuses_of,
 )
 from vcdebug.framework.record import HookEvent, PredicateEvent
+from vcdebug.grouping import by_key
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
@@ -92,10 +93,8 @@ def _visited(recording: Recording, event: PredicateEvent) -> list[NodeName]:
 
 def _groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[Status, ...], list[NodeName]]]:
     """Nodes by their reasons, the most frequent first; those that fit last."""
-    found: dict[tuple[Status, ...], list[NodeName]] = {}
-    for row in event.failed.tolist():
-        name = recording.node_names[row]
-        found.setdefault(statuses_of(recording, event, name), []).append(name)
+    failed = [recording.node_names[row] for row in event.failed.tolist()]
+    found = by_key((statuses_of(recording, event, name), name) for name in failed)
     groups = sorted(found.items(), key=lambda entry: -len(entry[1]))
     fitting = [recording.node_names[row] for row in event.feasible.tolist()]
     return [*groups, *([((), fitting)] if fitting else [])]

@@ -13,6 +13,7 @@ from vcdebug.causes.no_node import LARGER, hopeless
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.grouping import by_key
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 
@@ -60,8 +61,9 @@ def impossible(view: JobView, task: TaskInfo, seq: Seq) -> Finding | None:
 
 def _kinds(waiting: list[TaskInfo]) -> Iterator[list[TaskInfo]]:
     """Pods by what they ask for: role, request, selectors, affinity, tolerations and volumes."""
-    found: dict[str, list[TaskInfo]] = {}
-    for task in waiting:
-        wanted = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
-        found.setdefault(repr((task.task_role, task.init_resreq, wanted)), []).append(task)
-    yield from found.values()
+    yield from by_key((_asked_for(task), task) for task in waiting).values()
+
+
+def _asked_for(task: TaskInfo) -> str:
+    wanted = [task.pod.spec.get(key) for key in ("nodeSelector", "affinity", "tolerations", "volumes")]
+    return repr((task.task_role, task.init_resreq, wanted))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from vcdebug.cli.reports.releases import release_document, release_line
 from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
+from vcdebug.grouping import by_key
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.device_config import vgpu_names
 from vcdebug.snapshot.kinds import KINDS
@@ -83,9 +84,7 @@ def _missing(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _missing_by_effect(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    kinds: dict[str, list[str]] = {}
-    for name, effect in _missing(snapshot):
-        kinds.setdefault(effect, []).append(name)
+    kinds = by_key((effect, name) for name, effect in _missing(snapshot))
     yield from ((effect, ", ".join(names)) for effect, names in kinds.items())
 
 

@@ -9,6 +9,7 @@ from vcdebug.causes.survey import Survey, Surveyed
 from vcdebug.cli.many import OfMany
 from vcdebug.cli.reports import pending
 from vcdebug.explain.amounts import plural
+from vcdebug.grouping import by_key
 from vcdebug.views.document import Block, listing, paragraph
 
 Again = Callable[..., str]
@@ -30,10 +31,7 @@ class Surveys(OfMany[Survey]):
 
     def causes(self) -> list[tuple[str, int, int]]:
         """(cause, jobs, snapshots), the most frequent first."""
-        jobs: dict[str, list[str]] = {}
-        for name, one in self.results.items():
-            for job in one.unscheduled:
-                jobs.setdefault(job.explanation.cause, []).append(name)
+        jobs = by_key((job.explanation.cause, name) for name, one in self.results.items() for job in one.unscheduled)
         counted = [(cause, len(names), len(dict.fromkeys(names))) for cause, names in jobs.items()]
         return sorted(counted, key=lambda row: (-row[1], row[0]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from vcdebug.cli.reports.releases import release_document
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
 from vcdebug.debugger.upgrades.upgrade import Upgrade
 from vcdebug.explain.amounts import plural
+from vcdebug.grouping import by_key
 from vcdebug.releases.release import Release
 from vcdebug.releases.table import CHANGES
 from vcdebug.views.document import Block, listing, paragraph, titled_listing
@@ -135,16 +137,9 @@ class Upgrades(OfMany[Upgrade]):
 
     def totals(self) -> list[tuple[str, int, int, Upgrade]]:
         """(change, snapshots that it decides, snapshots in which it shows, one of them), the most frequent first."""
-        decides: dict[str, int] = {}
-        shows: dict[str, int] = {}
-        seen: dict[str, Upgrade] = {}
-        for one in self.results.values():
-            for name in one.decided_by:
-                decides[name] = decides.get(name, 0) + 1
-            for name in _telling_changes(one):
-                shows[name] = shows.get(name, 0) + 1
-                seen.setdefault(name, one)
-        found = [(name, decides.get(name, 0), shows[name], seen[name]) for name in CHANGES if name in shows]
+        decides = Counter(name for one in self.results.values() for name in one.decided_by)
+        shows = by_key((name, one) for one in self.results.values() for name in _telling_changes(one))
+        found = [(name, decides[name], len(shows[name]), shows[name][0]) for name in CHANGES if name in shows]
         return sorted(found, key=lambda row: (-row[1], -row[2]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from vcdebug.debugger.foresight.timed_changes import by_the_clock
@@ -38,8 +39,6 @@ def done_in(recording: Recording, job: JobId) -> Iterator[str]:
 
 
 def _by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
-    counts: dict[JobId, int] = {}
-    for effect in moved:
-        counts[effect.job] = counts.get(effect.job, 0) + 1
+    counts = Counter(effect.job for effect in moved)
     if counts:
         yield f"{verb} {listed(plural(count, 'pod') + ' of ' + job for job, count in counts.items())}"

@@ -8,7 +8,7 @@ from vcdebug.debugger.remedies.amounts import field, known, more_of, request_of,
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation
 from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
-from vcdebug.model.names import JobId, TaskKey
+from vcdebug.grouping import by_key
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.status import TaskStatus, allocated_status
@@ -171,10 +171,8 @@ def _breakable(situation: Situation) -> Iterator[Lever]:
 def _held_back(situation: Situation) -> Iterator[Lever]:
     """Jobs that this cycle gave places to, as if their pods waited behind a gate."""
     own, placed = situation.explanation.job, effects(situation.recording)
-    pods: dict[JobId, list[TaskKey]] = {}
-    for effect in (*placed.bound, *placed.pipelined):
-        if effect.job != own:
-            pods.setdefault(effect.job, []).append(effect.task)
+    others = [effect for effect in (*placed.bound, *placed.pipelined) if effect.job != own]
+    pods = by_key((effect.job, effect.task) for effect in others)
     for job, keys in list(pods.items())[:_MOST_HOLDERS]:
         edits = tuple(f"Pod/{key}:spec.schedulingGates=[{{name: later}}]" for key in keys)
         words = f"let {job}, which this cycle placed, wait behind a scheduling gate ({plural(len(keys), 'pod')})"

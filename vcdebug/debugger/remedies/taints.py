@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from vcdebug.debugger.remedies.lever import Lever, Situation, pod_edits
 from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
+from vcdebug.grouping import by_key
 from vcdebug.kube.fitness import may_be_lifted, may_be_tolerated
 from vcdebug.kube.taints import Taint, parse_taints, parse_tolerations, tolerated
 from vcdebug.model.names import NodeName
@@ -27,10 +28,8 @@ def of_taints(situation: Situation) -> Iterator[Lever]:
         words = f"tolerate taint {shown} of {plural(len(nodes), 'node')}, if whoever set it agrees: it keeps pods away"
         edits = pod_edits(situation.waiting, change)
         yield Lever(words, edits, Harm.CLUSTER, _CAUSES, risky=True, aspect=f"taint {shown}")
-    lifted: dict[str, list[NodeName]] = {}
-    for taint, nodes in _keeping(situation, may_be_lifted).items():
-        lifted.setdefault(taint.key, []).extend(nodes)
-    for key, nodes in lifted.items():
+    kept = _keeping(situation, may_be_lifted)
+    for key, nodes in by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
         edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
         words = f"remove taint {key} from {plural(len(names), 'node')}, once what it was set for is over"
@@ -41,9 +40,9 @@ def of_taints(situation: Situation) -> Iterator[Lever]:
 def _keeping(situation: Situation, allowed: Callable[[Taint, JsonObject], bool]) -> dict[Taint, list[NodeName]]:
     """Taints that some pod of the job does not tolerate, and the nodes that have them."""
     tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.waiting]
-    found: dict[Taint, list[NodeName]] = {}
-    for node in situation.snapshot.of("Node"):
-        for taint in parse_taints((node.get("spec") or {}).get("taints")):
-            if allowed(taint, node) and not all(tolerated(taint, one) for one in tolerations):
-                found.setdefault(taint, []).append(NodeName(node["metadata"]["name"]))
-    return found
+    return by_key(
+        (taint, NodeName(node["metadata"]["name"]))
+        for node in situation.snapshot.of("Node")
+        for taint in parse_taints((node.get("spec") or {}).get("taints"))
+        if allowed(taint, node) and not all(tolerated(taint, one) for one in tolerations)
+    )

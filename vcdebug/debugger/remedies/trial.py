@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -194,9 +195,7 @@ def _costs(job: JobId, before: Fates, after: Fates) -> Iterator[str]:
         ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
         ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),
     ):
-        owners: dict[JobId, int] = {}
-        for owner in lost.values():
-            owners[owner] = owners.get(owner, 0) + 1
+        owners = Counter(lost.values())
         yield from (f"{verb} {plural(count, 'pod')} of {owner}" for owner, count in owners.items() if owner != job)
     there_before, there_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
     for one in after.waiting:

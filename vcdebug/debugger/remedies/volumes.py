@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from vcdebug.debugger.remedies.lever import Lever, Situation
 from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
+from vcdebug.grouping import by_key
 from vcdebug.model.csi import LIMIT_PREFIX
 from vcdebug.model.pod import Pod
 
@@ -23,11 +24,11 @@ def of_volumes(situation: Situation) -> Iterator[Lever]:
 
 def _without_claims(situation: Situation) -> Iterator[Lever]:
     """Room on the node itself in place of a claim."""
-    edits: dict[str, list[str]] = {}
-    for pod in situation.waiting:
-        for at, name, claim in _claims(pod):
-            scratch = f"Pod/{pod.key}:spec.volumes[{at}]={{name: {name}, emptyDir: {{}}}}"
-            edits.setdefault(claim, []).append(scratch)
+    edits = by_key(
+        (claim, f"Pod/{pod.key}:spec.volumes[{at}]={{name: {name}, emptyDir: {{}}}}")
+        for pod in situation.waiting
+        for at, name, claim in _claims(pod)
+    )
     names = [m["metadata"]["name"] for m in situation.snapshot.of("PersistentVolumeClaim")]
     for claim, changes in edits.items():
         missing = "" if claim in names else ", which does not exist"

@@ -7,6 +7,7 @@ row, under a second line of heads.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -379,10 +380,7 @@ def _band(measured: _Measured, group: Sequence[int], room: int) -> Band:
 
 def _tallest(body: Sequence[Placed]) -> int:
     """Lines of the row that takes most."""
-    lines: dict[int, int] = {}
-    for placed in body:
-        lines[placed.row] = lines.get(placed.row, 0) + 1
-    return max(lines.values(), default=0)
+    return max(Counter(placed.row for placed in body).values(), default=0)
 
 
 def _shared(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from vcdebug.framework.evictions import (
     OTHER_QUEUE,
     SAME_QUEUE,
 )
+from vcdebug.grouping import by_key
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.visits import NodeTry, TaskTry
 
@@ -50,19 +51,14 @@ def filtered(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry], room: No
     ]
     order = ranked((each, why) for _, each, why in judged if why is not None)
     spared = len([why for _, _, why in judged if why is None])
-    mine: dict[str, list[TaskInfo]] = {}
-    for name, each, why in judged:
-        if why is None or why.rule not in ELSEWHERE:
-            mine.setdefault(name, []).append(each)
+    mine = by_key((name, each) for name, each, why in judged if why is None or why.rule not in ELSEWHERE)
     in_domain = any(here.fits_without(name, pods) for name, pods in mine.items())
     return _finding(view, attempt, nodes, order, spared), in_domain
 
 
 def ranked(spared: Iterable[tuple[TaskInfo, Spared]]) -> list[Objection]:
     """By reason, the most frequent first."""
-    found: dict[Spared, list[TaskInfo]] = {}
-    for task, why in spared:
-        found.setdefault(why, []).append(task)
+    found = by_key((why, task) for task, why in spared)
     return sorted((Objection(*one) for one in found.items()), key=lambda one: (-len(one.pods), one.why.text))
 
 

@@ -12,6 +12,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept
 from vcdebug.explain.plugins import words
 from vcdebug.explain.votes import Question, Seat, question
+from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.state_before import holds_without, room_without, task_of
@@ -26,11 +27,8 @@ Seats = Sequence[tuple[NodeTry, Seat]]
 
 def veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding:
     """Which plugin's answer keeps the task out, on most of the nodes."""
-    by_plugin: dict[str, list[tuple[NodeTry, Seat]]] = {}
-    for node in nodes:
-        seat = deciding_seat(view, attempt, node)
-        if seat is not None:
-            by_plugin.setdefault(seat.plugin, []).append((node, seat))
+    seats = [(node, deciding_seat(view, attempt, node)) for node in nodes]
+    by_plugin = by_key((seat.plugin, (node, seat)) for node, seat in seats if seat is not None)
     plugin = max(by_plugin, key=lambda name: len(by_plugin[name]))
     return _finding(view, attempt, plugin, by_plugin[plugin])
 

@@ -1,0 +1,14 @@
+"""Things are put together by key in the order in which they come."""
+
+from __future__ import annotations
+
+from vcdebug.grouping import by_key
+
+
+def test_keys_and_things_keep_their_order() -> None:
+    found = by_key([("b", 2), ("a", 3), ("b", 1)])
+    assert [("b", [2, 1]), ("a", [3])] == list(found.items())
+
+
+def test_nothing_has_no_keys() -> None:
+    assert {} == by_key([])

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from vcdebug.cli.output import Output
 from vcdebug.views.estimate import Estimate
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Tell = Callable[[str], None]
 """Called with what to say now."""
@@ -19,13 +23,9 @@ Report = Callable[[str, int, int], None]
 def capture_progress(output: Output) -> Iterator[Report]:
     """A bar per kind while a cluster is read."""
     if not output.err.isatty():
-        yield _ignore_progress
+        yield ignored
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(file=output.err), transient=True) as progress:
+    with _bars(output, "{task.description:<24}") as progress:
         bars: dict[str, int] = {}
 
         def report(kind: str, done: int, total: int) -> None:
@@ -40,22 +40,27 @@ def capture_progress(output: Output) -> Iterator[Report]:
 def count_progress(output: Output, title: str, total: int) -> Iterator[Callable[[int], None]]:
     """One bar for a known number of runs; called with how many more are done."""
     if not output.err.isatty():
-        yield _ignore_count
+        yield ignored
         return
+    with _bars(output, "{task.description}") as progress:
+        bar = progress.add_task(title, total=total)
+        yield lambda more: progress.advance(bar, more)
+
+
+def _bars(output: Output, title: str) -> Progress:
+    """Bars with a title each, which are gone when the work is done."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(file=output.err), transient=True) as progress:
-        bar = progress.add_task(title, total=total)
-        yield lambda more: progress.advance(bar, more)
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
+    return Progress(*columns, console=Console(file=output.err), transient=True)
 
 
 @contextmanager
 def told(output: Output, title: str) -> Iterator[Tell]:
     """One line that changes, for work of unknown length; called with what to say now."""
     if not output.err.isatty():
-        yield ignore_text
+        yield ignored
         return
     from rich.console import Console
 
@@ -69,13 +74,5 @@ def counted(tell: Tell) -> Callable[[int, int], None]:
     return lambda done, total: tell(f"{done} of {total}{estimate.left('', done, total)}")
 
 
-def ignore_text(text: str) -> None:
-    """There is no terminal, so nothing is shown."""
-
-
-def _ignore_count(more: int) -> None:
-    """There is no terminal, so nothing is shown."""
-
-
-def _ignore_progress(kind: str, done: int, total: int) -> None:
+def ignored(*_: object) -> None:
     """There is no terminal, so nothing is shown."""

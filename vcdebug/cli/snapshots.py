@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vcdebug.cli.commands.base import extender_client
 from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.output import Output
-from vcdebug.cli.progress import Tell, ignore_text, told
+from vcdebug.cli.progress import Tell, ignored, told
 from vcdebug.cli.sources import one_source
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recordings import is_recording_file, open_recording
@@ -49,7 +49,7 @@ def load_snapshot(word: str, complete: bool | None = None, release: str | None =
     return _load(one_source(word), complete, release)
 
 
-def _load(where: Source, complete: bool | None, release: str | None, tell: Tell = ignore_text) -> Loaded:
+def _load(where: Source, complete: bool | None, release: str | None, tell: Tell = ignored) -> Loaded:
     start = time.perf_counter()
     if is_recording_file(where):
         snapshot = _recording_in(where, complete, release).snapshot

@@ -93,12 +93,18 @@ def time_text(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def time_in(text: str | None) -> datetime | None:
+    """A manifest's time; None where it states none."""
+    if not text:
+        return None
+    time = datetime.fromisoformat(text.upper())
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
 def time_of(text: str) -> int:
     """A manifest's time in nanoseconds since 1970; a missing one is Go's zero time."""
-    if not text:
-        return _FIRST_DAY
-    parsed = datetime.fromisoformat(text.upper())
-    return nanoseconds(parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC))
+    time = time_in(text)
+    return _FIRST_DAY if time is None else nanoseconds(time)
 
 
 def whole_seconds(moment: datetime) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from vcdebug.cli.output import Output
-from vcdebug.views.base import Column, Line, Style, Table, text_of
+from vcdebug.views.base import Line, Style, Table, padded, text_of
 from vcdebug.views.document import Block, Code, Listed, Paragraph
 
 if TYPE_CHECKING:
@@ -77,20 +77,12 @@ def _rows(table: Table) -> list[str]:
         return []
     widths = _widths(table)
     pad = " " * table.indent
-    return [pad + _row(cells, widths, table.columns) for cells in _cells(table)]
+    return [pad + GAP.join(padded(cells, table.columns, widths)).rstrip() for cells in _cells(table)]
 
 
 def _cells(table: Table) -> list[list[str]]:
     """The heads, then the rows."""
     return [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
-
-
-def _row(cells: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
-    aligned = (
-        cell.rjust(width) if column.right else cell.ljust(width)
-        for cell, width, column in zip(cells, widths, columns, strict=True)
-    )
-    return GAP.join(aligned).rstrip()
 
 
 def _widths(table: Table) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Final, NamedTuple
 
 from vcdebug.causes.subject import NotFoundError, find_subject
@@ -11,6 +10,7 @@ from vcdebug.causes.volumes_wanted import claims
 from vcdebug.explain.amounts import age, plural, resource
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.gotime import time_in
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status
@@ -196,11 +196,8 @@ def _plain(recording: Recording, one: Holder) -> dict[str, object]:
 
 def _age(recording: Recording, task: TaskInfo) -> str:
     """Since its creation, in the largest unit that fits."""
-    created = task.pod.creation_timestamp
-    if not created:
-        return "?"
-    seconds = (recording.snapshot.now - datetime.fromisoformat(created.replace("Z", "+00:00"))).total_seconds()
-    return age(int(seconds))
+    created = time_in(task.pod.creation_timestamp)
+    return "?" if created is None else age(int((recording.snapshot.now - created).total_seconds()))
 
 
 HOLDERS = Question("holders", "who holds what it needs", ("job", "node", "queue", "port", "claim", "quota"), who_holds)

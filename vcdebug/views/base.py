@@ -173,7 +173,8 @@ def _plain_lines(table: Table) -> Iterator[str]:
     if table.columns:
         lines = [*_plain_heads(table), *(row.cells for row in table.rows)]
         widths = [max((len(cells[i].text) for cells in lines), default=0) for i in range(len(table.columns))]
-        yield from (_plain_row(cells, table.columns, widths) for cells in lines)
+        rows = (padded([cell.text for cell in cells], table.columns, widths) for cells in lines)
+        yield from ("  ".join(row).rstrip() for row in rows)
     yield from (text_of(entry).rstrip() for entry in table.foot)
 
 
@@ -182,9 +183,9 @@ def _plain_heads(table: Table) -> list[tuple[Piece, ...]]:
     return [heads] if any(head.text for head in heads) else []
 
 
-def _plain_row(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    padded = (
-        cell.text.rjust(width) if column.right else cell.text.ljust(width)
+def padded(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
+    """Cells as wide as their columns, numbers to the right."""
+    return [
+        cell.rjust(width) if column.right else cell.ljust(width)
         for cell, column, width in zip(cells, columns, widths, strict=True)
-    )
-    return "  ".join(padded).rstrip()
+    ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
-from vcdebug.views.base import Column, Line, Piece, Table
+from vcdebug.views.base import Column, Line, Piece, Table, padded
 
 GAP = "  "
 
@@ -28,9 +29,6 @@ def _columns(table: Table) -> Iterator[Line]:
 
 
 def _aligned(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence[int]) -> Line:
-    pieces: list[Piece] = []
-    for cell, column, width in zip(cells, columns, widths, strict=True):
-        text = cell.text.rjust(width) if column.right else cell.text.ljust(width)
-        pieces += [Piece(text, cell.style), Piece(GAP)]
-    last = pieces[-2]
-    return (*pieces[:-2], last._replace(text=last.text.rstrip()))
+    *texts, last = padded([cell.text for cell in cells], columns, widths)
+    pieces = [(Piece(text, cell.style), Piece(GAP)) for text, cell in zip(texts, cells, strict=False)]
+    return (*chain.from_iterable(pieces), Piece(last.rstrip(), cells[-1].style))

@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from vcdebug.debugger.between.actors import RUNNING, Between
-from vcdebug.debugger.between.run_times import time_in
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
-from vcdebug.gotime import time_text
+from vcdebug.gotime import time_in, time_text
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import Pod

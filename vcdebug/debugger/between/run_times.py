@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
+from vcdebug.gotime import time_in
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 
@@ -58,11 +59,3 @@ def started(pod: Pod) -> datetime | None:
     bound = [one for one in conditions if one.get("type") == "PodScheduled" and one.get("status") == "True"]
     times = (pod.status.get("startTime"), *(one.get("lastTransitionTime") for one in bound), pod.creation_timestamp)
     return next((time_in(time) for time in times if time), None)
-
-
-def time_in(text: str | None) -> datetime | None:
-    """A manifest's time; None where it states none."""
-    if not text:
-        return None
-    time = datetime.fromisoformat(text.upper())
-    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.debugger.between.actors import Between, runs
 from vcdebug.debugger.between.pods import in_broken_gangs
-from vcdebug.debugger.between.run_times import time_in
-from vcdebug.gotime import ClockError, clock_minutes, clock_time
+from vcdebug.gotime import ClockError, clock_minutes, clock_time, time_in
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.cdp import Cdp, Cooldown
 from vcdebug.plugins.rescheduling import Rescheduling

@@ -10,10 +10,11 @@ from typing import Final
 from vcdebug.causes.subject import Subject, find_subject
 from vcdebug.debugger.between import Between
 from vcdebug.debugger.between.actors import runs
-from vcdebug.debugger.between.run_times import ASSUMED, RunTimes, endless, time_in
+from vcdebug.debugger.between.run_times import ASSUMED, RunTimes, endless
 from vcdebug.debugger.foresight.course import MOST_CYCLES, Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, deadlock
 from vcdebug.debugger.foresight.telling import Foreseen, span_words, told
+from vcdebug.gotime import time_in
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.questions.reply import Question, Reply

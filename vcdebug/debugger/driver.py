@@ -16,6 +16,7 @@ from vcdebug.debugger.notebook import Notebook
 from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.debugger.watch import Watch
 from vcdebug.debugger.workbench import Workbench
+from vcdebug.explain.amounts import plural
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
@@ -192,7 +193,7 @@ class Driver:
 
     def _set(self, point: Breakpoint) -> str:
         hits = next(len(stand.hits) for stand in self._stands if stand.number == point.number)
-        times = "never stops in this recording" if not hits else f"stops {hits} time{'s' if hits > 1 else ''}"
+        times = f"stops {plural(hits, 'time')}" if hits else "never stops in this recording"
         return f"breakpoint {point.number}: {point.line()}: {times}"
 
     def toggle_breakpoint(self, number: int) -> str:

@@ -131,10 +131,6 @@ def _tier(recording: Recording, seq: Seq, event: Event) -> Value:
     return None
 
 
-def _point(recording: Recording, seq: Seq, event: Event) -> Value:
-    return event.point if isinstance(event, HookEvent) else None
-
-
 def _result(recording: Recording, seq: Seq, event: Event) -> Value:
     if not isinstance(event, HookEvent):
         return None
@@ -215,10 +211,6 @@ def _what(recording: Recording, seq: Seq, event: Event) -> Value:
     return event.what if isinstance(event, StatementEvent | ActionEvent) else None
 
 
-def _score(recording: Recording, seq: Seq, event: Event) -> Value:
-    return event.score if isinstance(event, BestEvent) else None
-
-
 FIELDS: Final[Mapping[str, Reader]] = {
     "seq": _seq,
     "event": _event,
@@ -229,7 +221,7 @@ FIELDS: Final[Mapping[str, Reader]] = {
     "node": _node,
     "plugin": _plugin,
     "tier": _tier,
-    "point": _point,
+    "point": _attribute(HookEvent, "point"),
     "result": _result,
     "vote": _vote,
     "candidates": _candidates,
@@ -244,7 +236,7 @@ FIELDS: Final[Mapping[str, Reader]] = {
     "feasible": _length(PredicateEvent, "feasible"),
     "failed": _length(PredicateEvent, "failed"),
     "scored": _length(ScoreEvent, "rows"),
-    "score": _score,
+    "score": _attribute(BestEvent, "score"),
     "tied": _length(BestEvent, "tied"),
     "left": _attribute(PopEvent, "left"),
     "quirk": _quirk,

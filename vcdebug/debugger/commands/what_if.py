@@ -9,6 +9,7 @@ from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
 from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_any, without_last
+from vcdebug.explain.amounts import plural
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.releases.naming import named_release
@@ -76,7 +77,7 @@ def difference_words(found: Comparison) -> str:
     if found.same:
         return f"the same decisions{at or ', the same events'}"
     counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
-    parts = [f"{len(rows)} {noun}{'s' if len(rows) > 1 else ''}" for rows, noun in counts if rows]
+    parts = [plural(len(rows), noun) for rows, noun in counts if rows]
     return f"{', '.join(parts)} changed{at}"
 
 

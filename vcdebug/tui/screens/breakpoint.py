@@ -86,18 +86,10 @@ class BreakpointScreen(ModalScreen[str]):
         self.query_one("#narrower", Label).update(f"narrower: {words}" if words else "")
 
     @on(Grid.Opened)
-    def chosen(self, event: Grid.Opened) -> None:
-        """Enter on a kind."""
-        event.stop()
-        self._set()
-
     @on(Input.Submitted)
-    def entered(self, event: Input.Submitted) -> None:
-        """Enter on the condition."""
+    def entered(self, event: Grid.Opened | Input.Submitted) -> None:
+        """Enter on a kind or on the condition: set what they make."""
         event.stop()
-        self._set()
-
-    def _set(self) -> None:
         row = self.query_one(Grid).cursor_row
         condition = self.query_one("#condition", Input).value.strip()
         if row is None:

@@ -11,8 +11,7 @@ from vcdebug.causes.gates import missing_action as what_if
 from vcdebug.causes.pending import explain
 from vcdebug.causes.survey import survey, survey_one
 from vcdebug.explain import room_at
-from vcdebug.explain.room_at import Amounts, Lack
-from vcdebug.model.resource import Resource
+from vcdebug.explain.room_at import Lack
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
@@ -93,13 +92,13 @@ def crowd(jobs: int) -> Snapshot:
 
 def test_twice_the_jobs_that_want_the_same_look_at_no_more_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[None] = []
-    lack = room_at.lack
+    kind = room_at._kind
 
-    def counted(asked: Amounts, available: Resource) -> Lack:
+    def counted(small: Lack, short: Lack) -> room_at.Kind:
         looks.append(None)
-        return lack(asked, available)
+        return kind(small, short)
 
-    monkeypatch.setattr(room_at, "lack", counted)
+    monkeypatch.setattr(room_at, "_kind", counted)
     few, many = replay(crowd(4)), replay(crowd(8))
     counts = []
     for recording in (few, many):

@@ -32,10 +32,6 @@ def obstacles(room: NodeFits) -> list[Obstacle]:
     return list(dict.fromkeys(found))
 
 
-def _refusing(room: NodeFits, reason: str) -> list[NodeFit]:
-    return [node for node in room.nodes if any(reason in status.reason for status in node.statuses)]
-
-
 # Taints
 
 
@@ -69,8 +65,9 @@ def untolerated_taints(room: NodeFits, node: NodeFit) -> Iterator[Taint]:
     """Taints that keep the task off a node, but for a cordon."""
     if node.kind == "free" or node.name not in room.view.session.nodes:
         return
-    tolerations = parse_tolerations(room.task.pod.spec.get("tolerations"))
-    for taint in parse_taints(room.view.session.nodes[node.name].taints):
+    taints = room.view.session.nodes[node.name].taints
+    tolerations = parse_tolerations(room.task.pod.spec.get("tolerations")) if taints else ()
+    for taint in parse_taints(taints):
         if taint.effect == "PreferNoSchedule" or taint.key == UNSCHEDULABLE_TAINT_KEY:
             continue
         if not tolerated(taint, tolerations):
@@ -87,7 +84,7 @@ def written(taint: Taint) -> str:
 
 def _ports(room: NodeFits) -> Iterator[Obstacle]:
     wanted = host_ports(room.task.pod.spec)
-    refusing = _refusing(room, NO_FREE_PORTS)
+    refusing = room.refused_for(NO_FREE_PORTS)
     for port in wanted if refusing else ():
         held = [
             f"{other.name} on {node.name}"
@@ -108,7 +105,7 @@ def _ports(room: NodeFits) -> Iterator[Obstacle]:
 def _apart(room: NodeFits) -> Iterator[Obstacle]:
     """Whom the task may not stand beside, or who does not want it there."""
     around = [_Neighbours(room, term) for term in _terms(room.task)]
-    held = [(node, one.of(node)) for node in _refusing(room, ANTI_AFFINITY_REASON) for one in around]
+    held = [(node, one.of(node)) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
     total = sum(len(others) for _, others in held)
     if total:
         names = (f"{other.name} on {node.name}" for node, others in held for other in others)
@@ -120,7 +117,7 @@ def _apart(room: NodeFits) -> Iterator[Obstacle]:
     mine = _group(room.task)
     objecting = [
         f"{other.name} on {node.name}"
-        for node in _refusing(room, EXISTING_ANTI_AFFINITY_REASON)
+        for node in room.refused_for(EXISTING_ANTI_AFFINITY_REASON)
         for other in room.tasks_on(node.name)
         if any(term.matches(mine, None) for term in _terms(other))
     ]
@@ -163,7 +160,7 @@ def _group(task: TaskInfo) -> LabelGroup:
 def _groups(room: NodeFits) -> Iterator[Obstacle]:
     """nodegroup: a queue without an affinity finds no place on nodes of a group while it is strict."""
     queue = room.view.queue
-    refusing = _refusing(room, "node group")
+    refusing = room.refused_for("node group")
     if not refusing:
         return
     bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
@@ -209,7 +206,7 @@ def zones_shut(room: NodeFits) -> Iterator[Obstacle]:
         return
     for zone, window in tdm.windows.items():
         error = tdm.zones.error(zone)
-        names = [node.name for node in _refusing(room, error)] if error else []
+        names = [node.name for node in room.refused_for(error)] if error else []
         if names:
             now = tdm.zones.now.strftime("%H:%M")
             verb = "is" if len(names) == 1 else "are"

@@ -31,14 +31,9 @@ HOSTNAME = "kubernetes.io/hostname"
 MOST_VALUES = 4
 
 
-def refused_for(room: NodeFits, reason: str) -> bool:
-    """Whether some node names the reason."""
-    return any(reason in status.reason for node in room.nodes for status in node.statuses)
-
-
 def labels_wanted(room: NodeFits) -> Iterator[Obstacle]:
     """Labels that no node has, with those that it could have been meant to be."""
-    if not refused_for(room, NODE_AFFINITY_REASON):
+    if not room.refused_for(NODE_AFFINITY_REASON):
         return
     wanted = required_node_affinity(room.task.pod.spec)
     terms = wanted.terms or ()
@@ -53,7 +48,8 @@ def _wished(room: NodeFits, requirement: Requirement) -> Iterator[Obstacle]:
     have = [node.name for node in nodes if requirement.matches(node.labels)]
     if have:
         if requirement.key != HOSTNAME:
-            yield from _some(have, [node.name for node in nodes if node.name not in have], worded(requirement))
+            having = set(have)
+            yield from _some(have, [node.name for node in nodes if node.name not in having], worded(requirement))
         return
     key = requirement.key
     found = by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
@@ -118,7 +114,7 @@ def resource_meant(room: NodeFits, name: str) -> str:
 
 def neighbours_wanted(room: NodeFits) -> Iterator[Obstacle]:
     """Whom the pod wants to stand beside: nobody there is, or where they are."""
-    if not refused_for(room, AFFINITY_REASON):
+    if not room.refused_for(AFFINITY_REASON):
         return
     for term in pod_affinity_terms(room.task.pod.spec.get("affinity") or {}, room.task.namespace).required_affinity:
         yield _neighbours(room, term)

@@ -39,8 +39,7 @@ def statements_between(recording: Recording, first: Seq, last: Seq) -> list[Stat
     """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
     found: list[StatementSpan] = []
     pending: list[Seq] = []
-    for seq in range(first, last + 1):
-        event = recording.event(seq)
+    for seq, event in enumerate(recording.events[first - 1 : last], first):
         if isinstance(event, OpEvent) and event.op in PLANNED and event.via is None:
             pending.append(seq)
         elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):

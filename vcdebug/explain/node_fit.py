@@ -71,6 +71,16 @@ class NodeFits:
         return [node for node in self.nodes if node.kind in kinds]
 
     @cached_property
+    def _objections(self) -> dict[tuple[Status, ...], None]:
+        """What the predicates say about nodes, each once."""
+        return dict.fromkeys(node.statuses for node in self.nodes)
+
+    def refused_for(self, reason: str) -> list[NodeFit]:
+        """Nodes to which the predicates object with words that hold these."""
+        saying = {said for said in self._objections if any(reason in status.reason for status in said)}
+        return [node for node in self.nodes if node.statuses in saying] if saying else []
+
+    @cached_property
     def free(self) -> list[NodeFit]:
         """Nodes that would take the task at once."""
         return self.of_kind("free")
@@ -144,9 +154,10 @@ def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tup
 
 
 def _statuses(session: Session, codes: Sequence[int]) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
+    statuses = session.reasons.statuses
     for name, code in zip(session.node_table.names, codes, strict=True):
         if code:
-            yield name, session.reasons.statuses(code)
+            yield name, statuses(code)
 
 
 def cards_short(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:

@@ -17,6 +17,8 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.memo import per_recording
+from vcdebug.trace.recording import Recording
 
 
 def by_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> str:
@@ -80,14 +82,15 @@ def quota_of(plugin: str) -> Quota:
     return quota
 
 
-def fault_of_tree(view: JobView) -> str:
+@per_recording()
+def fault_of_tree(recording: Recording) -> str:
     """What is wrong with capacity's tree of queues; empty where it is in force."""
-    return next((note.text for note in view.recording.notes if note.code == QUEUE_TREE_BROKEN), "")
+    return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
 def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     """capacity gave up on its tree of queues: everything is refused. None where the tree is in force."""
-    fault = fault_of_tree(view)
+    fault = fault_of_tree(view.recording)
     if not fault:
         return None
     sentence = f"{view.job.uid} is refused like every other: {fault}."

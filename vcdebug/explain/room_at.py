@@ -9,7 +9,7 @@ import numpy as np
 
 from vcdebug.explain.searches import reasons_text
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, aborts
-from vcdebug.model.names import BoolArray, FloatArray, NodeName, Seq
+from vcdebug.model.names import FloatArray, NodeName, Seq
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
@@ -60,10 +60,6 @@ class NodeFit(NamedTuple):
         return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
 
 
-FUTURE, ALLOCATABLE = 0, 1
-"""Places in NodeIdle."""
-
-
 class NodeIdle(NamedTuple):
     """What a node has left, and what it has in all."""
 
@@ -99,27 +95,34 @@ def unasked(recording: Recording, seq: Seq, request: Amounts) -> Sequence[NodeFi
     """Every node for a request, as if no predicate objected."""
     asked = tuple((name, amount) for name, amount in request if amount > 0)
     everyone = rooms(recording, seq)
-    small, short = (_lacking(recording, seq, asked, field) for field in (ALLOCATABLE, FUTURE))
+    smaller = _lacks(asked, [_allocatable(recording, name) for name, _ in asked], len(everyone))
+    shorter = _lacks(asked, [_future(recording, seq, name) for name, _ in asked], len(everyone))
     return [
-        _unasked(name, everyone[name], asked, small=is_small, short=is_short)
-        for name, is_small, is_short in zip(everyone, small, short, strict=True)
+        NodeFit(name, _kind(small, short), (), room.future, room.allocatable, small or short)
+        for (name, room), small, short in zip(everyone.items(), smaller, shorter, strict=True)
     ]
 
 
-def _lacking(recording: Recording, seq: Seq, asked: Amounts, field: int) -> list[bool]:
-    """Whether each node lacks something of what is asked for, by one of its amounts."""
-    lacking: BoolArray = np.zeros(len(recording.session.nodes), dtype=np.bool_)
-    for name, amount in asked:
-        lacking |= ~(_column(recording, seq, field, name) - amount > -MIN_RESOURCE)
-    found: list[bool] = lacking.tolist()
+def _lacks(asked: Amounts, columns: Sequence[FloatArray], nodes: int) -> list[Lack]:
+    """What each node lacks of what is asked for, a column of amounts for each: resource.at_most over all nodes."""
+    found: list[Lack] = [()] * nodes
+    for (name, amount), column in zip(asked, columns, strict=True):
+        missing = (amount - column).tolist()
+        for row in np.flatnonzero(~(column - amount > -MIN_RESOURCE)).tolist():
+            found[row] += ((name, missing[row]),)
     return found
 
 
 @per_recording(most=64)
-def _column(recording: Recording, seq: Seq, field: int, name: str) -> FloatArray:
-    """One dimension of one amount of all nodes."""
-    column: FloatArray = np.array([room[field].get(name) for room in rooms(recording, seq).values()], dtype=np.float64)
-    return column
+def _allocatable(recording: Recording, name: str) -> FloatArray:
+    """One dimension of what every node has in all."""
+    return np.array([node.allocatable.get(name) for node in recording.session.nodes.values()], dtype=np.float64)
+
+
+@per_recording(most=64)
+def _future(recording: Recording, seq: Seq, name: str) -> FloatArray:
+    """One dimension of what every node has left after an event."""
+    return np.array([room.future.get(name) for room in rooms(recording, seq).values()], dtype=np.float64)
 
 
 @per_recording(most=8)
@@ -132,34 +135,19 @@ def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[
         place = changed.get(key)
         state = opening[key] if place is None else TaskState(*timeline.written_at(place, TASK, key))
         if state.node:
-            found.setdefault(state.node, []).append(_as_it_was(task, state))
+            same = state == (task.status, task.node_name)
+            found.setdefault(state.node, []).append(task if same else _as_it_was(task, state))
     return found
 
 
 def _as_it_was(task: TaskInfo, state: TaskState) -> TaskInfo:
-    if state == (task.status, task.node_name):
-        return task
     clone = task.clone()
     clone.status, clone.node_name = state
     return clone
 
 
-def _unasked(name: NodeName, room: NodeIdle, asked: Amounts, *, small: bool, short: bool) -> NodeFit:
-    missing = lack(asked, room.allocatable) if small else lack(asked, room.future) if short else ()
-    kind = _kind(too_small=small, short=missing)
-    return NodeFit(name, kind, (), room.future, room.allocatable, missing)
-
-
-def lack(asked: Amounts, available: Resource) -> Lack:
-    """What is asked for and not there: resource.at_most spelt out, since it is asked for every node."""
-    missing = [
-        (name, amount - have) for name, amount in asked if not (have := available.get(name)) - amount > -MIN_RESOURCE
-    ]
-    return tuple(missing)
-
-
-def _kind(*, too_small: bool, short: Lack) -> Kind:
-    if too_small:
+def _kind(small: Lack, short: Lack) -> Kind:
+    if small:
         return "too small"
     if short:
         return "pods" if len(short) == 1 and short[0][0] == PODS else "short"

@@ -33,8 +33,9 @@ def reasons_text(statuses: Sequence[Status]) -> str:
 
 def refusals(recording: Recording, event: PredicateEvent) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
     """The nodes that the pass refused, and why."""
+    names, statuses = recording.node_names, recording.reasons.statuses
     for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
-        yield recording.node_names[row], recording.reasons.statuses(code)
+        yield names[row], statuses(code)
 
 
 def told(recording: Recording, event: PredicateEvent) -> Histogram[NodeName]:

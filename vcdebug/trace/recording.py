@@ -55,8 +55,9 @@ class Recording:
 
     def of_kind(self, kind: type[Kind], seqs: Iterable[Seq]) -> Iterator[tuple[Seq, Kind]]:
         """Those of some events that are of one type, numbered."""
+        events = self.record.events
         for seq in seqs:
-            event = self.event(seq)
+            event = events[seq - 1]
             if isinstance(event, kind):
                 yield seq, event
 

@@ -168,7 +168,7 @@ def _larger_limit(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
 def never_allocatable(view: JobView) -> tuple[Seq, HookEvent] | None:
     """The refusal of a pod that alone is more than its queue may ever have, and without which the gang is too small."""
     held, waiting = view.job.ready_task_num(), unbound(view)
-    refused = refusals(view) if not fault_of_tree(view) else []
+    refused = refusals(view) if not fault_of_tree(view.recording) else []
     for seq, event in refused:
         task = view.tasks.get(event.task)
         if task is None or held + len(waiting) - 1 >= view.job.min_available > held:

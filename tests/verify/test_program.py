@@ -12,6 +12,7 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from tests.cli.transcripts import call
 from tests.verify.deeds import recorded, scheduler
 from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.save import save
 from vcdebug.snapshot.snapshot import Snapshot
@@ -86,6 +87,18 @@ def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_tha
 def test_a_program_that_dies_before_its_cycle_is_an_error_and_no_difference(tmp_path: Path) -> None:
     with pytest.raises(VcdebugError, match="ended before the cycle that counts: panic: no ledger"):
         verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), dies="no ledger"))
+
+
+def test_a_program_that_dies_before_its_cycle_agrees_with_a_replay_that_panics(tmp_path: Path) -> None:
+    arguments = "    arguments:\n      deviceshare.GPUSharingEnable: true\n"
+    runs = pod("r-0", "r", on="n1", annotations={"volcano.sh/gpu-index": "0"})
+    runs["spec"]["containers"] = [{"name": "c", "resources": {"limits": {"volcano.sh/gpu-memory": "1"}}}]
+    snapshot = cluster(node("n1"), pod_group("r"), runs, conf=conf_of("gang", "predicates deviceshare") + arguments)
+    snapshot = released(snapshot, "v1.15.1")
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), dies="no ledger"))
+    assert "it ended before the cycle that counts: panic: no ledger" == found.ended
+    assert "nil pointer" in found.predicted.panic
+    assert found.agrees
 
 
 def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:

@@ -8,11 +8,13 @@ from vcdebug.compare.log import check_log
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
 from vcdebug.verify.compare import verdicts
 from vcdebug.verify.follow import Tell, follow, silently, words
-from vcdebug.verify.outcome import observed
-from vcdebug.verify.program import Observed, Program, observe
+from vcdebug.verify.outcome import Outcome, observed, predicted
+from vcdebug.verify.program import EndedEarly, Observed, Program, observe
 from vcdebug.verify.verification import Parting, Verification
 
 
@@ -20,7 +22,10 @@ def verify_program(
     snapshot: Snapshot, program: Program, *, ask_extender: AskExtender | None = None, tell: Tell = silently
 ) -> Verification:
     """Run the program, replay the same moment, compare."""
-    seen = observe(snapshot, program, tell)
+    try:
+        seen = observe(snapshot, program, tell)
+    except EndedEarly as early:
+        return _foreseen(early, ask_extender)
     outcome = observed(seen.written, seen.snapshot)
     followed = follow(
         seen.snapshot,
@@ -44,6 +49,15 @@ def verify_program(
         seen.log,
         notes=tuple(_notes(seen, recording, uncompared)),
     )
+
+
+def _foreseen(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
+    """A program that ends before it sees a job agrees with a replay that panics; any other is an error."""
+    recording = whole(replay(early.snapshot, ask_extender=ask_extender))
+    outcome = predicted(recording)
+    if not outcome.panic:
+        raise early
+    return Verification(recording, outcome, Outcome(), verdicts(recording, []), ended=early.message)
 
 
 def _notes(seen: Observed, recording: Recording, uncompared: str) -> Iterator[str]:

@@ -73,6 +73,15 @@ class Program:
     """The file that gets all it says; empty for none."""
 
 
+class EndedEarly(VcdebugError):
+    """The program panicked before it had a cycle with jobs."""
+
+    def __init__(self, message: str, where: str, snapshot: Snapshot) -> None:
+        super().__init__(message, KEEPS, where)
+        self.snapshot = snapshot
+        """The snapshot as a cycle would have met it."""
+
+
 @dataclass(slots=True)
 class Observed:
     """What the program did."""
@@ -209,7 +218,10 @@ def _observed(
     tell: Callable[[str], None],
 ) -> Observed:
     since = time.monotonic()
+    early = at(present, datetime.now(UTC), started)
     if not run.wait(lambda: run.ended > 0, program.patience):
+        if run.log.panic:
+            raise EndedEarly(f"it ended before its first cycle: {run.log.last_words()}", program.path, early)
         raise VcdebugError(f"it never began to schedule: {run.log.last_words()}", TELL, program.path)
     run.await_metrics(program.patience - (time.monotonic() - since))
     with run.wire.lock:
@@ -229,7 +241,7 @@ def _observed(
             api.written.clear()
         run.wait(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
     if run.over and len(run.begun) < run.counted:
-        raise VcdebugError(f"it ended before the cycle that counts: {run.log.last_words()}", KEEPS, program.path)
+        raise EndedEarly(f"it ended before the cycle that counts: {run.log.last_words()}", program.path, early)
     run.settle(program.patience)
     tell(f"cycle {run.counted} is over: {len(api.written)} requests, {run.log.count} lines of log")
     with run.wire.lock:

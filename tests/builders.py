@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vcdebug.framework.conf import SchedulerConf, parse_conf
+from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_of
@@ -26,6 +26,7 @@ from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.conf import parse_conf
 
 CREATED = "2026-10-31T12:00:00Z"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"

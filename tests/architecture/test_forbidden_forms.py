@@ -181,6 +181,7 @@ def test_the_pins_name_no_index_and_no_folder() -> None:
 CACHES = {"lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary"}
 CACHES_WITHOUT_RECORDING = {
     "vcdebug/trace/memo.py": "the cache that lies in the recording",
+    "vcdebug/trace/conf.py": "configurations by their texts",
     "vcdebug/logs/message.py": "where upstream's own texts have their blanks",
     "vcdebug/logs/messages.py": "patterns of upstream's own texts",
     "vcdebug/tui/widgets/pens.py": "colours of the theme by their text",

@@ -17,7 +17,6 @@ from vcdebug.collector import collector_paused
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.debugger.fit_probe import alone, copies
 from vcdebug.debugger.what_if import edited, run_as
-from vcdebug.framework.conf import parse_conf
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
 from vcdebug.framework.registry import registry_of, resolve
@@ -26,6 +25,7 @@ from vcdebug.snapshot.edit import Edit, parse_edit
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
+from vcdebug.trace.conf import parse_conf
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import Table

@@ -2,10 +2,13 @@
 
 import pytest
 
+from vcdebug.actions import ACTIONS, LATER
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.conf import SchedulerConf, parse_conf
+from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.hooks import HOOKS, JOB_ORDER
 from vcdebug.framework.yaml_v2 import load_yaml
+from vcdebug.releases.release import NEWEST
+from vcdebug.trace.conf import actions_of, parse_conf
 
 
 def one_plugin(*lines: str, name: str = "gang") -> SchedulerConf:
@@ -111,3 +114,14 @@ def test_a_tab_within_a_line_is_read_as_go_reads_it(text: str) -> None:
 
 def test_a_tab_where_a_key_may_begin_is_refused_as_go_refuses_it() -> None:
     assert parse_conf('actions: "allocate"\ntiers:\n- plugins:\n  -\tname: gang\n').built_in
+
+
+def test_which_actions_there_are_is_said_by_their_list_alone() -> None:
+    mine = {**ACTIONS, "mine": "vcdebug.actions.mine:Mine"}
+    text = 'actions: "allocate, mine"'
+    assert (("allocate", "mine"), True) == (read_conf(text, mine).actions, read_conf(text, ACTIONS).built_in)
+
+
+def test_what_came_later_is_an_action() -> None:
+    assert {} == {name: change for name, change in LATER.items() if name not in ACTIONS}
+    assert [*ACTIONS] == [*actions_of(NEWEST)]

@@ -10,10 +10,10 @@ import pytest
 from tests.properties import test_invariants as invariants
 from tests.properties.clusters import ACTIONS, random_cluster
 from tests.recorded import written
-from vcdebug.framework.conf import KNOWN_ACTIONS
 from vcdebug.releases.release import Release, at_tag
 from vcdebug.releases.table import SUPPORTED
 from vcdebug.snapshot.edit_apply import released
+from vcdebug.trace.conf import actions_of
 from vcdebug.trace.passing import passing
 from vcdebug.trace.replay import replay
 
@@ -25,8 +25,7 @@ BATCHES = [(str(tag), number) for tag in SUPPORTED for number in range(EACH // B
 
 def known_actions(release: Release) -> list[str]:
     """Those that its configuration may name."""
-    later = {name: KNOWN_ACTIONS[name] for name in ACTIONS}
-    return [name for name, change in later.items() if change is None or not release.has(change)]
+    return [name for name in ACTIONS if name in actions_of(release)]
 
 
 @pytest.mark.parametrize(("name", "batch"), BATCHES)

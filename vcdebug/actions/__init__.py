@@ -1,6 +1,10 @@
 """The actions of a cycle: one line per action, imported when a configuration names it."""
 
-ACTIONS = {
+from vcdebug.framework.registry import Registry
+from vcdebug.releases.change import Change
+from vcdebug.releases.scheduling import GANG_EVICTION
+
+ACTIONS: Registry = {
     "enqueue": "vcdebug.actions.enqueue:Enqueue",
     "allocate": "vcdebug.actions.allocate:Allocate",
     "backfill": "vcdebug.actions.backfill:Backfill",
@@ -10,3 +14,6 @@ ACTIONS = {
     "gangreclaim": "vcdebug.actions.gangreclaim:GangReclaim",
     "shuffle": "vcdebug.actions.shuffle:Shuffle",
 }
+
+LATER: dict[str, Change] = {"gangpreempt": GANG_EVICTION, "gangreclaim": GANG_EVICTION}
+"""Actions that older releases do not have, and the change that brought them."""

@@ -39,7 +39,7 @@ def read_device_config(api: Api, conf: str | None, problems: list[Problem], miss
 def _arguments(conf: str | None) -> Arguments | None:
     """Those of the plugin, if it is configured."""
     from vcdebug.framework.arguments import Arguments
-    from vcdebug.framework.conf import parse_conf
+    from vcdebug.trace.conf import parse_conf
 
     for tier in parse_conf(conf).tiers:
         for option in tier:

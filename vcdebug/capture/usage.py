@@ -38,7 +38,7 @@ def measured(
     conf: str | None, url: str, nodes: list[str], now: datetime, problems: list[Problem], ask: Ask | None = None
 ) -> JsonDict:
     """Node to usage, as usage.json has it; empty where the scheduler does not ask either."""
-    from vcdebug.framework.conf import parse_conf
+    from vcdebug.trace.conf import parse_conf
 
     parsed = parse_conf(conf)
     if PLUGIN not in parsed.plugin_names() or (parsed.metrics.get("type") != SOURCE and not url):

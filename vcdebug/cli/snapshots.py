@@ -18,11 +18,11 @@ from vcdebug.cli.sources import one_source
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recordings import is_recording_file, open_recording
 from vcdebug.framework.bound import Bound
-from vcdebug.framework.conf import parse_conf
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
+from vcdebug.trace.conf import parse_conf
 from vcdebug.trace.cut import whole
 from vcdebug.trace.pace import Paced
 from vcdebug.trace.recording import Recording

@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 from vcdebug.causes.gates.missing_action import NOT_CONFIGURED
 from vcdebug.causes.pending import explain
 from vcdebug.explain.answer import Explanation
-from vcdebug.framework.conf import parse_conf
 from vcdebug.gotime import time_text
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -22,6 +21,7 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_conf import edited_conf
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.trace.conf import parse_conf
 from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

@@ -29,8 +29,8 @@ def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
 
 
 def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
-    from vcdebug.framework.conf import parse_conf
     from vcdebug.snapshot.edit_apply import apply_edits
+    from vcdebug.trace.conf import parse_conf
 
     before = parse_conf(snapshot.scheduler_conf, snapshot.release)
     snapshot = apply_edits(snapshot, [edit], before.text)

@@ -7,32 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import yaml
 
 from vcdebug.errors import ConfigError
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, switches
+from vcdebug.framework.registry import Registry
 from vcdebug.framework.yaml_v2 import load_yaml
-from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.releases.scheduling import GANG_EVICTION
 from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.problem import Problem
 
 CONF_FILE = "volcano-scheduler.conf"
-KNOWN_ACTIONS: Mapping[str, Change | None] = {
-    "enqueue": None,
-    "allocate": None,
-    "backfill": None,
-    "preempt": None,
-    "reclaim": None,
-    "gangpreempt": GANG_EVICTION,
-    "gangreclaim": GANG_EVICTION,
-    "shuffle": None,
-}
-"""Each action, and the change that brought it where older releases have none."""
 DEFAULT_CONF = """
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -95,29 +82,25 @@ class SchedulerConf:
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
 
-@lru_cache(maxsize=64)
-def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
-    """The configuration in force: the text's, or the built-in one (with a Problem) where the release rejects it.
-
-    What-ifs, draws and cycles that follow each other replay under the same few texts; nobody alters what came of one.
-    """
+def read_conf(text: str | None, known: Registry) -> SchedulerConf:
+    """The text's configuration, or the built-in one (with a Problem) where it is rejected; `known` are the actions."""
     if text is None:
         problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is in force")
-        return _built_in((problem,))
+        return _built_in((problem,), known)
     try:
-        return _parse(text, release)
+        return _parse(text, known)
     except ConfigError as error:
         what = f"rejected: {error.message}"
         problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is in force")
-        return _built_in((problem,))
+        return _built_in((problem,), known)
 
 
-def _built_in(problems: tuple[Problem, ...]) -> SchedulerConf:
-    conf = _parse(DEFAULT_CONF, NEWEST)
+def _built_in(problems: tuple[Problem, ...], known: Registry) -> SchedulerConf:
+    conf = _parse(DEFAULT_CONF, known)
     return SchedulerConf(conf.actions, conf.tiers, {}, DEFAULT_CONF.strip() + "\n", problems, built_in=True)
 
 
-def _parse(text: str, release: Release) -> SchedulerConf:
+def _parse(text: str, known: Registry) -> SchedulerConf:
     try:
         raw = load_yaml(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -125,20 +108,19 @@ def _parse(text: str, release: Release) -> SchedulerConf:
     document = _mapping(raw if raw is not None else {}, "the file")
     problems: list[Problem] = []
     tiers = tuple(_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(_list(document.get("tiers"), "tiers")))
-    actions = _actions(document.get("actions"), release)
+    actions = _actions(document.get("actions"), known)
     arguments = _action_arguments(document.get("configurations"))
     metrics = _mapping(document.get("metrics") or {}, "metrics")
     settings = {str(key): str(value) for key, value in metrics.items()}
     return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings)
 
 
-def _actions(raw: object, release: Release) -> tuple[str, ...]:
+def _actions(raw: object, known: Registry) -> tuple[str, ...]:
     if isinstance(raw, (list, dict)):
         raise ConfigError("actions must be one string", where="actions")
     names = tuple(name.strip() for name in str(raw if raw is not None else "").split(","))
     for name in names:
-        later = KNOWN_ACTIONS.get(name)
-        if name not in KNOWN_ACTIONS or (later is not None and release.has(later)):
+        if name not in known:
             raise ConfigError(f"failed to find Action {name}", where="actions")
     return names
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
 from vcdebug.framework.bound import Bound
-from vcdebug.framework.conf import SchedulerConf, parse_conf
+from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.cycle import PANICS, open_plugins, run_cycle
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_of
@@ -16,6 +16,7 @@ from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.conf import parse_conf
 from vcdebug.trace.recording import Recording
 
 Clock = Callable[[], float]

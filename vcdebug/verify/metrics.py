@@ -10,9 +10,9 @@ from typing import Final
 
 import yaml
 
-from vcdebug.framework.conf import parse_conf
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.conf import parse_conf
 from vcdebug.verify.messages import Reply
 
 PATH: Final = "/api/v1/query"

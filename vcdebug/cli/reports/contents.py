@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from vcdebug.cli.reports.releases import release_document, release_line
-from vcdebug.framework.conf import PluginOption, SchedulerConf, parse_conf
+from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.grouping import by_key
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.device_config import vgpu_names
@@ -14,6 +14,7 @@ from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Flags, Snapshot
+from vcdebug.trace.conf import parse_conf
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import opened

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.actions import ACTIONS
 from vcdebug.debugger.breakpoints.base import Kind
-from vcdebug.framework.conf import KNOWN_ACTIONS
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
@@ -19,7 +19,7 @@ class Action(Kind):
 
     KIND = "action"
     HELP = "an action starts (or names of actions; end)"
-    WORDS = (*KNOWN_ACTIONS, START, END)
+    WORDS = (*ACTIONS, START, END)
     WATCHES = (ActionEvent,)
 
     def __init__(self, words: Sequence[str] = ()) -> None:

@@ -1,0 +1,25 @@
+"""The configuration in force under a release: which actions there are to be named."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from vcdebug.actions import ACTIONS, LATER
+from vcdebug.framework.conf import SchedulerConf, read_conf
+from vcdebug.framework.registry import Registry
+from vcdebug.releases.release import NEWEST, Release
+
+
+@lru_cache(maxsize=64)
+def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
+    """The configuration in force: the text's, or the built-in one (with a Problem) where the release rejects it.
+
+    What-ifs, draws and cycles that follow each other replay under the same few texts; nobody alters what came of one.
+    """
+    return read_conf(text, actions_of(release))
+
+
+def actions_of(release: Release) -> Registry:
+    """Those that a release has."""
+    absent = [name for name, change in LATER.items() if release.has(change)]
+    return {name: module for name, module in ACTIONS.items() if name not in absent}

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.resource import (
     INFINITY,
     MAX_FLOAT64,
     ZERO,
-    AssertPanic,
     Resource,
     exceeded_part,
     is_scalar_resource_name,
@@ -68,7 +68,7 @@ def test_subtracting_from_a_nil_map_ignores_scalars_and_from_a_map_creates_them(
 
 
 def test_an_insufficient_subtraction_panics_with_upstreams_message() -> None:
-    with pytest.raises(AssertPanic) as panic:
+    with pytest.raises(SchedulerPanic) as panic:
         of(0.0, 0.0).sub(of(500.0, 6442450944.0))
     text = "resource is not sufficient to do operation: <cpu 0.00, memory 0.00> sub <cpu 500.00, memory 6442450944.00>"
     assert text == panic.value.message
@@ -136,7 +136,7 @@ def test_taking_off_asserts_what_less_equal_says_and_leaves_what_it_leaves() -> 
             assert str(other.sub_without_assert(amount)) == str(one.sub(amount))
             assert (one.milli_cpu, one.memory, one.scalars) == (other.milli_cpu, other.memory, other.scalars)
         else:
-            with pytest.raises(AssertPanic):
+            with pytest.raises(SchedulerPanic):
                 one.sub(amount)
             assert (one.milli_cpu, one.memory, one.scalars) == held
     assert min(outcomes.values()) > 100
@@ -144,7 +144,7 @@ def test_taking_off_asserts_what_less_equal_says_and_leaves_what_it_leaves() -> 
 
 def test_a_renewal_that_fails_has_written_nothing() -> None:
     held = of(1.0, 2.0, a=1.0)
-    with pytest.raises(AssertPanic, match=r"<cpu 1\.00, memory 2\.00, a 1\.00> sub <"):
+    with pytest.raises(SchedulerPanic, match=r"<cpu 1\.00, memory 2\.00, a 1\.00> sub <"):
         held.renew(of(1.0, 2.0, a=1.0, b=0.0, c=1.0))
     assert {"a": 1.0} == held.scalars
 
@@ -157,7 +157,7 @@ def test_renewing_is_subtracting_and_adding_to_the_last_bit(
     amount = Resource(0.1 + 0.2, 1e16, given)
     renewed, one_by_one = (Resource(0.7, 1e16 + 2, None if scalars is None else dict(scalars)) for _ in range(2))
     if not amount.less_equal(renewed):
-        with pytest.raises(AssertPanic):
+        with pytest.raises(SchedulerPanic):
             renewed.renew(amount)
         return
     renewed.renew(amount)

@@ -17,7 +17,8 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.resource import MAX_FLOAT64, AssertPanic
+from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.snapshot.snapshot import Flags
 
 
@@ -80,7 +81,7 @@ def test_events_move_what_is_allocated_and_the_share() -> None:
     assert ("a", 0.25, 1000.0) == (kept["queue"], kept["share"], attr(ssn, "a").allocated.milli_cpu)
     ssn.deallocated(task(ssn, "a-0"))
     assert (0.0, 0.0) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
-    with pytest.raises(AssertPanic):
+    with pytest.raises(SchedulerPanic):
         ssn.deallocated(task(ssn, "a-0"))
 
 
@@ -151,7 +152,7 @@ def test_elastic_stays_as_it_was_at_open_so_admission_after_an_eviction_panics()
     ssn = flat(node("n1"), queue("a"), running("old", 8, queue="a"), new_job(amounts("1"), "a"))
     ssn.deallocated(task(ssn, "old-0"))
     ssn.deallocated(task(ssn, "old-1"))
-    with pytest.raises(AssertPanic, match=r"<cpu 7000\.00, .*> sub <cpu 8000\.00"):
+    with pytest.raises(SchedulerPanic, match=r"<cpu 7000\.00, .*> sub <cpu 8000\.00"):
         admits(ssn)
 
 

@@ -15,7 +15,7 @@ from vcdebug.framework.hooks import (
     SIMULATE_ALLOCATABLE,
 )
 from vcdebug.framework.session import Session
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.capacity.devices import parsed
 from vcdebug.snapshot.snapshot import Flags, Manifest
 
@@ -129,7 +129,7 @@ def test_quotas_on_devices_can_be_switched_off() -> None:
 
 def test_a_claim_whose_second_request_first_names_a_capacity_panics() -> None:
     ssn = session(MEMORY_QUOTA, claim("mixed", gpus(1), gpus(1, **memory("1Gi"))), user("a-0", "mixed"))
-    with pytest.raises(AssertPanic, match="nil map"):
+    with pytest.raises(SchedulerPanic, match="nil map"):
         allocatable(ssn, "a-0")
 
 

@@ -16,8 +16,8 @@ from vcdebug.framework.hooks import (
     VICTIM_QUEUE_ORDER,
 )
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import EndsAtOnce
-from vcdebug.model.resource import MAX_FLOAT64, AssertPanic
+from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
+from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.plugins.capacity.attr import Ancestors
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -262,7 +262,7 @@ def test_without_the_switch_there_is_no_tree() -> None:
 
 def test_an_eviction_under_a_broken_tree_panics_where_jobs_were_not_counted() -> None:
     ssn = tree(node("n1"), queue("a"), running("a", 1), queue("z", parent="gone"))
-    with pytest.raises(AssertPanic, match=r"<cpu 0\.00, memory 0\.00> sub <cpu 1000\.00"):
+    with pytest.raises(SchedulerPanic, match=r"<cpu 0\.00, memory 0\.00> sub <cpu 1000\.00"):
         ssn.deallocated(task(ssn, "a-0"))
 
 

@@ -14,7 +14,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.snapshot.device_config import vgpu_names
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.process import Process
@@ -210,9 +210,9 @@ def test_ascend_devices_are_named() -> None:
 
 
 def test_the_real_scheduler_exits_on_contradicting_switches() -> None:
-    with pytest.raises(AssertPanic, match="can not define true in both gpu sharing and gpu number"):
+    with pytest.raises(SchedulerPanic, match="can not define true in both gpu sharing and gpu number"):
         opened(node("n1"), GPUSharingEnable="true", GPUNumberEnable="true")
-    with pytest.raises(AssertPanic, match="gpu-share and vgpu can't be used together"):
+    with pytest.raises(SchedulerPanic, match="gpu-share and vgpu can't be used together"):
         opened(node("n1"), GPUSharingEnable="true", VGPUEnable="true")
 
 

@@ -12,8 +12,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_request import CardRules
-from vcdebug.model.panics import EndsAtOnce
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
 from vcdebug.snapshot.snapshot import Manifest
 
 ONE = "gpu-a,10,1000,NVIDIA,true,hami-core"
@@ -102,7 +101,7 @@ def test_damaged_entries_count_as_0_or_panic() -> None:
     damaged = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,x,5:")
     assert [[("gpu-a", 0, 0, 0)], [("gpu-a", 1, 0, 5)]] == [used(on_one_card(one, damaged)) for one in ("", V1_15)]
     short = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA:")
-    with pytest.raises(AssertPanic, match="index out of range \\[2\\] with length 2"):
+    with pytest.raises(SchedulerPanic, match="index out of range \\[2\\] with length 2"):
         on_one_card(V1_15, short)
 
 
@@ -162,7 +161,7 @@ def test_placing_a_pod_that_asks_for_cards_on_a_node_without(limits: dict[str, s
         placed(ssn).discard()
         return
     assert None is ssn.ask(PRE_PREDICATE, task(ssn, "j-0"))
-    with pytest.raises(AssertPanic, match="nil pointer dereference"):
+    with pytest.raises(SchedulerPanic, match="nil pointer dereference"):
         Statement(ssn).allocate(task(ssn, "j-0"), "n1")
 
 
@@ -175,7 +174,7 @@ def test_a_pod_that_names_a_shared_card_of_a_node_without(
     if not (counts and ends):
         opened(node("n1"), runs, GPUSharingEnable="true", release=release)
         return
-    with pytest.raises(AssertPanic, match="nil pointer dereference"):
+    with pytest.raises(SchedulerPanic, match="nil pointer dereference"):
         opened(node("n1"), runs, GPUSharingEnable="true", release=release)
 
 

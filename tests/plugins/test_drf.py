@@ -19,7 +19,7 @@ from tests.builders import (
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.drf import Drf
 from vcdebug.plugins.drf.hierarchy import parse_weight
 from vcdebug.snapshot.snapshot import Manifest
@@ -111,7 +111,7 @@ def test_a_preemptor_without_a_job_gets_nobody() -> None:
 
 def test_giving_back_more_than_is_held_is_upstreams_panic() -> None:
     ssn = preemption(pods("have", 1, on="n1"))
-    with pytest.raises(AssertPanic, match=r"resource is not sufficient to do operation: <cpu 0\.00"):
+    with pytest.raises(SchedulerPanic, match=r"resource is not sufficient to do operation: <cpu 0\.00"):
         ssn.deallocated(task(ssn, "want-0"))
 
 
@@ -221,7 +221,7 @@ def test_a_weight_is_a_number_of_at_least_1(text: str, weight: float) -> None:
 
 
 def test_fewer_weights_than_elements_are_upstreams_panic() -> None:
-    with pytest.raises(AssertPanic, match=r"index out of range \[2\] with length 2"):
+    with pytest.raises(SchedulerPanic, match=r"index out of range \[2\] with length 2"):
         tree(node("n1"), path("a", "root/a/b", "1/1"), pod_group("a", queue="a"), pods("a", 1))
 
 

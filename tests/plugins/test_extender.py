@@ -24,7 +24,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.framework.webhook import AskExtender, Response
 from vcdebug.model.fiterror import Status
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.extender import Extender, bodies, http_timeout
 from vcdebug.snapshot.load import load
 
@@ -183,7 +183,7 @@ def test_only_tasks_with_a_managed_resource_are_asked_about() -> None:
 
 
 def test_managed_resources_that_are_no_list_end_the_process() -> None:
-    with pytest.raises(AssertPanic):
+    with pytest.raises(SchedulerPanic):
         opened({}, "predicate", managedResources="gpu")
 
 

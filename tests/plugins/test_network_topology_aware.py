@@ -23,7 +23,7 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.model.hypernode import TOP_HYPER_NODE
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -186,7 +186,7 @@ def test_a_placed_task_is_counted_as_used_and_as_requested() -> None:
     assert {"a": 75.0, "b": 50.0} == of_hyper_nodes(ssn, "a", "b")
     placed = task(ssn, "j-0")
     ssn.deallocated(placed)
-    with pytest.raises(AssertPanic):
+    with pytest.raises(SchedulerPanic):
         ssn.deallocated(placed)
 
 

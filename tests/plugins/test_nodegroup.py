@@ -8,7 +8,7 @@ from tests.builders import cluster, conf_of, node, open_session, pod, pod_group,
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "nodegroup"
@@ -161,7 +161,7 @@ def test_limits_follow_allocations_within_the_session() -> None:
     assert OVER_LIMIT == verdicts(ssn, "j-1")[1]
     ssn.deallocated(first)
     assert FITS == verdicts(ssn, "j-1")[1]
-    with pytest.raises(AssertPanic):
+    with pytest.raises(SchedulerPanic):
         ssn.deallocated(first)
 
 

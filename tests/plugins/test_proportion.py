@@ -18,7 +18,8 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.resource import MAX_FLOAT64, AssertPanic
+from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.plugins.proportion import Proportion, QueueAttr
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -195,7 +196,7 @@ def test_allocations_move_the_share() -> None:
     assert (1000.0, 0.5) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
     ssn.deallocated(task(ssn, "a-0"))
     assert (0.0, 0.0) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
-    with pytest.raises(AssertPanic):
+    with pytest.raises(SchedulerPanic):
         ssn.deallocated(task(ssn, "a-0"))
 
 
@@ -266,7 +267,7 @@ def test_elastic_stays_as_it_was_at_open_so_admission_after_an_eviction_panics()
     ssn = session(node("n1"), running(None), new_job(amounts("1")))
     ssn.deallocated(task(ssn, "old-0"))
     ssn.deallocated(task(ssn, "old-1"))
-    with pytest.raises(AssertPanic, match=r"<cpu 7000\.00, .*> sub <cpu 8000\.00"):
+    with pytest.raises(SchedulerPanic, match=r"<cpu 7000\.00, .*> sub <cpu 8000\.00"):
         admits(ssn)
 
 

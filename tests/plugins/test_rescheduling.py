@@ -8,7 +8,7 @@ import pytest
 from tests.builders import cluster, node, open_session, pod, pod_group
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Session
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest
@@ -130,13 +130,13 @@ def test_other_strategies_are_passed_over(arguments: str) -> None:
     ],
 )
 def test_a_text_of_another_type_panics_when_the_session_opens(arguments: str, message: str) -> None:
-    with pytest.raises(AssertPanic) as panic:
+    with pytest.raises(SchedulerPanic) as panic:
         opened(NODES, arguments=arguments)
     assert message == panic.value.message
 
 
 def test_a_threshold_that_is_no_whole_number_panics_when_asked() -> None:
     ssn = opened(NODES, arguments=PERIOD + STRATEGY.replace("cpu: 30", "cpu: 30.5"))
-    with pytest.raises(AssertPanic) as panic:
+    with pytest.raises(SchedulerPanic) as panic:
         victims(ssn)
     assert "interface conversion: interface {} is float64, not int" == panic.value.message

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import amounts, cluster, conf_of, node, open_session, pod, pod_group, pods, task
 from vcdebug.framework.hooks import NODE_ORDER, TASK_ORDER
 from vcdebug.framework.session import Session
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "task-topology"
@@ -95,7 +95,7 @@ def test_a_bucket_shrinks_as_its_tasks_are_placed() -> None:
 def test_a_second_allocation_of_one_task_panics() -> None:
     ssn = opened(node("n1"), node("n2"), group(affinity="w"), role("w", 1))
     bind(ssn, "w-0", "n1")
-    with pytest.raises(AssertPanic, match="resource is not sufficient to do operation"):
+    with pytest.raises(SchedulerPanic, match="resource is not sufficient to do operation"):
         ssn.allocated(task(ssn, "w-0"))
 
 

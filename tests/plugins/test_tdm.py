@@ -9,7 +9,6 @@ import pytest
 from tests.builders import cluster, conf_of, names, node, open_session, pod, pod_group, pods, task, tasks
 from tests.recorded import bundled
 from vcdebug.explain.equations import equation
-from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.hooks import (
     JOB_ORDER,
     JOB_PIPELINED,
@@ -22,6 +21,7 @@ from vcdebug.framework.hooks import (
 from vcdebug.framework.quirks import VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.tdm import Tdm, amount
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest

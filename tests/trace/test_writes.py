@@ -3,9 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from tests.actions.outcome import ran
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class
+from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import PanicEvent
+from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
+from vcdebug.plugins.gang import Gang
+from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.trace.writes import Write, writes
 
@@ -58,12 +64,17 @@ def test_a_condition_that_a_pod_already_has_is_not_written_again() -> None:
         assert expected == of_kind(writes(recording), "condition")
 
 
-def test_after_a_panic_of_an_action_the_close_writes_all_the_same() -> None:
+def panicked() -> Recording:
+    """Backfill meets a selector that is none."""
     bad = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Nonsense"}]}}
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [bad]}}
-    recording = ran(
+    return ran(
         node("n1"), node("n2"), pod_group("j"), pod("j-0", "j", affinity=affinity), actions="backfill", tiers=TIERS
     )
+
+
+def test_after_a_panic_of_an_action_the_close_writes_all_the_same() -> None:
+    recording = panicked()
     assert isinstance(recording.events[-1], PanicEvent)
     found = writes(recording)
     assert ["default/j"] == list(of_kind(found, "status", "PodGroup"))
@@ -76,3 +87,13 @@ def test_a_panic_before_the_session_is_open_leaves_nothing_to_write() -> None:
     recording = replay(cluster(node("n1"), pod_group("j"), pod("j-0", "j"), conf=wrong))
     assert isinstance(recording.events[-1], PanicEvent)
     assert () == writes(recording)
+
+
+@pytest.mark.parametrize("panic", [SchedulerPanic, EndsAtOnce])
+def test_a_close_that_panics_too_writes_nothing(panic: type[VcdebugError], monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*_: object) -> None:
+        raise panic("again")
+
+    monkeypatch.setattr(Gang, "on_session_close", dies)
+    recording = panicked()
+    assert (PanicEvent(NIL_POINTER), ()) == (recording.events[-1], writes(recording))

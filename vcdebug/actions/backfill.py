@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from vcdebug.framework import transitions
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid, pre_predicate_errors
-from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.placement import PredicateHelper, for_allocate, shard_groups
@@ -18,6 +17,7 @@ from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
@@ -89,4 +89,4 @@ class Backfill(Action):
             node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
             if node is not None:
                 return node
-        raise SchedulerPanic("runtime error: invalid memory address or nil pointer dereference")
+        raise SchedulerPanic(NIL_POINTER)

@@ -12,9 +12,10 @@ from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import adds_at_once
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName
+from vcdebug.model.panics import PANICS
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.model.resource import MEMORY, PODS, AssertPanic, Resource
+from vcdebug.model.resource import MEMORY, PODS, Resource
 from vcdebug.model.status import ALLOCATED_MASK, TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
@@ -37,7 +38,7 @@ def close_after_panic(ssn: Session) -> None:
     """The close is deferred: an action that panics does not keep it from writing, though the recording ends there.
     Upstream: scheduler.runOnce.
     """
-    with ssn.record.silence(), suppress(AssertPanic):
+    with ssn.record.silence(), suppress(*PANICS):
         ssn.close = _closed(ssn)
 
 

@@ -26,8 +26,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
-from vcdebug.model.panics import EndsAtOnce
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import PANICS, SchedulerPanic
 from vcdebug.snapshot.snapshot import Snapshot
 
 Tick = Callable[[str], None]
@@ -44,13 +43,6 @@ class Action(Protocol):
     def execute(self, ssn: Session) -> None:
         """Run it on the session."""
         ...
-
-
-class SchedulerPanic(Exception):
-    """The real scheduler would dereference something that is not there."""
-
-
-PANICS = (AssertPanic, SchedulerPanic, EndsAtOnce)
 
 
 def run_cycle(
@@ -104,8 +96,8 @@ def run_session(
             tick("close")
         except PANICS as panic:
             record.silent = 0
-            record.append(PanicEvent(str(panic) if isinstance(panic, SchedulerPanic) else panic.message))
-            if acting and not isinstance(panic, EndsAtOnce):
+            record.append(PanicEvent(panic.message))
+            if acting and isinstance(panic, SchedulerPanic):
                 close_after_panic(ssn)
         except RecordFullError as full:
             record.silent = 0
@@ -120,7 +112,7 @@ def run_session(
 def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     """Upstream: framework/session.openSession."""
     if ssn.cluster.panic:
-        raise AssertPanic(ssn.cluster.panic)
+        raise SchedulerPanic(ssn.cluster.panic)
     open_topology(ssn)
     open_plugins(ssn, plugins)
     if ssn.snapshot.answers:

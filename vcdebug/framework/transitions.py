@@ -11,7 +11,7 @@ from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import OpEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
@@ -51,7 +51,7 @@ def _update_node(ssn: Session, task: TaskInfo) -> None:
         return
     error = node.update_task(task)
     if error is not None:
-        raise AssertPanic(error)
+        raise SchedulerPanic(error)
 
 
 def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> None:

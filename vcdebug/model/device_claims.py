@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64, wrap_int64
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import AssertPanic
 from vcdebug.releases.queues import DRA_CAPACITY_MUL, DRA_COUNT_WRAPS
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value
@@ -129,7 +129,7 @@ class DeviceClaims:
             wanted = (exactly.get("capacity") or {}).get("requests") or {} if self._consumable else {}
             for seen in (here, with_capacity):
                 if not seen.setdefault(name, bool(wanted)) and wanted:
-                    raise AssertPanic(NIL_MAP)
+                    raise SchedulerPanic(NIL_MAP)
             times = max(count, 1) if self._holds_at_least_one else count
             held = {dim: nano_value(text) * times for dim, text in wanted.items()}
             amount = DeviceAmount(count, held, wraps=self._wraps)

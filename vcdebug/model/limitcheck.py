@@ -114,7 +114,7 @@ def holds_beside(allocated: Resource, request: Resource, limit: Resource) -> boo
 def admission(
     minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
 ) -> LimitCheck:
-    """A job's minimum beside everything that is not elastic; raises AssertPanic where more is elastic than counts."""
+    """A job's minimum beside what is not elastic; raises SchedulerPanic where more is elastic than counts."""
     total = minimum.clone().add(allocated).add(inqueue).sub(elastic)
     parts = ((MINIMUM, minimum), (ALLOCATED, allocated), (INQUEUE, inqueue), (ELASTIC, elastic))
     return LimitCheck(parts, total, limit, minimum, asked)

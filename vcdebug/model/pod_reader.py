@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.model.csi import CsiVolumes, VolumeLookupError
 from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, DeviceClaims
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podrequest import PodRequestCache
-from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
@@ -89,7 +89,7 @@ class PodReader:
             return False
         except ClaimPendingError:
             return True
-        except AssertPanic as panic:
+        except SchedulerPanic as panic:
             self.panic = self.panic or panic.message
         return True
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import lt
 from typing import Literal
 
-from vcdebug.errors import VcdebugError
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.resource_list import CPU as CPU
 from vcdebug.model.resource_list import MEMORY as MEMORY
 from vcdebug.model.resource_list import PODS as PODS
@@ -28,13 +28,6 @@ ZERO: DefaultValue = "zero"
 """A dimension missing on the other side counts as 0."""
 INFINITY: DefaultValue = "infinity"
 """A dimension missing on the other side is unlimited."""
-
-NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
-"""What Go says where a pointer leads nowhere."""
-
-
-class AssertPanic(VcdebugError):
-    """The real scheduler's assertion fails here, and its process panics."""
 
 
 def at_most(left: float, right: float) -> bool:
@@ -204,7 +197,7 @@ class Resource:
         self.memory = memory + rr.memory
 
     def sub(self, rr: Resource) -> Resource:
-        """Component difference; raises AssertPanic where the real scheduler's assertion fails.
+        """Component difference; raises SchedulerPanic where the real scheduler's assertion fails.
         Upstream: api/resource_info.Sub.
         """
         milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
@@ -215,7 +208,7 @@ class Resource:
             if not difference > _MINUS_MIN:
                 enough = False
         if not enough:
-            raise AssertPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
+            raise SchedulerPanic(f"resource is not sufficient to do operation: <{self}> sub <{rr}>")
         self.milli_cpu, self.memory = milli_cpu, memory
         if scalars is not None:
             scalars.update(left)

@@ -18,8 +18,8 @@ from vcdebug.gomath import trunc
 from vcdebug.gotime import MINUTE, nanoseconds, parse_duration
 from vcdebug.kube.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, pod_qos
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.problem import Problem
@@ -247,7 +247,7 @@ def _text(raw: Mapping[object, object], key: str) -> str:
         return ""
     text = raw[key]
     if not isinstance(text, str):
-        raise AssertPanic(f"interface conversion: interface {{}} is {_go_type(text)}, not string")
+        raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(text)}, not string")
     return text
 
 
@@ -291,9 +291,9 @@ def _thresholds(params: Mapping[Json, Json]) -> tuple[Percents, Percents]:
 def _percentages(stated: Mapping[Json, Json]) -> Percents:
     for key, amount in stated.items():
         if not isinstance(key, str):
-            raise AssertPanic(f"interface conversion: interface {{}} is {_go_type(key)}, not string")
+            raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(key)}, not string")
         if type(amount) is not int:
-            raise AssertPanic(f"interface conversion: interface {{}} is {_go_type(amount)}, not int")
+            raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(amount)}, not int")
     return {name: float(amount) for name, amount in stated.items()}
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.framework.plugin import PERMIT, REJECT, NodeScores, Plugin, Victims
 from vcdebug.framework.session import Session
 from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, nanoseconds, parse_duration, whole_seconds
@@ -22,6 +21,7 @@ from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 

@@ -8,12 +8,13 @@ from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.cycle import PANICS, open_plugins, run_cycle
+from vcdebug.framework.cycle import open_plugins, run_cycle
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_of
 from vcdebug.framework.session import Session
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
+from vcdebug.model.panics import PANICS
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.conf import parse_conf

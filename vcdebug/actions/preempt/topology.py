@@ -29,8 +29,7 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import EndsAtOnce
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import REPRIEVE_ORDER
 
@@ -156,7 +155,7 @@ class TopologyAwarePreemption:
         """One of those that run side by side; a panic in one ends the process at once."""
         try:
             return self._select_victims(ssn, task, node, spares)
-        except AssertPanic as panic:
+        except SchedulerPanic as panic:
             raise EndsAtOnce(panic.message) from panic
 
     def _select_victims(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from vcdebug.model.devices.gpushare import GpuShareLedger, held_indexes
 from vcdebug.model.devices.ledger import Released
 from vcdebug.model.devices.vgpu import asks_vgpu
-from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import NIL_POINTER, AssertPanic
 from vcdebug.snapshot.device_config import VgpuNames
 
 
@@ -38,7 +37,7 @@ class NilLedger:
     def allocate(self, pod: Pod) -> str | None:
         """Upstream: plugins/predicates.OnSessionOpen."""
         if self._asked:
-            raise AssertPanic(NIL_POINTER)
+            raise SchedulerPanic(NIL_POINTER)
         return None
 
     def release(self, pod: Pod) -> Released:
@@ -92,7 +91,7 @@ class NilShareLedger(NilLedger):
     def add_resource(self, pod: Pod) -> None:
         """Its card is looked for. Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
         if held_indexes(pod):
-            raise AssertPanic(NIL_POINTER)
+            raise SchedulerPanic(NIL_POINTER)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""

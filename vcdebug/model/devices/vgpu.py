@@ -25,9 +25,8 @@ from vcdebug.model.devices.vgpu_request import (
     pod_group_key,
     requests_of,
 )
-from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.panics import NIL_POINTER, EndsAtOnce
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import NIL_POINTER
 from vcdebug.snapshot.device_config import BUILT_IN, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from vcdebug.model.resource import AssertPanic
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.snapshot.json_values import JsonObject
 
 ASSIGNED = "volcano.sh/vgpu-ids-new"
@@ -48,7 +48,7 @@ def _as_they_are(annotations: Mapping[str, str]) -> Iterator[Held]:
         if len(fields) == 1:
             continue
         if len(fields) < HELD_FIELDS:
-            raise AssertPanic(OUT_OF_RANGE.format(len(fields)))
+            raise SchedulerPanic(OUT_OF_RANGE.format(len(fields)))
         yield Held(fields[0], _int32(fields[2]), _int32(fields[3]))
 
 
@@ -78,7 +78,7 @@ def plugin_answers(manifest: JsonObject, now: datetime) -> bool:
         return "Deleted" not in said
     _, underscore, rest = said.partition("_")
     if not underscore:
-        raise AssertPanic(OUT_OF_RANGE.format(1))
+        raise SchedulerPanic(OUT_OF_RANGE.format(1))
     return now <= _asked_at(rest.partition("_")[0], now) + LONGEST_SILENCE
 
 

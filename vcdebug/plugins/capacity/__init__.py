@@ -21,9 +21,9 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
-from vcdebug.model.resource import NIL_POINTER, AssertPanic, Resource
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (
@@ -282,7 +282,7 @@ class Capacity(Plugin):
         """The queue that an event concerns; one that a broken tree does not reach is unknown."""
         attr = self.queue_of(task)
         if attr is None and self.ssn.release.has(ORPHAN_NIL_PANICS):
-            raise AssertPanic(NIL_POINTER)
+            raise SchedulerPanic(NIL_POINTER)
         return attr
 
     def allocate_func(self, event: Event) -> None:

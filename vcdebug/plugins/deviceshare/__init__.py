@@ -30,8 +30,8 @@ from vcdebug.model.fiterror import UNSCHEDULABLE, Status
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NO_DEVICES, NodeInfo
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.model.resource import AssertPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.deviceshare.settings import RULES, Settings
@@ -71,7 +71,7 @@ class Deviceshare(Plugin):
         self._asks_nil = ssn.release.has(NIL_LEDGER_ASKED)
         self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
         if self._settings.fatal is not None:
-            raise AssertPanic(self._settings.fatal)
+            raise SchedulerPanic(self._settings.fatal)
         if ssn.snapshot.process.first_cycle(ssn.snapshot.now):
             return
         for node in ssn.nodes.values():

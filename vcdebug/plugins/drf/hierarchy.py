@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import AssertPanic, Resource
+from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
 from vcdebug.plugins.drf.share import Share
@@ -75,7 +76,7 @@ class Hierarchy:
         for position, element in enumerate(elements[1:], start=1):
             if element not in node.children:
                 if position >= len(weights):
-                    raise AssertPanic(f"runtime error: index out of range [{position}] with length {len(weights)}")
+                    raise SchedulerPanic(f"runtime error: index out of range [{position}] with length {len(weights)}")
                 node.children[element] = Node(parse_weight(weights[position]), Share(self.totals, Resource()))
             node = node.children[element]
         node.children[job.uid] = Node(1.0, share, job.total_request)

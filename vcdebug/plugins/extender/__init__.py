@@ -22,8 +22,8 @@ from vcdebug.model.fiterror import ERROR, SUCCESS, Status
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, NodeName
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import AssertPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.extender import bodies
 from vcdebug.plugins.extender.answers import BAD_ANSWER, Answered, Answers, Question, Reply
@@ -113,7 +113,7 @@ class Extender(Plugin):
         if stated is None:
             return []
         if not isinstance(stated, list) or not all(isinstance(name, str) for name in stated):
-            raise AssertPanic(NOT_A_LIST.format(MANAGED, stated))
+            raise SchedulerPanic(NOT_A_LIST.format(MANAGED, stated))
         return stated
 
     def _missing(self) -> Iterator[Problem]:

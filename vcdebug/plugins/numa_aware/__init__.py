@@ -19,7 +19,7 @@ from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, cpu_list, read_numa
-from vcdebug.model.resource import NIL_POINTER, AssertPanic
+from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.numa_aware.assignment import (
     NONE,
@@ -184,7 +184,7 @@ class NumaAware(Plugin):
         for name in nodes.names:
             info = self._info.get(name)
             if info is None:
-                raise AssertPanic(NIL_POINTER)
+                raise SchedulerPanic(NIL_POINTER)
             spans.append(info.topology.spanned_numa_nodes(assigned.get(name, 0)))
         scores = tuple([float(score * self._weight) for score in normalized(spans, MAX_SCORE)])
         return Spans(tuple([assigned.get(name, 0) for name in nodes.names]), tuple(spans), self._weight, scores)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.cycle import SchedulerPanic
 from vcdebug.gomath import trunc
+from vcdebug.model.panics import SchedulerPanic
 
 T = TypeVar("T")
 Decode = Callable[[object], T]

@@ -11,7 +11,7 @@ from tests.actions.outcome import ran
 from tests.builders import node, pod_group, pods
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain.votes import HOOK_AT, rule_of
+from vcdebug.explain.votes import HOOK_AT
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.forced import FORCED, ForcedCall
 from vcdebug.framework.forced_values import CHOICES, READERS, choices
@@ -184,9 +184,9 @@ def test_a_hook_that_only_tells_has_no_answer() -> None:
         replay(edited(base.snapshot, [parse_edit(f"answer:{seq}=yes")]))
 
 
-def test_every_rule_but_telling_and_comparing_has_a_reader_and_words() -> None:
-    recorded = {hook.rule for hook in HOOKS if hook.show is not None or hook.method == "predicate"}
-    assert {"call_all"} == {rule.__name__ for rule in recorded if rule not in READERS}
+def test_every_answer_that_is_recorded_has_a_reader_and_words() -> None:
+    recorded = {hook.gives for hook in HOOKS if hook.show is not None or hook.method == "predicate"}
+    assert {"nothing"} == recorded - {*READERS}
     assert list(READERS) == list(CHOICES)
 
 
@@ -215,8 +215,8 @@ def test_any_answer_at_any_hook_makes_a_whole_recording(name: str) -> None:
         if isinstance(event, HookEvent):
             first.setdefault(event.point, seq)
     for point, seq in first.items():
-        for value in ANSWERS.get(choices(rule_of(HOOK_AT[point])), ("none",)):
-            if choices(rule_of(HOOK_AT[point])):
+        for value in ANSWERS.get(choices(HOOK_AT[point].gives), ("none",)):
+            if choices(HOOK_AT[point].gives):
                 with passing(replay(edited(base.snapshot, [parse_edit(f"answer:{seq}.{point}={value}")]))) as branch:
                     assert [seq] == [note.seq for note in branch.notes if note.code == FORCED]
                     assert before[: seq - 1] == lines(branch)[: seq - 1]

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from vcdebug.framework import combine
 from vcdebug.framework.combine import Answer, Args, Call, PluginCall, Tiers
-from vcdebug.framework.hooks import HOOKS, PREDICATE, AnyHook
+from vcdebug.framework.hooks import HOOKS, OBJECTIONS, PREDICATE, AnyHook
 from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import TASK, VOTE, Result, Subject, candidates_in, name_in
@@ -211,7 +211,7 @@ def _named(outcome: Answer) -> Answer:
 
 def rule_of(hook: AnyHook) -> Rule:
     """How answers combine; Predicate is recorded only where one node is asked about, and stops at the first error."""
-    return combine.first_text if hook is PREDICATE else hook.rule
+    return combine.first_not_none if hook is PREDICATE else hook.rule
 
 
 def _is_last_word(hook: AnyHook, call: _Call, outcome: Answer) -> bool:
@@ -225,7 +225,7 @@ def _is_last_word(hook: AnyHook, call: _Call, outcome: Answer) -> bool:
         return bool(call.result < 0)
     if rule is combine.first_failure:
         return outcome is not None
-    if rule in (combine.first_error, combine.first_text, combine.first_not_none):
+    if rule is combine.first_not_none:
         return call.result is not None
     return rule is combine.first_answer
 
@@ -289,6 +289,6 @@ def _why_not(hook: AnyHook, tier: int, calls: Sequence[_Call]) -> str:
         return f"{last.plugin} said no" if here else f"tier {last.tier} decides alone"
     if rule in (combine.all_true, combine.any_true):
         return f"{last.plugin} said {'yes' if last.result else 'no'}"
-    if rule in (combine.first_failure, combine.first_error, combine.first_text):
+    if hook.gives in OBJECTIONS:
         return f"{last.plugin} objected"
     return f"{last.plugin} answered first"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vcdebug.framework.plugin import PluginError, ValidateResult, Victims
+from vcdebug.framework.plugin import ValidateResult, Victims
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.task import TaskInfo
 
@@ -109,31 +109,13 @@ def call_all(tiers: Tiers, args: Args) -> None:
         call(*args)
 
 
-def first_error(tiers: Tiers, args: Args) -> PluginError | None:
-    """The first PrePredicate error."""
-    for call in tiers.calls:
-        error: PluginError | None = call(*args)
-        if error is not None:
-            return error
-    return None
-
-
-def first_text(tiers: Tiers, args: Args) -> str | None:
-    """The first simulation error."""
-    for call in tiers.calls:
-        error: str | None = call(*args)
-        if error is not None:
-            return error
-    return None
-
-
 def first_answer(tiers: Tiers, args: Args) -> Answer:
     """The first participant decides alone, even with an empty answer; nobody means None."""
     return tiers.calls[0](*args) if tiers.calls else None
 
 
 def first_not_none(tiers: Tiers, args: Args) -> Answer:
-    """The first answer that is one."""
+    """The first answer that is one: an error or an objection ends it, a node is taken."""
     for call in tiers.calls:
         answer = call(*args)
         if answer is not None:

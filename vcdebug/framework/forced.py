@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from vcdebug.framework import combine, trace_form
+from vcdebug.framework import trace_form
 from vcdebug.framework.combine import Answer, PluginCall, Tiers
 from vcdebug.framework.forced_values import forced_value
 from vcdebug.framework.hooks import HOOKS, PREDICATE, AnyHook
@@ -64,12 +64,12 @@ class ForcedAnswers:
 class ForcedCall:
     """A recorded call that may have to answer something else."""
 
-    __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_rule", "_show")
+    __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_gives", "_show")
 
     def __init__(self, call: RecordedCall, hook: AnyHook, answers: ForcedAnswers) -> None:
         self._call = recorded(call)
         self._function, self._plugin, self._point, self._show, self._record = call
-        self._rule = hook.rule
+        self._gives = hook.gives
         self._answers = answers
 
     def __call__(self, *args: object) -> Answer:
@@ -82,7 +82,7 @@ class ForcedCall:
             own = self._function(*args)
         finally:
             record.silent = 0
-        answer = forced_value(self._rule, forced, args)
+        answer = forced_value(self._gives, forced, args)
         subject, result = self._show(args, answer)
         self._answers.mark(self._plugin, self._show(args, own)[1], result)
         record.append(HookEvent(self._point, self._plugin, subject, result))
@@ -106,7 +106,7 @@ class ForcedPredicate:
         forced = self._answers.take(PREDICATE.upstream, plugin) if alone else None
         if forced is None:
             return codes
-        statuses = forced_value(combine.each_answer, forced, (task, nodes))
+        statuses = forced_value(PREDICATE.gives, forced, (task, nodes))
         reasons = self._record.reasons
         own, code = reasons.statuses(int(codes[0])), reasons.code(statuses) if statuses else 0
         self._answers.mark(plugin, trace_form.statuses(own) or None, trace_form.statuses(statuses) or None)

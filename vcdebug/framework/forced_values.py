@@ -1,4 +1,4 @@
-"""Forced answers read: words of a person into what a hook's rule takes.
+"""Forced answers read: words of a person into what a plugin gives.
 
 Upstream: none.
 """
@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from vcdebug.framework import combine
-from vcdebug.framework.combine import Answer, Args, Call
+from vcdebug.framework.combine import Answer, Args
+from vcdebug.framework.hooks import Gives
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, Victims
 from vcdebug.model.fiterror import UNSCHEDULABLE, Status
-from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.answers import ForcedAnswer
 
@@ -26,17 +25,17 @@ REASON: Final = "forced"
 Read = Callable[[ForcedAnswer, Args], Answer]
 
 
-def forced_value(rule: Call, answer: ForcedAnswer, args: Args) -> Answer:
-    """The answer in the form in which the rule combines it; raises EditError for one that the hook cannot give."""
-    read = READERS.get(rule)
+def forced_value(gives: Gives, answer: ForcedAnswer, args: Args) -> Answer:
+    """The answer in the form in which a plugin gives it; raises EditError for one that the hook cannot give."""
+    read = READERS.get(gives)
     if read is None:
         raise answer.error(f"{answer.plugin or 'the plugin'} is only told there: it answers nothing")
     return read(answer, args)
 
 
-def choices(rule: Call) -> str:
+def choices(gives: Gives) -> str:
     """What can be forced, in words; empty where nothing can."""
-    return CHOICES.get(rule, "")
+    return CHOICES.get(gives, "")
 
 
 def _truth(answer: ForcedAnswer, _: Args) -> bool:
@@ -127,11 +126,14 @@ def _rows(answer: ForcedAnswer, args: Args) -> list[list[str]]:
     return [] if words == NONE else [row.split() for row in words.split(",") if row.strip()]
 
 
-def _verdict_or_scores(answer: ForcedAnswer, args: Args) -> Answer:
-    """A predicate's statuses for one node, or scores of hypernodes."""
-    if len(args) == 2 and isinstance(args[1], NodeRows):
-        reason = _refusal(answer)
-        return () if reason is None else (Status(UNSCHEDULABLE, reason, answer.plugin),)
+def _verdict(answer: ForcedAnswer, _: Args) -> tuple[Status, ...]:
+    """A predicate's statuses for one node."""
+    reason = _refusal(answer)
+    return () if reason is None else (Status(UNSCHEDULABLE, reason, answer.plugin),)
+
+
+def _scores(answer: ForcedAnswer, _: Args) -> dict[str, float]:
+    """Scores of hypernodes."""
     if answer.value.lower() == NONE:
         return {}
     return {name: _score(answer, number) for name, _, number in (word.partition("=") for word in answer.value.split())}
@@ -144,35 +146,33 @@ def _score(answer: ForcedAnswer, number: str) -> float:
         raise answer.error(f"{number!r} is no score", "write HYPERNODE=SCORE") from None
 
 
-READERS: Final[Mapping[Call, Read]] = {
-    combine.all_true: _truth,
-    combine.any_true: _truth,
-    combine.first_tier_all: _truth,
-    combine.vote: _vote,
-    combine.tier_intersection: _victims,
-    combine.first_union: _named,
-    combine.first_failure: _validity,
-    combine.first_error: _plugin_error,
-    combine.first_text: _text,
-    combine.first_not_none: _node,
-    combine.first_answer: _rows,
-    combine.each_answer: _verdict_or_scores,
+READERS: Final[Mapping[Gives, Read]] = {
+    "truth": _truth,
+    "vote": _vote,
+    "victims": _victims,
+    "tasks": _named,
+    "validity": _validity,
+    "error": _plugin_error,
+    "objection": _text,
+    "verdict": _verdict,
+    "node": _node,
+    "rows": _rows,
+    "scores": _scores,
 }
-"""How the answer to a hook is read, by the rule that combines it; a hook that only tells has no answer."""
+"""How the answer to a hook is read, by what it gives; a hook that only tells has no answer."""
 
 _REASONED: Final = "yes, or no and a reason"
-CHOICES: Final[Mapping[Call, str]] = {
-    combine.all_true: "yes or no",
-    combine.any_true: "yes or no",
-    combine.first_tier_all: "yes or no",
-    combine.vote: "permit, reject or abstain",
-    combine.tier_intersection: "offer and candidates, yes for all, no for nobody, or abstain",
-    combine.first_union: "offer and tasks, yes for all, or no for nobody",
-    combine.first_failure: _REASONED,
-    combine.first_error: _REASONED,
-    combine.first_text: _REASONED,
-    combine.first_not_none: "a node, or none",
-    combine.first_answer: "order and hypernodes, rows divided by commas, or none",
-    combine.each_answer: "yes, or no and a reason; for scores HYPERNODE=SCORE or none",
+CHOICES: Final[Mapping[Gives, str]] = {
+    "truth": "yes or no",
+    "vote": "permit, reject or abstain",
+    "victims": "offer and candidates, yes for all, no for nobody, or abstain",
+    "tasks": "offer and tasks, yes for all, or no for nobody",
+    "validity": _REASONED,
+    "error": _REASONED,
+    "objection": _REASONED,
+    "verdict": _REASONED,
+    "node": "a node, or none",
+    "rows": "order and hypernodes, rows divided by commas, or none",
+    "scores": "HYPERNODE=SCORE, or none",
 }
 """What can be forced, in words."""

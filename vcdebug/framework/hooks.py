@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 
 from vcdebug.framework import combine, trace_form
 from vcdebug.framework.combine import Args, Tiers
@@ -30,6 +30,24 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Gives = Literal[
+    "comparison",
+    "truth",
+    "vote",
+    "victims",
+    "tasks",
+    "validity",
+    "error",
+    "objection",
+    "verdict",
+    "node",
+    "job",
+    "rows",
+    "scores",
+    "nothing",
+]
+OBJECTIONS: tuple[Gives, ...] = ("validity", "error", "objection", "verdict")
+"""Answers that say why not, if they say anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +61,8 @@ class Hook(Generic[P, R]):
     switches: tuple[str, ...]
     """Configuration keys of which one must be on; empty where upstream has no switch."""
     rule: Callable[[Tiers, Args], R]
+    gives: Gives
+    """What a plugin answers."""
     show: Show | None = None
     """How a call is recorded; None for calls that a trace does not list."""
     later: Change | None = None
@@ -59,89 +79,105 @@ AnyHook = Hook[Any, Any]  # Any: the table has hooks of each form
 """A hook, where its arguments and answer are only passed on."""
 Hypers = list[list[str]]
 
-JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook("job_order", "JobOrder", ("enableJobOrder",), combine.first_difference)
+JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook(
+    "job_order", "JobOrder", ("enableJobOrder",), combine.first_difference, "comparison"
+)
 QUEUE_ORDER: Hook[[QueueInfo, QueueInfo], int] = Hook(
-    "queue_order", "QueueOrder", ("enableQueueOrder",), combine.first_difference
+    "queue_order", "QueueOrder", ("enableQueueOrder",), combine.first_difference, "comparison"
 )
 VICTIM_QUEUE_ORDER: Hook[[QueueInfo, QueueInfo, QueueInfo], int] = Hook(
-    "victim_queue_order", "VictimQueueOrder", (), combine.first_difference
+    "victim_queue_order", "VictimQueueOrder", (), combine.first_difference, "comparison"
 )
 TASK_ORDER: Hook[[TaskInfo, TaskInfo], int] = Hook(
-    "task_order", "TaskOrder", ("enableTaskOrder",), combine.first_difference
+    "task_order", "TaskOrder", ("enableTaskOrder",), combine.first_difference, "comparison"
 )
 SUB_JOB_ORDER: Hook[[SubJobInfo, SubJobInfo], int] = Hook(
-    "sub_job_order", "SubJobOrder", ("enabledSubJobOrder",), combine.first_difference
+    "sub_job_order", "SubJobOrder", ("enabledSubJobOrder",), combine.first_difference, "comparison"
 )
 CLUSTER_ORDER: Hook[[str, str], int] = Hook(
-    "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.first_difference
+    "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.first_difference, "comparison"
 )
 JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
-    "job_valid", "JobValid", (), combine.first_failure, trace_form.job_valid
+    "job_valid", "JobValid", (), combine.first_failure, "validity", trace_form.job_valid
 )
-JOB_READY: Hook[[JobInfo], bool] = Hook("job_ready", "JobReady", ("enableJobReady",), combine.all_true, trace_form.job)
+JOB_READY: Hook[[JobInfo], bool] = Hook(
+    "job_ready", "JobReady", ("enableJobReady",), combine.all_true, "truth", trace_form.job
+)
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.all_true, trace_form.sub_job
+    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.all_true, "truth", trace_form.sub_job
 )
 JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
-    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.vote, trace_form.job
+    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.vote, "vote", trace_form.job
 )
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_pipelined", "SubJobPipelined", ("enabledSubJobPipelined",), combine.vote, trace_form.sub_job
+    "sub_job_pipelined", "SubJobPipelined", ("enabledSubJobPipelined",), combine.vote, "vote", trace_form.sub_job
 )
 JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
-    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.vote, trace_form.job
+    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.vote, "vote", trace_form.job
 )
 JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
-    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.call_all, trace_form.job
+    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.call_all, "nothing", trace_form.job
 )
 JOB_STARVING: Hook[[JobInfo], bool] = Hook(
-    "job_starving", "JobStarving", ("enableJobStarving",), combine.first_tier_all, trace_form.job
+    "job_starving", "JobStarving", ("enableJobStarving",), combine.first_tier_all, "truth", trace_form.job
 )
 OVERUSED: Hook[[QueueInfo], bool] = Hook(
-    "overused", "Overused", ("enabledOverused",), combine.any_true, trace_form.queue
+    "overused", "Overused", ("enabledOverused",), combine.any_true, "truth", trace_form.queue
 )
 PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
-    "preemptive", "Preemptive", ("enablePreemptive",), combine.all_true, trace_form.queue_candidates
+    "preemptive", "Preemptive", ("enablePreemptive",), combine.all_true, "truth", trace_form.queue_candidates
 )
 ALLOCATABLE: Hook[[QueueInfo, TaskInfo], bool] = Hook(
-    "allocatable", "Allocatable", ("enabledAllocatable",), combine.all_true, trace_form.queue_task
+    "allocatable", "Allocatable", ("enabledAllocatable",), combine.all_true, "truth", trace_form.queue_task
 )
 PREEMPTABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "preemptable", "Preemptable", ("enablePreemptable",), combine.tier_intersection, trace_form.victims
+    "preemptable", "Preemptable", ("enablePreemptable",), combine.tier_intersection, "victims", trace_form.victims
 )
 RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.tier_intersection, trace_form.victims
+    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.tier_intersection, "victims", trace_form.victims
 )
 UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "unified_evictable", "UnifiedEvictable", (), combine.tier_intersection, trace_form.unified_victims, GANG_EVICTION
+    "unified_evictable",
+    "UnifiedEvictable",
+    (),
+    combine.tier_intersection,
+    "victims",
+    trace_form.unified_victims,
+    GANG_EVICTION,
 )
 VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
-    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.first_union, trace_form.victim_tasks
+    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.first_union, "tasks", trace_form.victim_tasks
 )
 PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
-    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.first_error, trace_form.pre_predicate
+    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.first_not_none, "error", trace_form.pre_predicate
 )
 PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
-    "predicate", "Predicate", ("enablePredicate",), combine.each_answer
+    "predicate", "Predicate", ("enablePredicate",), combine.each_answer, "verdict"
 )
 """Vectorised; framework/placement narrows the rows itself, and records single-node calls."""
 NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores]] = Hook(
-    "node_order", "NodeOrder", ("enableNodeOrder",), combine.each_answer
+    "node_order", "NodeOrder", ("enableNodeOrder",), combine.each_answer, "scores"
 )
 BATCH_NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores | None]] = Hook(
-    "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.each_answer
+    "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.each_answer, "scores"
 )
 BEST_NODE: Hook[[TaskInfo, NodeRows], NodeInfo | None] = Hook(
-    "best_node", "BestNode", ("enableBestNode",), combine.first_not_none, trace_form.task
+    "best_node", "BestNode", ("enableBestNode",), combine.first_not_none, "node", trace_form.task
 )
 HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, float]]] = Hook(
-    "hyper_node_order", "HyperNodeOrder", ("enabledHyperNodeOrder",), combine.each_answer, trace_form.hyper_node_order
+    "hyper_node_order",
+    "HyperNodeOrder",
+    ("enabledHyperNodeOrder",),
+    combine.each_answer,
+    "scores",
+    trace_form.hyper_node_order,
 )
 HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], Hypers | None] = Hook(
     "hyper_node_gradient_for_job",
     "HyperNodeGradientForJob",
     ("enabledHyperNodeGradient",),
     combine.first_answer,
+    "rows",
     trace_form.gradient_job,
     earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_job)),
 )
@@ -150,35 +186,46 @@ HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = H
     "HyperNodeGradientForSubJob",
     ("enabledHyperNodeGradient",),
     combine.first_answer,
+    "rows",
     trace_form.gradient_sub_job,
     earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
-    "target_job", "TargetJob", ("enableTargetJob",), combine.first_answer
+    "target_job", "TargetJob", ("enableTargetJob",), combine.first_answer, "job"
 )
-RESERVED_NODES: Hook[[], None] = Hook("reserved_nodes", "ReservedNodes", ("enableReservedNodes",), combine.call_all)
+RESERVED_NODES: Hook[[], None] = Hook(
+    "reserved_nodes", "ReservedNodes", ("enableReservedNodes",), combine.call_all, "nothing"
+)
 SIMULATE_ALLOCATABLE: Hook[[CycleState, QueueInfo, TaskInfo], bool] = Hook(
     "simulate_allocatable",
     "SimulateAllocatable",
     ("enabledAllocatable",),
     combine.all_true,
+    "truth",
     trace_form.state_queue_task,
 )
 SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
-    "simulate_predicate", "SimulatePredicate", ("enablePredicate",), combine.first_text, trace_form.state_task_node
+    "simulate_predicate",
+    "SimulatePredicate",
+    ("enablePredicate",),
+    combine.first_not_none,
+    "objection",
+    trace_form.state_task_node,
 )
 SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_add_task",
     "SimulateAddTask",
     ("enablePreemptable", "enabledAllocatable"),
-    combine.first_text,
+    combine.first_not_none,
+    "objection",
     trace_form.state_task_other_node,
 )
 SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_remove_task",
     "SimulateRemoveTask",
     ("enablePreemptable", "enabledAllocatable"),
-    combine.first_text,
+    combine.first_not_none,
+    "objection",
     trace_form.state_task_other_node,
 )
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import Figure
-from vcdebug.explain.votes import HOOK_AT, rule_of
+from vcdebug.explain.votes import HOOK_AT
 from vcdebug.framework.forced_values import choices
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.resource import CPU
@@ -101,7 +101,7 @@ def answer_words(here: DebuggerState) -> Iterator[str]:
         yield from ("offer", "nobody", "abstain")
     elif isinstance(event.result, bool):
         yield from ("yes", "no")
-    elif "permit" in choices(rule_of(HOOK_AT[event.point])):
+    elif "permit" in choices(HOOK_AT[event.point].gives):
         yield from ("permit", "reject", "abstain")
     else:
         yield from ("yes", "no", "none")

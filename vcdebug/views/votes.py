@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.explain.votes import HOOK_AT, Question, Seat, question, rule_of
+from vcdebug.explain.votes import HOOK_AT, Question, Seat, question
 from vcdebug.framework.forced import FORCED
+from vcdebug.framework.hooks import Gives
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
@@ -30,18 +31,22 @@ _RULES = {
     "first_tier_all": "only the first tier with a voter is asked; all of it must agree",
     "vote": "a reject ends it; a tier with a permit ends it; all abstaining passes",
     "call_all": "everyone is told",
-    "first_error": "the first error ends it",
-    "first_text": "the first objection ends it",
     "first_union": "the first tier that names somebody decides",
     "first_answer": "the first participant decides",
     "first_not_none": "the first answer decides",
     "tier_intersection": "the victims that all voters of a tier offer; the first tier with any decides",
 }
+_OBJECTIONS: Mapping[Gives, str] = {
+    "error": "the first error ends it",
+    "objection": "the first objection ends it",
+    "verdict": "the first objection ends it",
+}
 
 
 def rule_words(point: str) -> str:
     """How answers of a hook combine, in words."""
-    return _RULES.get(rule_of(HOOK_AT[point]).__name__, "")
+    hook = HOOK_AT[point]
+    return _OBJECTIONS.get(hook.gives) or _RULES.get(hook.rule.__name__, "")
 
 
 def asked_about(event: HookEvent) -> str:

@@ -93,14 +93,14 @@ def _redo(driver: Driver, _: str) -> Reply:
 
 def _force(driver: Driver, argument: str) -> Reply:
     """The answer of the present hook call."""
-    from vcdebug.explain.votes import HOOK_AT, rule_of
+    from vcdebug.explain.votes import HOOK_AT
     from vcdebug.framework.forced_values import choices
 
     open_, seq = driver.recordings, driver.debugger.seq
     event = driver.debugger.event()
     if not isinstance(event, HookEvent):
         raise CommandError(f"event {seq} is no hook call", "only a plugin's answer can be forced")
-    words = choices(rule_of(HOOK_AT[event.point]))
+    words = choices(HOOK_AT[event.point].gives)
     if not words:
         raise CommandError(f"{event.plugin} is only told about {event.point}", "there is no answer to force")
     if not argument:

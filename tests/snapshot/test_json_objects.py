@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from tests.snapshot.damage import Damaged, damaged, wrong_types
 from tests.snapshot.manifests import as_list, cluster, pod
@@ -15,6 +16,7 @@ from vcdebug.snapshot import documents, json_objects
 from vcdebug.snapshot.json_objects import ObjectReader
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.meter import LoadStoppedError
+from vcdebug.snapshot.shapes import Intake
 from vcdebug.snapshot.snapshot import Manifest
 
 DEEP = "nests deeper than 100 levels"
@@ -182,3 +184,21 @@ def test_loading_is_followed_and_stopped_between_objects(
     assert calls == len(dict.fromkeys(told)) == len(told)
     assert told == sorted(told)
     assert told[-1] < len(FORMS["a List"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "null",
+        "{}",
+        '{"kind": null}',
+        '{"kind": "Nobody"}',
+        '{"kind": "Pod", "metadata": null}',
+        '{"kind": "Pod", "metadata": {"labels": {"a": 1}}}',
+        '{"kind": "Pod", "apiVersion": "nobody/v1"}',
+        f'{{"kind": "Pod", "spec": {"[" * 2000}{"]" * 2000}}}',
+    ],
+)
+def test_what_no_shape_reads_is_in_doubt(text: str) -> None:
+    assert ObjectReader(Intake()).read(Raw(text.encode()), {}) is None

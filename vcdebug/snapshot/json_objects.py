@@ -25,6 +25,8 @@ from vcdebug.snapshot.snapshot import Manifest
 _TOLD_EVERY: Final = 1 << 20
 """Bytes between two looks at whether to go on."""
 _REFUSED: Final = (msgspec.DecodeError, RecursionError)
+_IN_DOUBT: Final = (MisfitError, ValueError, RecursionError)
+"""What shapes and both parsers say of a text that they do not read."""
 _typed_dict: Any = TypedDict
 
 
@@ -106,11 +108,11 @@ class ObjectReader:
                     return None
                 self._last = kind, version
             return self._ways[kind][1].finish(fields)
-        except (MisfitError, ValueError, KeyError, AttributeError, RecursionError):
+        except _IN_DOUBT:
             return None
 
     def _fields(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest:
-        """The object's fields, parts of them still as texts."""
+        """The object's fields, parts of them still as texts; it or `defaults` state its kind."""
         last = self._last[0]
         if last:
             try:
@@ -126,7 +128,9 @@ class ObjectReader:
     def _decoder(self, kind: str) -> Decoder[Manifest]:
         known = self._ways.get(kind)
         if known is None:
-            shape = SHAPES[kind]
+            shape = SHAPES.get(kind)
+            if shape is None:
+                raise MisfitError
             known = self._ways[kind] = Decoder(_type_of_fields(shape)), _Fields(shape, self._intake)
         return known[0]
 

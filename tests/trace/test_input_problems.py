@@ -81,3 +81,12 @@ def test_tainted_devices_are_named_where_claims_wait(
 
 def test_tainted_devices_are_no_problem_where_no_claim_waits() -> None:
     assert [] == lines(*(one for one in claiming() if one["kind"] != "Pod"), conf=conf_of("predicates"))
+
+
+def test_pods_that_the_scheduler_does_not_see_are_named_with_what_they_lack() -> None:
+    lost = pod("j-0", "j", resourceClaims=[{"name": "c", "resourceClaimName": "gone"}])
+    nameless = pod("j-1", "j", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": ""}}])
+    said = lines(node("n1"), pod_group("j"), lost, nameless, conf=conf_of("gang"))
+    assert "Pod default/j-0: spec: ResourceClaim default/gone does not exist" in said[0]
+    assert "Pod default/j-1: spec: a PersistentVolumeClaim has no name" in said[1]
+    assert "the scheduler does not see the pod at all" in said[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from tests.cli.transcripts import call
 from tests.verify.deeds import recorded, scheduler
 from vcdebug.errors import VcdebugError
@@ -99,6 +99,21 @@ def test_a_program_that_dies_before_its_cycle_agrees_with_a_replay_that_panics(t
     assert "it ended before the cycle that counts: panic: no ledger" == found.ended
     assert "nil pointer" in found.predicted.panic
     assert found.agrees
+
+
+def test_writes_on_their_way_when_the_process_ends_at_once_are_no_difference(tmp_path: Path) -> None:
+    arguments = "    arguments:\n      deviceshare.VGPUEnable: true\n      deviceshare.ScheduleWeight: 1\n"
+    asks = pod("b-0", "b")
+    stated = {"cpu": "1", "volcano.sh/vgpu-number": "0"}
+    asks["spec"]["containers"] = [{"name": "c", "resources": {"limits": stated, "requests": stated}}]
+    groups = [pod_group("a", priority_class="high"), pod_group("b")]
+    conf = conf_of("priority gang", "predicates deviceshare", actions="allocate") + arguments
+    objects = [node("n1"), node("n2"), priority_class("high", 9), *groups, pod("a-0", "a", requests={"cpu": "1"}), asks]
+    snapshot = released(cluster(*objects, conf=conf), "v1.15.1")
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), panics="nil pointer"))
+    assert ["default/a-0"] == list(found.predicted.bound)
+    assert found.agrees
+    assert "1 write of the replay may have been on the way when the process ended" in found.notes
 
 
 def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from vcdebug.model.csi import limit_key_of
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import JobId, NodeName, QueueName, TaskId
+from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.opening import Opening
 from vcdebug.model.ordering import Ordering
@@ -43,6 +43,7 @@ class ClusterInfo:
         "queues",
         "restored",
         "snapshot",
+        "unseen",
     )
 
     def __init__(
@@ -68,6 +69,8 @@ class ClusterInfo:
         """Tasks that an earlier cycle pipelined, and where."""
         self.panic: str = ""
         """What ends the process before it begins a cycle: it cannot read its pods."""
+        self.unseen: dict[TaskKey, str] = {}
+        """Pods that the cache does not hold although it should, and why."""
         self.distinct = True
         """Whether no two pods have the same name or UID."""
         self.priority_classes = _PriorityClasses(snapshot)
@@ -116,7 +119,7 @@ class ClusterInfo:
         reader = PodReader(self.snapshot, beside)
         for task in reader.tasks(self.snapshot.of("Pod")):
             tasks[task.uid or task.key] = task
-        self.panic = reader.panic
+        self.panic, self.unseen = reader.panic, reader.unseen
         uids, keys = (set(map(attrgetter(name), tasks.values())) for name in ("uid", "key"))
         self.distinct = len(uids) == len(keys) == len(tasks) and "" not in uids
         ordered = sorted(tasks.values(), key=attrgetter("key"))

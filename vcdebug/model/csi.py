@@ -60,7 +60,7 @@ class CsiVolumes:
         counts: dict[str, float] = {}
         for claim in self._claims_of(task):
             if claim is None and self._needs_claims:
-                raise VolumeLookupError(f"{task.key}: a PersistentVolumeClaim does not exist")
+                raise VolumeLookupError("a PersistentVolumeClaim does not exist")
             if claim is None:
                 return False
             driver = self._driver(claim)
@@ -78,7 +78,7 @@ class CsiVolumes:
             source = volume.get("persistentVolumeClaim")
             if source is not None:
                 if not source.get("claimName"):
-                    raise VolumeLookupError(f"{task.key}: PersistentVolumeClaim had no name")
+                    raise VolumeLookupError("a PersistentVolumeClaim has no name")
                 yield self._claims.get(f"{task.namespace}/{source['claimName']}")
             elif volume.get("ephemeral") is not None:
                 yield self._ephemeral(task, volume)
@@ -89,7 +89,7 @@ class CsiVolumes:
             return None
         owners = claim["metadata"].get("ownerReferences") or ()
         if not any(owner.get("controller") and owner.get("uid") == task.uid for owner in owners):
-            raise VolumeLookupError(f"{task.key}: claim {claim['metadata']['name']} is not owned by the pod")
+            raise VolumeLookupError(f"PersistentVolumeClaim {claim['metadata']['name']} is not owned by the pod")
         return claim
 
     def _driver(self, claim: JsonObject) -> str | None:

@@ -111,8 +111,12 @@ class DeviceClaims:
             if key in by_claim:
                 continue
             claim = self._claims.get(key)
+            if claim is None and templated:
+                raise ClaimPendingError
             if claim is None:
-                raise ClaimPendingError if templated else ClaimMissingError
+                raise ClaimMissingError(
+                    f"ResourceClaim {key} does not exist" if key else "a resource claim has no name"
+                )
             demand = self._requested(claim, with_capacity)
             if demand:
                 by_claim[key] = demand

@@ -55,6 +55,7 @@ class Opening:
 
     def give(self, now: ClusterInfo) -> None:
         """Fill nodes and jobs as reading the pods one by one does."""
+        now.unseen = self._cluster.unseen
         for name, node in now.nodes.items():
             self._fill_node(node, self._cluster.nodes[name])
         loose = [*self._cluster.orphans]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.model.csi import CsiVolumes, VolumeLookupError
 from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, DeviceClaims
+from vcdebug.model.names import TaskKey
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podrequest import PodRequestCache
@@ -47,6 +48,8 @@ class PodReader:
         self._claims = DeviceClaims({_key(one): one for one in snapshot.of("ResourceClaim")}, snapshot.flags)
         self.panic = ""
         """What ends the process while it reads the pods."""
+        self.unseen: dict[TaskKey, str] = {}
+        """Pods that the cache does not hold although it should, and why."""
 
     def tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
         """Of every pod that the cache holds, in the order of the manifests."""
@@ -78,14 +81,17 @@ class PodReader:
         spec = task.pod.spec
         try:
             complete = not spec.get("volumes") or self._volumes.charge(task)
-        except VolumeLookupError:
+        except VolumeLookupError as error:
+            if not self._keeps_unread:
+                self.unseen[task.key] = str(error)
             return self._keeps_unread
         return not (complete and spec.get("resourceClaims") and self._reads_claims) or self._claims_exist(task.pod)
 
     def _claims_exist(self, pod: Pod) -> bool:
         try:
             self._claims.demand(pod)
-        except ClaimMissingError:
+        except ClaimMissingError as error:
+            self.unseen[pod.key] = str(error)
             return False
         except ClaimPendingError:
             return True

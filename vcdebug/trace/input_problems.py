@@ -18,7 +18,7 @@ from vcdebug.trace.recording import Recording
 @per_recording()
 def input_problems(recording: Recording) -> tuple[Problem, ...]:
     """Of the manifests and nodes, of the configuration and its plugins."""
-    own = (*recording.problems, *uncovered(recording.conf), *_unread(recording))
+    own = (*recording.problems, *uncovered(recording.conf), *_unread(recording), *_unseen(recording))
     return (*own, *device_problems(recording), *unwell(recording))
 
 
@@ -28,6 +28,12 @@ def _unread(recording: Recording) -> Iterator[Problem]:
     for name, plugin in recording.session.plugins.items():
         for key in plugin.arguments.raw.unread:
             yield Problem(CONF_FILE, f"plugin {name}", f"arguments.{key}", "the plugin does not read it", effect)
+
+
+def _unseen(recording: Recording) -> Iterator[Problem]:
+    """Pods that the scheduler leaves out, since it cannot read their volumes or claims."""
+    for pod, why in recording.session.cluster.unseen.items():
+        yield Problem("", f"Pod {pod}", "spec", why, UNSEEN)
 
 
 def uncovered(conf: SchedulerConf) -> list[Problem]:
@@ -49,6 +55,7 @@ def _plugins(conf: SchedulerConf) -> Iterator[Problem]:
             yield Problem(CONF_FILE, "tiers", name, "this plugin is not replayed", effect)
 
 
+UNSEEN = "the scheduler does not see the pod at all: its job is short of it, and its node looks emptier"
 NOT_READY = "the scheduler does not look at conditions: it places pods there unless a taint keeps them away"
 OVERFULL = "nothing that asks for it fits there until pods have gone"
 

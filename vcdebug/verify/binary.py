@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from vcdebug.compare.log import check_log
 from vcdebug.errors import VcdebugError
+from vcdebug.explain.amounts import plural
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
-from vcdebug.verify.compare import verdicts
-from vcdebug.verify.follow import Tell, follow, silently, words
+from vcdebug.verify.compare import NOTHING, Difference, verdicts
+from vcdebug.verify.follow import Followed, Tell, follow, silently, words
 from vcdebug.verify.outcome import Outcome, observed, predicted
 from vcdebug.verify.program import EndedEarly, Observed, Program, observe
 from vcdebug.verify.verification import Parting, Verification
@@ -35,20 +36,32 @@ def verify_program(
         tell=tell,
     )
     recording = followed.recording
+    found, cut_off = _sent(seen, followed)
     parting, uncompared = _lines(seen, recording)
     return Verification(
         recording,
         followed.outcome,
         outcome,
-        verdicts(recording, followed.differences),
+        verdicts(recording, found),
         tuple(words(recording.snapshot.chance)),
         followed.tried,
         parting,
         seen.ended,
         seen.seconds,
         seen.log,
-        notes=tuple(_notes(seen, recording, uncompared)),
+        notes=(*_notes(seen, recording, uncompared), *cut_off),
     )
+
+
+def _sent(seen: Observed, followed: Followed) -> tuple[list[Difference], tuple[str, ...]]:
+    """The differences, without writes that were still on their way when the process ended, and a word about these."""
+    at_once = followed.outcome.panic and followed.recording.session.close is None
+    if not (seen.ended and at_once):
+        return followed.differences, ()
+    lost = [one for one in followed.differences if one.decides and one.observed == NOTHING]
+    rest = [one for one in followed.differences if one not in lost]
+    text = f"{plural(len(lost), 'write')} of the replay may have been on the way when the process ended"
+    return rest, (text,) if lost else ()
 
 
 def _foreseen(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:

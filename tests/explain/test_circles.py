@@ -32,3 +32,11 @@ def test_what_does_not_go_round_is_no_circle(other: str) -> None:
 
 def test_one_pod_alone_is_no_circle() -> None:
     assert () == circle(replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE)), ["default/j-w-0"])
+
+
+@pytest.mark.parametrize("first", ["default/j-w-0", "default/j-w-1", "default/j-w-x"])
+def test_it_goes_round_for_whichever_of_them_got_the_place(first: str) -> None:
+    found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
+    others = ["default/j-w-0", "default/j-w-1", "default/j-w-x"]
+    way = circle(found, [first, *others])
+    assert (first, first, 4) == (way[0], way[-1], len(way))

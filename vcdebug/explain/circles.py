@@ -51,7 +51,7 @@ def _queue(recording: Recording, key: TaskKey) -> tuple[str, str, bool, str]:
     task = task_of(recording, key)
     job = recording.session.jobs.get(task.job)
     sub_job = job.task_to_sub_job.get(task.uid, "") if job is not None else ""
-    return task.job, sub_job, task.best_effort, task.pod.node_name
+    return task.job, sub_job, task.best_effort, task.pod.stated_node
 
 
 def _ways(recording: Recording, seq: Seq, queue: list[TaskKey], *, later: bool) -> dict[TaskKey, tuple[TaskKey, ...]]:

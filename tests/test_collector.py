@@ -79,3 +79,13 @@ def test_what_is_let_go_leads_to_no_search(monkeypatch: pytest.MonkeyPatch) -> N
     for _ in range(10):
         with passing(replay(snapshot)):
             pass
+
+
+def test_a_session_that_is_let_go_speaks_of_itself_nowhere() -> None:
+    snapshot = load(ROOT / "fixtures" / BLOCKED)
+    with passing(replay(snapshot)):  # what a module keeps for good is made once
+        pass
+    gc.collect()
+    with passing(replay(snapshot)):
+        pass
+    assert gc.collect() == 0

@@ -347,7 +347,7 @@ class Session:
 
     def take_apart(self) -> None:
         """Nobody looks at it any more: what speaks of each other here is parted, so that it goes without a search."""
-        self.node_table.nodes.clear()
+        self.node_table.take_apart()
         vars(self).clear()
 
 

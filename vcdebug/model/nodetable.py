@@ -80,6 +80,12 @@ class NodeTable:
                     self.dims.setdefault(name, len(self.dims))
         self._fill()
 
+    def take_apart(self) -> None:
+        """Nobody looks at it any more: what speaks of it here goes."""
+        self.nodes.clear()
+        self._alone.clear()
+        del self.no_rows
+
     def _fill(self) -> None:
         self._wanted = {}
         shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has

@@ -93,6 +93,11 @@ class Scorers:
         self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
         self._any_images = any(self.view.images)
+
+    def asked(self) -> tuple[Asked, ...]:
+        """(weight, name, scorer) of those that count, for whoever asks them: kept here they would speak of themselves,
+        and a session that is let go would stay until somebody looks for garbage.
+        """
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
             (MOST, self._most_allocated),
@@ -102,9 +107,8 @@ class Scorers:
             (TAINTS, self._taint_toleration),
             (SPREAD, self._pod_topology_spread),
         )
-        weighed = ((weights[KEYS[part]], part, score) for part, score in scorers)
-        self.asked = tuple((float(weight), part, score) for weight, part, score in weighed if weight)
-        """(weight, name, scorer) of those that count."""
+        weighed = ((self.weights[KEYS[part]], part, score) for part, score in scorers)
+        return tuple((float(weight), part, score) for weight, part, score in weighed if weight)
 
     def origin(self, part: str, score: float, pod: Pod, row: int) -> Weighed | None:
         """What a node's weighted score in one part was made of; None for a sum."""
@@ -226,6 +230,7 @@ class NodeOrder(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/nodeorder.OnSessionOpen."""
         self.scorers = Scorers(ssn, self._weights)
+        self._asked = self.scorers.asked()
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/nodeorder.NodeOrderFn."""
@@ -234,4 +239,4 @@ class NodeOrder(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
-        return batch(self.scorers.asked, task.pod, self.scorers.view.shapes.shape(task.pod), nodes)
+        return batch(self._asked, task.pod, self.scorers.view.shapes.shape(task.pod), nodes)

@@ -35,9 +35,10 @@ class TwoKinds(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         self.scorers = Scorers(ssn, self._weights, hosts_seem_empty=True)
-        by_part = {part: (weight, score) for weight, part, score in self.scorers.asked}
+        asked = self.scorers.asked()
+        by_part = {part: (weight, score) for weight, part, score in asked}
         self._per_node = [(part, *by_part[part]) for part in _PER_NODE if part in by_part]
-        self._batch = tuple(one for one in self.scorers.asked if one[1] not in _PER_NODE)
+        self._batch = tuple(one for one in asked if one[1] not in _PER_NODE)
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """A preference that cannot be read fails on every node; what was scored before stays in the trace."""

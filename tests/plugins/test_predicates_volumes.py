@@ -7,7 +7,9 @@ import pytest
 from tests.builders import node, pod, task
 from tests.plugins.filtering import HOSTNAME, ZONE, note_codes, opened, place, prepare, reasons
 from vcdebug.framework.statement import Statement
-from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.releases.change import Tag
+from vcdebug.releases.release import at_tag
+from vcdebug.snapshot.snapshot import Flags, Manifest
 
 
 def claim(**spec: Any) -> Manifest:
@@ -148,6 +150,15 @@ def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_gi
     assert waits == prepare(ssn, "j-1")
     statement.discard()
     assert None is prepare(ssn, "j-1")
+
+
+@pytest.mark.parametrize(("gate", "noted"), [(True, ["claims-undecided"]), (False, [])])
+def test_an_older_release_looks_at_claims_with_the_argument_and_the_gate(gate: bool, noted: list[str]) -> None:
+    flags = Flags(release=at_tag(Tag.of("v1.14.4")), feature_gates={"DynamicResourceAllocation": gate})
+    objects = [node("n1"), {"kind": "DeviceClass", "metadata": {"name": "gpu"}}, resource_claim(), claiming()]
+    ssn = opened(*objects, flags=flags, arguments={"predicate.DynamicResourceAllocationEnable": "true"})
+    assert [[]] == reasons(ssn)
+    assert noted == note_codes(ssn)
 
 
 @pytest.mark.parametrize(("users", "own", "refused"), [(255, False, False), (256, False, True), (256, True, False)])

@@ -128,9 +128,10 @@ class Predicates(Plugin):
         self._preparing = tuple(one for one in self._filters if one.name not in without)
 
     def _claims_on(self, ssn: Session) -> bool:
-        """By an argument once, since then by the gate."""
+        """By the gate; once by an argument, too."""
         if ssn.release.has(DRA_PREDICATE_SWITCH):
-            return self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
+            asked = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
+            return asked and ssn.flags.gate("DynamicResourceAllocation")
         return ssn.flags.gate("DynamicResourceAllocation")
 
     def _in_order(self, listers: Listers) -> tuple[Filter, ...]:

@@ -185,3 +185,15 @@ def test_whether_a_node_without_shared_cards_lets_an_evicted_pod_go(release: str
     Statement(ssn).evict(task(ssn, "r-0").clone(), "preempt")
     predicates: Any = ssn.plugins["predicates"]
     assert [seen] == predicates._view.pod_count.tolist()
+
+
+@pytest.mark.parametrize(("release", "taken"), [("", 1), (V1_15, 2), (V1_14, 2)])
+def test_a_pod_that_asks_for_memory_and_for_whole_cards(release: str, taken: int) -> None:
+    both = {"volcano.sh/gpu-memory": "1", "volcano.sh/gpu-number": "1"}
+    ssn = opened(gpus(), limited(both), GPUSharingEnable="true", release=release)
+    placed(ssn)
+    ledger: Any = ssn.nodes["n1"].devices["GpuShare"]
+    assert taken == len([index for index in ledger.indexes if ledger.pods_on(index)])
+    ssn = opened(gpus(memory="8", number="1"), limited(both), GPUSharingEnable="true", release=release)
+    refused = ssn.nodes["n1"].devices["GpuShare"].allocate(task(ssn, "j-0").pod)
+    assert (taken == 1) is (refused is None)

@@ -67,6 +67,14 @@ GPUSHARE_RELEASE_BY_INDEX = Change(
     "#5588",
     "M",
 )
+GPUSHARE_MEMORY_AND_NUMBER = Change(
+    "gpushare-memory-and-number",
+    "A pod that asks for memory of a shared GPU and for whole ones is given both, where it fits.",
+    "whether such a pod is placed, and which cards are taken",
+    ("v1.16",),
+    "#5588",
+    "L",
+)
 NIL_DEVICE_LEDGER = Change(
     "nil-device-ledger",
     "A node without cards has a ledger all the same, a nil one: scoring it for a pod that asks for virtual GPUs, or a "

@@ -13,7 +13,12 @@ from typing import NamedTuple
 from vcdebug.gomath import div
 from vcdebug.model.devices.ledger import Released, whole_limit
 from vcdebug.model.pod import Pod
-from vcdebug.releases.devices import DEVICES_SHARED_WITH_CACHE, GPUSHARE_IDLE_WRAPS, GPUSHARE_RELEASE_BY_INDEX
+from vcdebug.releases.devices import (
+    DEVICES_SHARED_WITH_CACHE,
+    GPUSHARE_IDLE_WRAPS,
+    GPUSHARE_MEMORY_AND_NUMBER,
+    GPUSHARE_RELEASE_BY_INDEX,
+)
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
@@ -38,12 +43,19 @@ class ShareRules(NamedTuple):
     """Only cards that the pod's own annotation names are given back, and not what the session chose."""
     shared: bool = False
     """Copies of a node charge one and the same ledger."""
+    takes_both: bool = False
+    """A pod that asks for memory and for whole cards is given both."""
 
     @classmethod
     def of(cls, release: Release) -> ShareRules:
         """As the release has them."""
         has = release.has
-        return cls(has(GPUSHARE_IDLE_WRAPS), has(GPUSHARE_RELEASE_BY_INDEX), has(DEVICES_SHARED_WITH_CACHE))
+        return cls(
+            has(GPUSHARE_IDLE_WRAPS),
+            has(GPUSHARE_RELEASE_BY_INDEX),
+            has(DEVICES_SHARED_WITH_CACHE),
+            has(GPUSHARE_MEMORY_AND_NUMBER),
+        )
 
 
 NEWEST_RULES = ShareRules()
@@ -118,23 +130,19 @@ class GpuShareLedger:
         return 0.0
 
     def allocate(self, pod: Pod) -> str | None:
-        """Memory decides before number, whichever of the two is switched on.
+        """Memory decides before number, whichever of the two is switched on; once both took their cards.
         Upstream: api/devices/nvidia/gpushare/device_info.Allocate.
         """
-        chosen: list[int] = []
-        if _memory_of(pod) > 0:
-            card = self._with_memory(pod)
-            chosen = [] if card is None else [card]
-        elif _number_of(pod) > 0:
-            chosen = self._idle(pod)
-        else:
-            return None
-        for index in chosen:
-            self._cards[index][pod.uid] = pod
-        if chosen:
+        wishes = ((_memory_of(pod), self._with_room), (_number_of(pod), self._idle))
+        asked = [choose for wanted, choose in wishes if wanted > 0]
+        for choose in asked if self._rules.takes_both else asked[:1]:
+            chosen = choose(pod)
+            if not chosen:
+                return f"the node {pod.node_name} can't place the pod {pod.name} in ns {pod.namespace}"
+            for index in chosen:
+                self._cards[index][pod.uid] = pod
             self._patched[pod.uid] = True
-            return None
-        return f"the node {pod.node_name} can't place the pod {pod.name} in ns {pod.namespace}"
+        return None
 
     def release(self, pod: Pod) -> Released:
         """Upstream: api/devices/nvidia/gpushare/device_info.Release."""
@@ -199,6 +207,10 @@ class GpuShareLedger:
     def _with_memory(self, pod: Pod) -> int | None:
         wanted = _memory_of(pod)
         return next((index for index in self._cards if self.free_memory(index) >= wanted), None)
+
+    def _with_room(self, pod: Pod) -> list[int]:
+        card = self._with_memory(pod)
+        return [] if card is None else [card]
 
     def _idle(self, pod: Pod) -> list[int]:
         """As many unused cards as the pod wants, or none."""

@@ -77,8 +77,8 @@ class GpuShareLedger:
         rules: ShareRules = NEWEST_RULES,
     ) -> None:
         self._rules = rules
-        self._patched: dict[str, bool] = {}
-        """Pod UID → whether the API server's pod names cards, where the session has changed it."""
+        self._patched: dict[str, list[int]] = {}
+        """Pod UID → the cards that the API server's pod names, where the session has changed it."""
         self._node = node
         self._memory = memory
         self._sharing_on = sharing_on
@@ -141,14 +141,14 @@ class GpuShareLedger:
                 return f"the node {pod.node_name} can't place the pod {pod.name} in ns {pod.namespace}"
             for index in chosen:
                 self._cards[index][pod.uid] = pod
-            self._patched[pod.uid] = True
+            self._patched[pod.uid] = chosen
         return None
 
     def release(self, pod: Pod) -> Released:
         """Upstream: api/devices/nvidia/gpushare/device_info.Release."""
         if self._rules.by_index and not self._patched.get(pod.uid, GPU_INDEX in pod.annotations):
             return Released.REFUSED
-        self._patched[pod.uid] = False
+        self._patched[pod.uid] = []
         self._remove(pod)
         kept = self._rules.by_index and any(pod.uid in pods for pods in self._cards.values())
         return Released.KEPT if kept else Released.FREE
@@ -160,9 +160,12 @@ class GpuShareLedger:
                 self._cards[index].pop(pod.uid, None)
 
     def reservation(self, pod: Pod) -> Mapping[str, str]:
-        """Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations."""
-        cards = [str(index) for index, pods in self._cards.items() if pod.uid in pods]
-        return {GPU_INDEX: ",".join(cards)} if cards else {}
+        """The cards that were named last: a release that gives both kinds names no more those of the first.
+        Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations.
+        """
+        held = [index for index, pods in self._cards.items() if pod.uid in pods]
+        cards = self._patched.get(pod.uid) or held
+        return {GPU_INDEX: ",".join(map(str, cards))} if cards else {}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: api/devices/nvidia/gpushare/device_info.AddQueueResource."""

@@ -162,3 +162,17 @@ def test_a_snapshot_without_a_program_is_an_error() -> None:
     code, _, err = call(["verify", "preempt-quota-gang"])
     assert 1 == code
     assert "which scheduler?" in err
+
+
+def test_claims_that_the_replay_does_not_allocate_are_said(tmp_path: Path) -> None:
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+    claim = {
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {"devices": {"requests": [request]}},
+    }
+    classes = {"kind": "DeviceClass", "metadata": {"name": "gpu"}}
+    waits = pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
+    snapshot = cluster(node("n1"), classes, claim, pod_group("j"), waits)
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome()))
+    assert any("claims-undecided: 1 pod with resource claims" in note for note in found.notes)

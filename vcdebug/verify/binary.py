@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from vcdebug.compare.log import check_log
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.amounts import plural
+from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
@@ -85,6 +86,12 @@ def _notes(seen: Observed, recording: Recording, uncompared: str) -> Iterator[st
         yield (
             "topology-aware preemption: it is chance which node's dry run is through first; "
             f"for {len(chance.dry_runs)} pods the log tells which won, and the replay followed"
+        )
+    undecided = {note.text for note in recording.notes if note.code == CLAIMS_UNDECIDED}
+    if undecided:
+        yield (
+            f"{CLAIMS_UNDECIDED}: {plural(len(undecided), 'pod')} with resource claims that the scheduler allocates "
+            "and the replay does not; it lets every node pass, and what differs may come of that"
         )
     if uncompared:
         yield f"the log is not compared line by line: {uncompared}"

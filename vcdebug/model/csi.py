@@ -48,7 +48,7 @@ class CsiVolumes:
     """Adds `attachable-volumes-csi-<driver>` to the requests of tasks that use CSI-backed claims."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._claims = {_key(m): m for m in snapshot.of("PersistentVolumeClaim")}
+        self._claims = {key_of(m): m for m in snapshot.of("PersistentVolumeClaim")}
         self._volumes = {m["metadata"]["name"]: m for m in snapshot.of("PersistentVolume")}
         self._classes = {m["metadata"]["name"]: m for m in snapshot.of("StorageClass")}
         self._limit_key = limit_key_of(snapshot.release)
@@ -109,6 +109,7 @@ class CsiVolumes:
         return storage_class.get("provisioner") or None
 
 
-def _key(manifest: JsonObject) -> str:
+def key_of(manifest: JsonObject) -> str:
+    """`namespace/name` of a claim."""
     metadata = manifest["metadata"]
     return f"{metadata.get('namespace', '')}/{metadata['name']}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.model.csi import CsiVolumes, VolumeLookupError
+from vcdebug.model.csi import CsiVolumes, VolumeLookupError, key_of
 from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, DeviceClaims
 from vcdebug.model.names import TaskKey
 from vcdebug.model.panics import SchedulerPanic
@@ -45,7 +45,7 @@ class PodReader:
         self._same_volumes = beside is not None and _same(VOLUMES, snapshot, beside.snapshot)
         self._same_claims = beside is not None and _same(CLAIMS, snapshot, beside.snapshot)
         self._reads_claims = not snapshot.release.has(DRA_QUOTA)
-        self._claims = DeviceClaims({_key(one): one for one in snapshot.of("ResourceClaim")}, snapshot.flags)
+        self._claims = DeviceClaims({key_of(one): one for one in snapshot.of("ResourceClaim")}, snapshot.flags)
         self.panic = ""
         """What ends the process while it reads the pods."""
         self.unseen: dict[TaskKey, str] = {}
@@ -106,10 +106,6 @@ class PodReader:
         if known is None:
             known = self._words[key] = (annotations, labels, PodWords.of(pod))
         return known[2]
-
-
-def _key(claim: Manifest) -> str:
-    return f"{claim['metadata'].get('namespace', '')}/{claim['metadata']['name']}"
 
 
 def _same(kinds: Iterable[str], one: Snapshot, other: Snapshot) -> bool:

@@ -119,7 +119,7 @@ class GpuShareLedger:
 
     def filter(self, pod: Pod, policy: str) -> str | None:
         """Upstream: api/devices/nvidia/gpushare/device_info.FilterNode."""
-        if self._sharing_on and _memory_of(pod) > 0 and self._with_memory(pod) is None:
+        if self._sharing_on and _memory_of(pod) > 0 and not self._with_memory(pod):
             return f"GpuShare no enough gpu memory on node {self._node}"
         if self._number_on and _number_of(pod) > 0 and not self._idle(pod):
             return f"GpuNumber no enough gpu number on node {self._node}"
@@ -133,7 +133,7 @@ class GpuShareLedger:
         """Memory decides before number, whichever of the two is switched on; once both took their cards.
         Upstream: api/devices/nvidia/gpushare/device_info.Allocate.
         """
-        wishes = ((_memory_of(pod), self._with_room), (_number_of(pod), self._idle))
+        wishes = ((_memory_of(pod), self._with_memory), (_number_of(pod), self._idle))
         asked = [choose for wanted, choose in wishes if wanted > 0]
         for choose in asked if self._rules.takes_both else asked[:1]:
             chosen = choose(pod)
@@ -207,12 +207,10 @@ class GpuShareLedger:
         """(memory, number of whole cards) that the ledger looks at for a pod, 0 where it does not."""
         return (_memory_of(pod) if self._sharing_on else 0), (_number_of(pod) if self._number_on else 0)
 
-    def _with_memory(self, pod: Pod) -> int | None:
+    def _with_memory(self, pod: Pod) -> list[int]:
+        """The first card with as much memory as the pod wants, or none."""
         wanted = _memory_of(pod)
-        return next((index for index in self._cards if self.free_memory(index) >= wanted), None)
-
-    def _with_room(self, pod: Pod) -> list[int]:
-        card = self._with_memory(pod)
+        card = next((index for index in self._cards if self.free_memory(index) >= wanted), None)
         return [] if card is None else [card]
 
     def _idle(self, pod: Pod) -> list[int]:

@@ -101,11 +101,8 @@ class Asking:
         explanation = explain(recording, job)
         if explanation.scheduled:
             return Reply(text=f"{explanation.job} has what it needs: there is nothing to try")
-        search, trials, end = (
-            search_for(recording, explanation),
-            trials_of(recording, explanation),
-            monotonic() + BUDGET,
-        )
+        search, trials = search_for(recording, explanation), trials_of(recording, explanation)
+        end = monotonic() + BUDGET
 
         def going(_: Search | None = None) -> bool:
             return self.work.wanted() and monotonic() < end

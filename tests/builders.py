@@ -20,7 +20,7 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_of
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Session, read_cluster
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.task import TaskInfo
@@ -197,7 +197,7 @@ def open_session(snapshot: Snapshot, *tiers: str, ask_extender: AskExtender | No
     """A session with these plugins opened: nothing is scheduled yet."""
     conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings), snapshot.release)
     assert not conf.built_in, conf.problems
-    ssn = Session(snapshot, conf, Record())
+    ssn = Session(read_cluster(snapshot, conf), conf, Record())
     ssn.ask_extender = ask_extender
     open_topology(ssn)
     open_plugins(ssn, registry_of(snapshot.release, PLUGINS, OTHER_FORMS))

@@ -4,7 +4,8 @@ python -m tests.bench.bench [--json FILE] [--made-up-to NODES] [SNAPSHOT ...]
 
 Without snapshots: those beside the checkout where present, and clusters that the bench makes itself. Seconds are
 processor seconds of a fresh process per snapshot; the imports of its plugins and actions stand in a column of their
-own, since the real scheduler's cycle begins with its own linked.
+own, since the real scheduler's cycle begins with its own linked. `read` is what makes nodes, jobs and tasks of the
+manifests: the real scheduler's cache has done that before its cycle, so `less read` is the ratio without it.
 """
 
 import argparse
@@ -25,6 +26,7 @@ Figures = dict[str, Any]
 COLUMNS = (
     ("load", "load s", "{:.2f}"),
     ("imports", "imports s", "{:.2f}"),
+    ("read", "read s", "{:.2f}"),
     ("open", "open s", "{:.2f}"),
     ("enqueue", "enqueue", "{:.2f}"),
     ("allocate", "allocate", "{:.2f}"),
@@ -33,7 +35,8 @@ COLUMNS = (
     ("backfill", "backfill", "{:.2f}"),
     ("close", "close", "{:.2f}"),
     ("cycle", "cycle s", "{:.2f}"),
-    ("ratio", "ratio", "{:.2f}"),
+    ("ratio", "ratio", "{:.3f}"),
+    ("session_ratio", "less read", "{:.3f}"),
     ("recording", "record s", "{:.2f}"),
     ("events", "events", "{}"),
     ("bytes_per_event", "B/event", "{:.0f}"),
@@ -76,6 +79,7 @@ def measured(snapshot: Path) -> Figures:
     real = baseline().get(snapshot.name, {}).get("scheduler_seconds", {}).get("total")
     if real:
         figures["ratio"] = figures["cycle"] / real
+        figures["session_ratio"] = (figures["cycle"] - figures["read"]) / real
     return figures
 
 

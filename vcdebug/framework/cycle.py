@@ -22,7 +22,7 @@ from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
 from vcdebug.framework.recorded_calls import build_plugin_calls, register
 from vcdebug.framework.registry import Registry, resolve
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Session, read_cluster
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
@@ -61,7 +61,9 @@ def run_cycle(
     `beside` is the session of an earlier cycle on nearly the same objects.
     Upstream: framework.OpenSession.
     """
-    ssn = Session(snapshot, conf, record, beside=beside)
+    cluster = read_cluster(snapshot, conf, beside)
+    tick("read")
+    ssn = Session(cluster, conf, record, beside=beside)
     ssn.ask_extender = ask_extender
     run_session(ssn, plugins=plugins, actions=actions, tick=tick, beside=beside)
     return ssn

@@ -55,7 +55,8 @@ _JOB_TIES, _QUEUE_TIES = tie_key(JOB_TIES), tie_key(QUEUE_TIES)
 _TASK_TIES, _SUB_JOB_TIES = tie_key(TASK_TIES), tie_key(SUB_JOB_TIES)
 
 
-def _read_cluster(snapshot: Snapshot, conf: SchedulerConf, beside: Session | None) -> ClusterInfo:
+def read_cluster(snapshot: Snapshot, conf: SchedulerConf, beside: Session | None = None) -> ClusterInfo:
+    """What the scheduler's cache holds before the cycle; `beside` as for a session."""
     earlier = (None, None) if beside is None else (beside.cluster, opening_of(beside, conf))
     return ClusterInfo(snapshot, *earlier, sparing=is_sparing(conf))
 
@@ -79,11 +80,11 @@ class Session:
     """The tasks that the cache was given to bind in this cycle, and where; its own copies are on these nodes."""
 
     def __init__(
-        self, snapshot: Snapshot, conf: SchedulerConf, record: Record, *, beside: Session | None = None
+        self, cluster: ClusterInfo, conf: SchedulerConf, record: Record, *, beside: Session | None = None
     ) -> None:
         """`beside` is the session of a cycle on nearly the same objects: what is the same is read there."""
-        cluster = _read_cluster(snapshot, conf, beside)
-        self.snapshot = snapshot
+        snapshot = cluster.snapshot
+        self.snapshot: Snapshot = snapshot
         self.flags: Flags = snapshot.flags
         """The scheduler's command line."""
         self.release: Release = snapshot.flags.release

@@ -15,7 +15,7 @@ from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.cycle import run_session
 from vcdebug.framework.record import Event, Record
 from vcdebug.framework.registry import registry_of
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Session, read_cluster
 from vcdebug.model.names import Seq
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.trace.memo import per_recording
@@ -62,7 +62,8 @@ class _Events(list[Event]):
 def look_on(recording: Recording, look: Look) -> None:
     """Run the recording's cycle again and look at each event; to end it, the look raises MomentReachedError."""
     record = Record()
-    session = Session(recording.snapshot, recording.conf, record, beside=recording.session)
+    cluster = read_cluster(recording.snapshot, recording.conf, recording.session)
+    session = Session(cluster, recording.conf, record, beside=recording.session)
     record.events = _Events(lambda seq, event: look(session, seq, event))
     plugins = registry_of(recording.snapshot.release, PLUGINS, OTHER_FORMS)
     with collector_paused():

@@ -11,7 +11,7 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.cycle import open_plugins, run_cycle
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_of
-from vcdebug.framework.session import Session
+from vcdebug.framework.session import Session, read_cluster
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.panics import PANICS
@@ -54,7 +54,7 @@ def replay(
 
 def opened(snapshot: Snapshot, conf: SchedulerConf) -> Session:
     """The session with its plugins opened, without running the cycle."""
-    session = Session(snapshot, conf, Record())
+    session = Session(read_cluster(snapshot, conf), conf, Record())
     try:
         open_topology(session)
         open_plugins(session, registry_of(snapshot.release, PLUGINS, OTHER_FORMS))

@@ -40,6 +40,6 @@ def test_run_gives_the_same_json_twice_but_for_the_seconds(name: str) -> None:
     seconds = first.pop("seconds")
     second.pop("seconds")
     assert first == second
-    stages = ["load", "open", *dict.fromkeys(action["action"] for action in first["actions"]), "close", "cycle"]
+    stages = ["load", "read", "open", *dict.fromkeys(action["action"] for action in first["actions"]), "close", "cycle"]
     assert sorted(stages) == sorted(seconds)
     assert all(value >= 0 for value in seconds.values())

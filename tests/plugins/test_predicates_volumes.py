@@ -6,7 +6,10 @@ import pytest
 
 from tests.builders import node, pod, task
 from tests.plugins.filtering import HOSTNAME, ZONE, note_codes, opened, place, prepare, reasons
+from vcdebug.framework.plugin import ScoreError
+from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
+from vcdebug.plugins.predicates import Predicates
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import at_tag
 from vcdebug.snapshot.snapshot import Flags, Manifest
@@ -128,21 +131,103 @@ def test_an_allocated_claim_keeps_its_pod_on_its_nodes() -> None:
     assert [] == note_codes(ssn)
 
 
-def test_a_claim_that_is_not_allocated_is_left_undecided() -> None:
-    device_class = {"kind": "DeviceClass", "metadata": {"name": "gpu"}}
-    ssn = opened(node("n1"), device_class, resource_claim(), claiming())
-    assert [[]] == reasons(ssn)
-    assert ["claims-undecided"] == note_codes(ssn)
+GPU_CLASS = {"kind": "DeviceClass", "metadata": {"name": "gpu"}}
+
+
+def gpus(host: str, *names: str) -> Manifest:
+    """A node's only pool of devices."""
+    pool = {"name": host, "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": name} for name in names]
+    spec = {"driver": "gpu.example.com", "nodeName": host, "pool": pool, "devices": devices}
+    return {"kind": "ResourceSlice", "metadata": {"name": f"{host}-gpus"}, "spec": spec}
+
+
+def test_a_claim_needs_a_node_with_a_free_device() -> None:
+    taken = {"driver": "gpu.example.com", "pool": "n1", "device": "a"}
+    held = resource_claim(allocation={"devices": {"results": [taken]}})
+    held["metadata"] = {"name": "other", "namespace": "default"}
+    nodes = [node("n1"), node("n2"), node("n3")]
+    ssn = opened(*nodes, GPU_CLASS, gpus("n1", "a"), gpus("n2", "a"), held, resource_claim(), claiming())
+    assert [["cannot allocate all claims"], [], ["cannot allocate all claims"]] == reasons(ssn)
+    assert [] == note_codes(ssn)
     waiting = task(ssn, "j-0")
     waiting.node_name = "n1"
     assert ["claim allocation not found for node"] == ssn.allocated(waiting)
 
 
+def test_a_device_is_taken_from_other_claims_until_it_is_given_back() -> None:
+    second = resource_claim()
+    second["metadata"] = {"name": "d", "namespace": "default"}
+    other = pod("j-1", "j", resourceClaims=[{"name": "g", "resourceClaimName": "d"}])
+    ssn = opened(node("n1"), GPU_CLASS, gpus("n1", "a"), resource_claim(), second, claiming(), other)
+    statement = Statement(ssn)
+    assert [[]] == reasons(ssn)
+    assert None is statement.allocate(task(ssn, "j-0"), "n1")
+    assert [["cannot allocate all claims"]] == reasons(ssn, "j-1")
+    statement.discard()
+    assert [[]] == reasons(ssn, "j-1")
+
+
+def test_a_selector_that_is_not_replayed_leaves_the_claim_undecided_and_later_ones_too() -> None:
+    odd = {**GPU_CLASS, "spec": {"selectors": [{"cel": {"expression": "device.driver.reverse() == 'x'"}}]}}
+    second = resource_claim()
+    second["metadata"] = {"name": "d", "namespace": "default"}
+    other = pod("j-1", "j", resourceClaims=[{"name": "g", "resourceClaimName": "d"}])
+    ssn = opened(node("n1"), odd, gpus("n1", "a"), resource_claim(), second, claiming(), other)
+    assert [[]] == reasons(ssn)
+    assert ["claims-undecided"] == note_codes(ssn)
+    assert None is Statement(ssn).allocate(task(ssn, "j-0"), "n1")
+    assert [[]] == reasons(ssn, "j-1")
+    assert "(the devices of default/c are not known)" in ssn.record.notes[-1].text
+
+
+def claim_scores(ssn: Session) -> list[float]:
+    plugin = ssn.plugins["predicates"]
+    assert isinstance(plugin, Predicates)
+    scores = plugin.batch_node_order(task(ssn, "j-0"), ssn.all_rows())
+    assert scores is not None
+    found: list[float] = scores.total.tolist()
+    return found
+
+
+def test_the_better_alternative_makes_the_better_node() -> None:
+    selector = {"cel": {"expression": 'device.attributes["gpu.example.com"].size == "large"'}}
+    large = {"kind": "DeviceClass", "metadata": {"name": "large"}, "spec": {"selectors": [selector]}}
+    wanted = resource_claim()
+    choices = [{"name": name, "deviceClassName": name} for name in ("large", "gpu")]
+    wanted["spec"]["devices"]["requests"] = [{"name": "r", "firstAvailable": choices}]
+    few, many = gpus("n1", "a"), gpus("n2", "a")
+    few["spec"]["devices"][0]["attributes"] = {"size": {"string": "small"}}
+    many["spec"]["devices"][0]["attributes"] = {"size": {"string": "large"}}
+    ssn = opened(node("n1"), node("n2"), GPU_CLASS, large, few, many, wanted, claiming())
+    assert [[], []] == reasons(ssn)
+    assert [87, 100] == claim_scores(ssn)
+
+
+def test_a_claim_that_is_allocated_already_loses_all_scores_of_a_pod_that_gets_another_one() -> None:
+    held = resource_claim(allocation={})
+    held["metadata"] = {"name": "held", "namespace": "default"}
+    both = [{"name": "g", "resourceClaimName": "c"}, {"name": "h", "resourceClaimName": "held"}]
+    waits = pod("j-0", "j", resourceClaims=both)
+    ssn = opened(node("n1"), GPU_CLASS, gpus("n1", "a"), resource_claim(), held, waits)
+    assert [[]] == reasons(ssn)
+    with pytest.raises(ScoreError, match="failed number of allocations 1 is smaller than number of claims"):
+        claim_scores(ssn)
+
+
+def test_devices_that_are_asked_for_as_a_resource_are_left_undecided() -> None:
+    named = {**GPU_CLASS, "spec": {"extendedResourceName": "example.com/gpu"}}
+    for name in ("example.com/gpu", "deviceclass.resource.kubernetes.io/gpu"):
+        ssn = opened(node("n1"), named, gpus("n1", "a"), pod("j-0", "j", requests={name: "1"}))
+        assert [[]] == reasons(ssn)
+        assert ["claims-undecided"] == note_codes(ssn)
+
+
 def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_given_back() -> None:
     other = pod("j-1", "j", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
-    ssn = opened(node("n1"), {"kind": "DeviceClass", "metadata": {"name": "gpu"}}, resource_claim(), claiming(), other)
+    ssn = opened(node("n1"), GPU_CLASS, gpus("n1", "a"), resource_claim(), claiming(), other)
     statement = Statement(ssn)
-    assert None is prepare(ssn)
+    assert [[]] == reasons(ssn)
     assert None is statement.allocate(task(ssn, "j-0"), "n1")
     waits = (
         "plugin DynamicResources pre-predicates failed resource claim default/c is in the process of being allocated"

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.builders import cluster, conf_of, node, pod, pod_group
 from tests.recorded import GOLDEN, ROOT, bundled
 from tests.stored.shown import shown
 from vcdebug.debugger.what_if import edited
@@ -36,6 +37,28 @@ def test_every_panel_and_answer_of_a_random_case_is_the_same(name: str) -> None:
     snapshot = load(ROOT / "tests" / "golden" / "random" / name)
 
     with passing(replay(snapshot)) as fresh, passing(reopened(fresh)) as stored_at_once:
+        assert shown(fresh) == shown(stored_at_once)
+
+
+def test_devices_for_claims_are_searched_for_again() -> None:
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    listed = {"driver": "gpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "a"}]}
+    slices = {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": listed}
+    selectors = [{"cel": {"expression": "device.driver == 'gpu'"}}]
+    classes = {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"selectors": selectors}}
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+    wanted = {"requests": [request]}
+    claims = [
+        {"kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"}, "spec": {"devices": wanted}}
+        for name in "cd"
+    ]
+    refers = ({"name": "g", "resourceClaimName": name} for name in "cd")
+    pods = [pod(f"j-{place}", "j", requests={"cpu": "1"}, resourceClaims=[one]) for place, one in enumerate(refers)]
+    conf = conf_of("gang", "predicates nodeorder")
+    snapshot = cluster(node("n1"), node("n2"), slices, classes, claims, pod_group("j"), pods, conf=conf)
+
+    with passing(replay(snapshot)) as fresh, passing(reopened(fresh)) as stored_at_once:
+        assert "cannot allocate all claims" in str(shown(fresh))
         assert shown(fresh) == shown(stored_at_once)
 
 

@@ -179,8 +179,12 @@ def test_claims_that_the_replay_does_not_allocate_are_said(tmp_path: Path) -> No
         "metadata": {"name": "c", "namespace": "default"},
         "spec": {"devices": {"requests": [request]}},
     }
-    classes = {"kind": "DeviceClass", "metadata": {"name": "gpu"}}
+    selectors = [{"cel": {"expression": "device.driver.reverse() == 'x'"}}]
+    classes = {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"selectors": selectors}}
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    devices = {"driver": "gpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "a"}]}
+    slices = {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": devices}
     waits = pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
-    snapshot = cluster(node("n1"), classes, claim, pod_group("j"), waits)
+    snapshot = cluster(node("n1"), classes, slices, claim, pod_group("j"), waits)
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome()))
     assert any("claims-undecided: 1 pod with resource claims" in note for note in found.notes)

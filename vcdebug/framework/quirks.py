@@ -79,7 +79,7 @@ _TABLE = (
     ),
     Quirk(
         CLAIMS_UNDECIDED,
-        "The replay does not allocate devices for resource claims; every node passes.",
+        "It is not known which devices the pod's resource claims would get: the note says why. Every node passes.",
         "feasible nodes of that pod",
     ),
     Quirk(

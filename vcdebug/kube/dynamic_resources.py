@@ -1,28 +1,38 @@
-"""DynamicResources as far as a snapshot decides it: pods without claims, and claims that are already allocated.
+"""DynamicResources: claims that are allocated, and those for which a pod's node must have devices.
 
 Upstream: k8s plugin dynamicresources.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.claims import owned_by
+from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
 from vcdebug.kube.listers import Listers, Manifest, key_of, metadata_of, name_of, spec_of
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
+from vcdebug.kube.undecided import Undecided
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import NodeName
+from vcdebug.model.ordering import Ordering
 from vcdebug.snapshot.json_values import Json, JsonObject
 
 if TYPE_CHECKING:
+    from vcdebug.kube.devices.allocator import Allocators
+    from vcdebug.kube.devices.taken import Allocation, InUse
     from vcdebug.model.pod import Pod
 
 NOT_ON_NODE = "resourceclaim not available on the node"
 IN_USE = "resourceclaim in use"
 MOST_USERS = 256
 """Pods that one claim may be reserved for."""
+MOST_ALTERNATIVES = 8
+CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 NO_ALLOCATION = "claim allocation not found for node"
+UNAVAILABLE = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
 
 
 class DynamicResourcesError(Exception):
@@ -33,42 +43,117 @@ class DynamicResourcesError(Exception):
 class ClaimState:
     """The claims of one pod."""
 
+    pod: Pod
     selectors: list[tuple[NodeTerm, ...]] = field(default_factory=list)
     """Node selectors of allocated claims."""
-    unallocated: list[str] = field(default_factory=list)
-    """Claims that a real scheduler would allocate now; which devices it would take a replay cannot know."""
-    claims: list[str] = field(default_factory=list)
+    unallocated: list[Manifest] = field(default_factory=list)
+    """Claims that are to be allocated now."""
+    claims: list[Manifest] = field(default_factory=list)
     """All of them."""
+    in_use: InUse | None = None
+    """Devices that are taken; None where nothing is to be allocated, or it is not known how."""
+    undecided: str = ""
+    """Why it is not known which devices the pod gets; every node passes."""
+    found: dict[NodeName, list[Allocation]] = field(default_factory=dict)
+    """What the claims would get on each node that was looked at."""
 
 
-NO_CLAIMS = ClaimState()
+class Reserved(NamedTuple):
+    """A claim that is being allocated; what it gets, where that is known."""
+
+    allocation: Allocation | None
+    pod: Pod
+    pods: int = 1
+    """How many wait for it to be written down."""
 
 
 class DynamicResources:
     """The check over one session's claims."""
 
-    def __init__(self, listers: Listers) -> None:
+    def __init__(self, listers: Listers, ordering: Ordering) -> None:
         self._listers = listers
-        self._in_flight: dict[str, None] = {}
+        self._ordering = ordering
+        self._read: Allocators | None = None
+        """Slices and classes, once something is to be allocated."""
+        self._in_flight: dict[str, Reserved] = {}
         """Claims that were allocated for a pod of this session, which nobody has written down yet."""
+
+    @cached_property
+    def _resources(self) -> dict[str, None]:
+        """Names under which containers may ask for devices of a class, as if there were a claim."""
+        classes = self._listers.device_classes if self._listers.flags.gate("DRAExtendedResource") else {}
+        said = [str(spec_of(one).get("extendedResourceName") or "") for one in classes.values()]
+        return dict.fromkeys([*filter(None, said), *(f"{CLASS_PREFIX}{name}" for name in classes)])
+
+    @property
+    def _allocators(self) -> Allocators:
+        """Only a claim that is to be allocated needs them."""
+        if self._read is None:
+            from vcdebug.kube.devices.allocator import Allocators
+
+            self._read = Allocators(self._listers, self._ordering)
+        return self._read
 
     def pre_filter(self, pod: Pod) -> ClaimState:
         """The pod's claims; raises DynamicResourcesError."""
+        for name in _asked(pod) if self._resources else ():
+            if name in self._resources:
+                return ClaimState(pod, undecided=f"devices of a class are asked for as {name}")
         if not pod.spec.get("resourceClaims"):
-            return NO_CLAIMS
-        state = ClaimState()
-        for claim in [*self._claims(pod)]:
-            state.claims.append(key_of(claim))
+            return ClaimState(pod)
+        state = ClaimState(pod, claims=[*self._claims(pod)])
+        for claim in state.claims:
             allocation = (claim.get("status") or {}).get("allocation")
             if allocation is None:
                 self._check_unallocated(claim)
-                state.unallocated.append(key_of(claim))
+                state.unallocated.append(claim)
             elif not _has_room_for(claim, pod):
                 raise DynamicResourcesError(IN_USE)
             elif allocation.get("nodeSelector") is not None:
                 terms = allocation["nodeSelector"].get("nodeSelectorTerms") or ()
                 state.selectors.append(lenient_terms(terms))
+        if state.unallocated:
+            self._prepare(state)
         return state
+
+    def _prepare(self, state: ClaimState) -> None:
+        """What is taken now is what the search for every node goes by."""
+        reserved = self._in_flight.values()
+        unknown = [key for key, one in self._in_flight.items() if one.allocation is None]
+        if unknown:
+            state.undecided = f"the devices of {unknown[0]} are not known"
+            return
+        held = [held for one in reserved if one.allocation is not None for held in one.allocation.held]
+        state.undecided = self._allocators.unknown
+        if not state.undecided:
+            state.in_use = self._allocators.in_use(held)
+
+    def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> Status | None:
+        """What speaks against the node. Upstream: k8s plugin dynamicresources.Filter."""
+        refused = None
+        if state.in_use is not None and not state.undecided:
+            refused = self._allocated(state, state.in_use, labels, node)
+        if refused is None and not available_on(state, labels, node):
+            state.found.pop(node, None)
+            return UNAVAILABLE
+        return refused
+
+    def _allocated(self, state: ClaimState, in_use: InUse, labels: Mapping[str, str], node: NodeName) -> Status | None:
+        """A node that was looked at before is looked at anew."""
+        try:
+            state.found[node] = self._allocators.allocate(state.unallocated, in_use, node, labels)
+        except NoDevicesError as error:
+            return Status(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error))
+        except AllocationError as error:
+            return Status(ERROR, str(error))
+        except Undecided as error:
+            state.undecided = str(error)
+        return None
+
+    def score(self, state: ClaimState, node: NodeName) -> int:
+        """How good the alternatives are that the node has; raises DynamicResourcesError."""
+        found = state.found.get(node)
+        return 0 if found is None else _score(state.claims, found)
 
     def _claims(self, pod: Pod) -> Iterator[Manifest]:
         statuses = {s.get("name"): s for s in pod.status.get("resourceClaimStatuses") or ()}
@@ -82,14 +167,32 @@ class DynamicResources:
             _check_claim(claim, pod, templated=templated)
             yield claim
 
-    def reserve(self, state: ClaimState) -> None:
-        """The pod's claims are being allocated from now on. Upstream: k8s plugin dynamicresources.Reserve."""
-        self._in_flight.update(dict.fromkeys(state.unallocated))
+    def reserve(self, state: ClaimState, node: NodeName) -> str | None:
+        """The pod's claims are being allocated from now on; the error text where the node was never looked at.
+        Upstream: k8s plugin dynamicresources.Reserve.
+        """
+        if not state.unallocated:
+            return None
+        found = state.found.get(node)
+        if found is None and not (state.undecided and node):
+            return NO_ALLOCATION
+        for place, claim in enumerate(state.unallocated):
+            known = self._in_flight.get(key_of(claim))
+            new = Reserved(None if found is None else found[place], state.pod)
+            self._in_flight[key_of(claim)] = new if known is None else known._replace(pods=known.pods + 1)
+        return None
+
+    @property
+    def reserved(self) -> Mapping[str, Reserved]:
+        """What each claim gets that is being allocated."""
+        return self._in_flight
 
     def unreserve(self, state: ClaimState) -> None:
         """They are not any more. Upstream: k8s plugin dynamicresources.Unreserve."""
-        for key in state.claims:
-            self._in_flight.pop(key, None)
+        for key in map(key_of, state.claims):
+            known = self._in_flight.pop(key, None)
+            if known is not None and known.pods > 1:
+                self._in_flight[key] = known._replace(pods=known.pods - 1)
 
     def _check_unallocated(self, claim: Manifest) -> None:
         if key_of(claim) in self._in_flight:
@@ -119,6 +222,13 @@ def _has_room_for(claim: Manifest, pod: Pod) -> bool:
     return len(reserved) < MOST_USERS or any(user.get("uid") == pod.uid for user in reserved)
 
 
+def _asked(pod: Pod) -> Iterator[str]:
+    """The resources that the pod's containers request."""
+    for part in ("containers", "initContainers"):
+        for container in pod.spec.get(part) or ():
+            yield from (container.get("resources") or {}).get("requests") or {}
+
+
 def _claim_name(pod: Pod, entry: JsonObject, statuses: Mapping[Json, JsonObject]) -> tuple[str | None, bool]:
     """(claim name or None for none, whether it comes from a template)."""
     if entry.get("resourceClaimName") is not None:
@@ -141,6 +251,20 @@ def _check_claim(claim: Manifest, pod: Pod, *, templated: bool) -> None:
         raise DynamicResourcesError(
             f"ResourceClaim {key_of(claim)} was not created for Pod {pod.namespace}/{pod.name} (Pod is not owner)"
         )
+
+
+def _score(claims: Sequence[Manifest], found: Sequence[Allocation]) -> int:
+    """Upstream looks up what the first claims got in what those got that were allocated now."""
+    score = 0
+    for place, claim in enumerate(claims):
+        if place >= len(found):
+            raise DynamicResourcesError(f"number of allocations {len(found)} is smaller than number of claims")
+        taken = dict.fromkeys(one["request"] for one in found[place].results)
+        for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
+            if request.get("exactly") is None:
+                names = [f"{request.get('name')}/{one.get('name')}" for one in request.get("firstAvailable") or ()]
+                score += sum(MOST_ALTERNATIVES - at for at, name in enumerate(names) if name in taken)  # exact: ints
+    return score
 
 
 def available_on(state: ClaimState, labels: Mapping[str, str], node: NodeName) -> bool:

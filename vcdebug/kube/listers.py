@@ -60,6 +60,8 @@ class Listers:
         self.csi_capacities = self._sorted("CSIStorageCapacity") if self.flags.csi_storage_on else []
         self.volume_attachments = snapshot.of("VolumeAttachment")
         self.resource_claims = {key_of(m): m for m in snapshot.of("ResourceClaim")}
+        self.resource_slices = snapshot.of("ResourceSlice")
+        self.device_taint_rules = snapshot.of("DeviceTaintRule")
         self.device_classes = {name_of(m): m for m in snapshot.of("DeviceClass")}
         self._services = self._sorted("Service")
         self._controllers = self._index_controllers()

@@ -258,36 +258,61 @@ _CSI_NODE = _kind(
     spec=struct(drivers=structs(name=TEXT, nodeID=TEXT, topologyKeys=TEXTS, allocatable=struct(count=INT)))
 )
 
+_CEL_SELECTORS = structs(cel=struct(expression=TEXT))
+_TAINT_PARTS = ("key", "value", "effect")
 _DEVICE_REQUEST: dict[str, Shape] = {
-    "deviceClassName": TEXT,
-    "allocationMode": TEXT,
+    **dict.fromkeys(("deviceClassName", "allocationMode"), TEXT),
     "count": LONG,
     "capacity": struct(requests=QUANTITIES),
+    "selectors": _CEL_SELECTORS,
+    "tolerations": structs(operator=TEXT, **dict.fromkeys(_TAINT_PARTS, TEXT)),
 }
 _DEVICE_REQUESTS = structs(
     **_DEVICE_REQUEST,
     name=TEXT,
-    exactly=struct(**_DEVICE_REQUEST),
+    exactly=struct(**_DEVICE_REQUEST, adminAccess=BOOL),
     firstAvailable=structs(**_DEVICE_REQUEST, name=TEXT),
 )
+_DEVICE_RESULTS = structs(
+    **dict.fromkeys(("request", "driver", "pool", "device", "shareID"), TEXT),
+    adminAccess=BOOL,
+    consumedCapacity=QUANTITIES,
+)
 _RESOURCE_CLAIM = _kind(
-    spec=struct(devices=struct(requests=_DEVICE_REQUESTS)),
+    spec=struct(
+        devices=struct(
+            requests=_DEVICE_REQUESTS,
+            constraints=structs(requests=TEXTS, matchAttribute=TEXT, distinctAttribute=TEXT),
+        )
+    ),
     status=struct(
-        allocation=struct(
-            nodeSelector=_NODE_SELECTOR,
-            devices=struct(results=structs(request=TEXT, driver=TEXT, pool=TEXT, device=TEXT)),
-        ),
+        allocation=struct(nodeSelector=_NODE_SELECTOR, devices=struct(results=_DEVICE_RESULTS)),
         reservedFor=structs(apiGroup=TEXT, resource=TEXT, name=TEXT, uid=TEXT),
     ),
 )
-_TAINT_PARTS = ("key", "value", "effect")
+_COUNTERS = MapOf(struct(value=QUANTITY))
+_RANGE = struct(**dict.fromkeys(("min", "max", "step"), QUANTITY))
+_DEVICE_PLACE: dict[str, Shape] = {"nodeName": TEXT, "nodeSelector": _NODE_SELECTOR, "allNodes": BOOL}
+_DEVICES = structs(
+    **_DEVICE_PLACE,
+    name=TEXT,
+    attributes=MapOf(struct(int=LONG, bool=BOOL, string=TEXT, version=TEXT)),
+    capacity=MapOf(
+        struct(value=QUANTITY, requestPolicy=struct(default=QUANTITY, validValues=ListOf(QUANTITY), validRange=_RANGE))
+    ),
+    consumesCounters=structs(counterSet=TEXT, counters=_COUNTERS),
+    taints=structs(**dict.fromkeys(_TAINT_PARTS, TEXT)),
+    bindingConditions=TEXTS,
+    **dict.fromkeys(("bindsToNode", "allowMultipleAllocations"), BOOL),
+)
 _RESOURCE_SLICE = _kind(
     spec=struct(
-        **dict.fromkeys(("driver", "nodeName"), TEXT),
+        **_DEVICE_PLACE,
+        driver=TEXT,
         pool=struct(name=TEXT, generation=LONG, resourceSliceCount=LONG),
-        nodeSelector=_NODE_SELECTOR,
-        allNodes=BOOL,
-        devices=structs(name=TEXT, taints=structs(**dict.fromkeys(_TAINT_PARTS, TEXT))),
+        perDeviceNodeSelection=BOOL,
+        sharedCounters=structs(name=TEXT, counters=_COUNTERS),
+        devices=_DEVICES,
     )
 )
 _DEVICE_TAINT_RULE = _kind(
@@ -330,7 +355,7 @@ SHAPES: Mapping[str, Struct] = {
     "ResourceClaim": _RESOURCE_CLAIM,
     "ResourceSlice": _RESOURCE_SLICE,
     "DeviceTaintRule": _DEVICE_TAINT_RULE,
-    "DeviceClass": _kind(spec=struct(selectors=structs(cel=struct(expression=TEXT)), extendedResourceName=TEXT)),
+    "DeviceClass": _kind(spec=struct(selectors=_CEL_SELECTORS, extendedResourceName=TEXT)),
 }
 """The fields read per kind: a row for every kind that a snapshot keeps."""
 

@@ -1,4 +1,4 @@
-"""Tainted devices where claims are still to be allocated: whether the scheduler looks at them, which no replay does.
+"""Taints of devices that do not count where claims are to be allocated, for the scheduler or for the replay.
 
 Upstream: k8s dynamic-resource-allocation (taints of ResourceSlices, DeviceTaintRules by the tracker of slices).
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.kube.listers import name_of, spec_of
+from vcdebug.model.pod import Pod
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Flags
@@ -19,18 +19,15 @@ TAINTS, RULES = "DRADeviceTaints", "DRADeviceTaintRules"
 RULES_HAVE_A_GATE: Final = (1, 36)
 """The Kubernetes with which rules are looked at by a gate of their own; before they came with the other one."""
 KEEPING_AWAY: Final = ("NoSchedule", "NoExecute")
-LEFT_OUT: Final = (
-    "the scheduler takes no device that is tainted for a claim that does not tolerate it; the replay allocates none, "
-    "so that every node passes"
-)
+LEFT_OUT: Final = "the scheduler goes by it; the replay does not, so that every node passes for pods whose claims wait"
 
 
 def device_problems(recording: Recording) -> Iterator[Problem]:
-    """One per slice with tainted devices and per rule, where a pod's claim would be allocated in this cycle."""
-    if not any(note.code == CLAIMS_UNDECIDED for note in recording.notes):
-        return
+    """One per slice whose tainted devices the scheduler takes all the same, and per rule, where a pod's claims wait."""
     flags, snapshot = recording.snapshot.flags, recording.snapshot
-    for one in snapshot.of("ResourceSlice"):
+    if not any(_waits(pod) for pod in map(Pod, snapshot.of("Pod"))):
+        return
+    for one in () if flags.gate(TAINTS) else snapshot.of("ResourceSlice"):
         devices = spec_of(one).get("devices") or ()
         tainted = [device for device in devices if _keeps_away(device)]
         if tainted:
@@ -41,6 +38,10 @@ def device_problems(recording: Recording) -> Iterator[Problem]:
         yield Problem(
             "", f"DeviceTaintRule {name_of(one)}", "spec.taint", what, _effect(flags, *_gates_of_rules(flags))
         )
+
+
+def _waits(pod: Pod) -> bool:
+    return not pod.node_name and bool(pod.spec.get("resourceClaims"))
 
 
 def _keeps_away(device: JsonObject) -> bool:

@@ -91,7 +91,7 @@ def _notes(seen: Observed, recording: Recording, uncompared: str) -> Iterator[st
     if undecided:
         yield (
             f"{CLAIMS_UNDECIDED}: {plural(len(undecided), 'pod')} with resource claims that the scheduler allocates "
-            "and the replay does not; it lets every node pass, and what differs may come of that"
+            "and the replay cannot; it lets every node pass, and what differs may come of that"
         )
     if uncompared:
         yield f"the log is not compared line by line: {uncompared}"

@@ -25,7 +25,8 @@ NOTHING = "nothing"
 EXPLAINED = 20
 """Of so many jobs that differ the decision behind it is looked for."""
 BOUND, EVICTED, NOMINATED, GROUP, CONDITION = "bound", "evicted", "nominated", "PodGroup", "PodScheduled"
-DECISIONS = (BOUND, EVICTED, NOMINATED)
+DEVICES = "devices"
+DECISIONS = (BOUND, EVICTED, NOMINATED, DEVICES)
 
 
 class Difference(NamedTuple):
@@ -35,7 +36,7 @@ class Difference(NamedTuple):
     subject: str
     """The pod, or the job itself."""
     what: str
-    """bound, evicted, nominated; or PodGroup and PodScheduled, which are words about them."""
+    """bound, evicted, nominated, devices; or PodGroup and PodScheduled, which are words about them."""
     predicted: str
     observed: str
 
@@ -77,6 +78,7 @@ def differences(predicted: Outcome, observed: Outcome, owner: Callable[[TaskKey]
         *_texts(BOUND, predicted.bound, observed.bound, owner),
         *_texts(EVICTED, dict.fromkeys(predicted.evicted, "yes"), dict.fromkeys(victims, "yes"), owner),
         *_texts(NOMINATED, predicted.nominated, observed.nominated, owner),
+        *_devices(predicted, observed, owner),
         *_texts(GROUP, _groups(predicted), _groups(observed), lambda job: job),
         *_texts(CONDITION, _messages(predicted), _messages(observed), owner),
     ]
@@ -89,6 +91,16 @@ def _texts(
         left, right = predicted.get(name, NOTHING), observed.get(name, NOTHING)
         if not alike(left, right):
             yield Difference(owner(name), name, what, left, right)
+
+
+def _devices(predicted: Outcome, observed: Outcome, owner: Callable[[TaskKey], JobId]) -> Iterator[Difference]:
+    """Of pods that both have bound to one node: another node has other devices, and that is said of the pod."""
+    for pod, claims in sorted(predicted.devices.items()):
+        seen = observed.devices.get(pod, {})
+        known = {claim: words for claim, words in claims.items() if claim in seen}
+        if predicted.bound.get(pod) == observed.bound.get(pod):
+            ours, theirs = ("; ".join(words[claim] for claim in sorted(known)) for words in (known, seen))
+            yield from _texts(DEVICES, {pod: ours}, {pod: theirs}, owner)
 
 
 def _groups(outcome: Outcome) -> dict[JobId, str]:

@@ -13,13 +13,14 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import POD_SCHEDULED, pod_group_changes, pod_statuses, writes
+from vcdebug.verify.claims import Devices, allocated, note_devices
 from vcdebug.verify.server import Written
 from vcdebug.verify.store import key_of
 
 GONE = "gone"
 PROMISED = re.compile(r" can possibly be assigned to ([^\s,]+)")
 """What a pod is told for which a node was found that is not free yet."""
-PODS, GROUPS = "pods", "podgroups"
+PODS, GROUPS, CLAIMS = "pods", "podgroups", "resourceclaims"
 
 
 class Said(NamedTuple):
@@ -40,6 +41,8 @@ class Outcome:
     nominated: dict[TaskKey, NodeName] = field(default_factory=dict)
     groups: dict[JobId, Said] = field(default_factory=dict)
     """PodGroups whose phase or conditions were written otherwise than they were; counts are not looked at."""
+    devices: Devices = field(default_factory=dict)
+    """Of claims that were allocated for pods that were bound."""
     waiting: dict[TaskKey, tuple[str, str]] = field(default_factory=dict)
     """Reason and message of PodScheduled=False, where it was written."""
     panic: str = ""
@@ -59,6 +62,7 @@ class Outcome:
             {**self.evicted, **later.evicted},
             {pod: node for pod, node in {**self.nominated, **later.nominated}.items() if pod not in bound},
             {**self.groups, **later.groups},
+            {**self.devices, **later.devices},
             {**self.waiting, **later.waiting},
             self.panic or later.panic,
         )
@@ -68,6 +72,7 @@ def predicted(recording: Recording) -> Outcome:
     """What the replay says will be written."""
     done = effects(recording)
     outcome = Outcome(bound={effect.task: effect.node for effect in done.bound}, panic=done.panic or "")
+    outcome.devices = allocated(recording.session, outcome.bound)
     outcome.evicted = {write.object: "" for write in writes(recording) if write.verb == "evict"}
     if recording.session.close is None:
         return outcome
@@ -98,6 +103,8 @@ def observed(written: Iterable[Written], before: Snapshot) -> Outcome:
             outcome.evicted[key] = ""
         elif one.address.plural == PODS:
             _pod_status(outcome, key, one.body, pods.get(key, {}))
+        elif one.address.plural == CLAIMS:
+            note_devices(outcome.devices, key, one.body)
         elif one.address.plural == GROUPS:
             outcome.groups[key] = said(PodGroup(one.body))
     unchanged = [key for key, one in outcome.groups.items() if key in groups and said(PodGroup(groups[key])) == one]

@@ -1,5 +1,5 @@
 """The little of Kubernetes' protobuf form that tells what a scheduler writes: which object, its annotations, a pod's
-status, a volume's claim.
+status, a volume's claim, the devices of a resource claim.
 
 Clients of Kubernetes send the kinds of the core in this form of their own accord; answers may be JSON all the same.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from vcdebug.snapshot.json_values import Json
 from vcdebug.verify.messages import Body
 
 CONTENT_TYPE = "application/vnd.kubernetes.protobuf"
@@ -24,6 +25,8 @@ class Field(NamedTuple):
     parts: Mapping[int, Field] | None = None
     pairs: bool = False
     """Whether each is one entry of a mapping."""
+    yes: bool = False
+    """Whether it is true or false."""
 
 
 _ENTRY: Final = {1: Field("key"), 2: Field("value")}
@@ -44,8 +47,26 @@ _POD_STATUS: Final = {
 _REFERENCE: Final = {1: Field("kind"), 2: Field("namespace"), 3: Field("name"), 4: Field("uid"), 5: Field("apiVersion")}
 _VOLUME_SPEC: Final = {4: Field("claimRef", parts=_REFERENCE)}
 _OBJECT: Final = {1: Field("metadata", parts=_METADATA)}
+_AMOUNTS: Final = {1: Field("key"), 2: Field("value", parts={1: Field("")})}
+"""A quantity is a message around a text, which stands for it."""
+_TEXTS: Final = ("request", "driver", "pool", "device")
+_DEVICE: Final = {
+    **{number: Field(name) for number, name in enumerate(_TEXTS, 1)},
+    5: Field("adminAccess", yes=True),
+    9: Field("shareID"),
+    10: Field("consumedCapacity", parts=_AMOUNTS, pairs=True),
+}
+_REQUIREMENT: Final = {1: Field("key"), 2: Field("operator"), 3: Field("values", True)}
+_TERM: Final = {1: Field("matchExpressions", True, _REQUIREMENT), 2: Field("matchFields", True, _REQUIREMENT)}
+_ALLOCATION: Final = {
+    1: Field("devices", parts={1: Field("results", True, _DEVICE)}),
+    3: Field("nodeSelector", parts={1: Field("nodeSelectorTerms", True, _TERM)}),
+}
+_USER: Final = {1: Field("apiGroup"), 3: Field("resource"), 4: Field("name"), 5: Field("uid")}
+_CLAIM_STATUS: Final = {1: Field("allocation", parts=_ALLOCATION), 2: Field("reservedFor", True, _USER)}
 _KINDS: Final[Mapping[str, Mapping[int, Field]]] = {
     "Pod": {**_OBJECT, 3: Field("status", parts=_POD_STATUS)},
+    "ResourceClaim": {**_OBJECT, 3: Field("status", parts=_CLAIM_STATUS)},
     "PersistentVolume": {**_OBJECT, 2: Field("spec", parts=_VOLUME_SPEC)},
 }
 
@@ -63,9 +84,9 @@ def _message(data: bytes, known: Mapping[int, Field]) -> Body:
     found: Body = {}
     for number, value in _fields(data):
         field = known.get(number)
-        if field is None or not isinstance(value, bytes):
+        if field is None or isinstance(value, bytes) is field.yes:
             continue
-        read = value.decode("utf-8", "replace") if field.parts is None else _message(value, field.parts)
+        read = _read(field, value)
         if field.pairs and isinstance(read, dict):
             found.setdefault(field.name, {})[read.get("key", "")] = read.get("value", "")
         elif field.repeated:
@@ -73,6 +94,15 @@ def _message(data: bytes, known: Mapping[int, Field]) -> Body:
         else:
             found[field.name] = read
     return found
+
+
+def _read(field: Field, value: bytes | int) -> Json:
+    if isinstance(value, int):
+        return bool(value)
+    if field.parts is None:
+        return value.decode("utf-8", "replace")
+    found = _message(value, field.parts)
+    return found.get("", found)
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:

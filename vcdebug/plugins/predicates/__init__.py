@@ -1,13 +1,12 @@
 """predicates: runs the Kubernetes filters for a task over nodes and keeps the Kubernetes node view in step.
 
 Upstream: plugins/predicates.
-Differs: devices of deviceshare are charged by that plugin; claims that would be allocated now pass (their devices are
-not known to a snapshot).
+Differs: devices of deviceshare are charged by that plugin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -16,13 +15,14 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin, PluginError, ScoreError
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.dynamic_resources import DynamicResourcesError, Reserved
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.placement import Placement
 from vcdebug.model.devices.ledger import Released
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status, aborts
-from vcdebug.model.names import BoolArray, Codes, IntArray, NodeName
+from vcdebug.model.names import BoolArray, Codes, FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
@@ -117,7 +117,7 @@ class Predicates(Plugin):
         )
         self._affinity = InterPodAffinityFilter(self._view, listers) if self._on("PodAffinity") else None
         self._volumes = VolumeBindingFilter(self._view, listers) if self._on("VolumeBinding") else None
-        self._claims = DynamicResourcesFilter(self._view, listers) if self._claims_on(ssn) else None
+        self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
         self._filters = self._in_order(listers)
         self._by_filter = [(one.name, one) for one in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
@@ -165,8 +165,6 @@ class Predicates(Plugin):
         state.skip.update(dict.fromkeys(skipped))
         names = tuple(skipped)
         self._ssn.log("filter.skips", task.key, self._skips.setdefault(names, names))
-        if error is None and self._claims is not None and self._claims.undecided(state):
-            quirks.claims_undecided(self._ssn, task)
         return error
 
     def _prepare(self, task: TaskInfo, state: CycleState, skipped: list[str]) -> PluginError | None:
@@ -293,6 +291,11 @@ class Predicates(Plugin):
         return self._filters
 
     @property
+    def reserved_claims(self) -> Mapping[str, Reserved]:
+        """Resource claims that are being allocated, by namespace and name."""
+        return self._claims.check.reserved if self._claims is not None else {}
+
+    @property
     def view(self) -> NodeView:
         """The nodes as the filters see them."""
         return self._view
@@ -330,9 +333,18 @@ class Predicates(Plugin):
             return None if self._volumes is None else NodeScores(nodes.zeros(), everywhere=self._names_all_nodes)
         if self._claims is None:
             return None
-        if len(nodes) and self._claims.STATE not in self._ssn.cycle_state(task).data:
-            raise ScoreError("calculate DynamicResources priority failed not found")
-        return NodeScores(nodes.zeros(), ((DRA_PART, nodes.zeros()),))
+        scores = self._claim_scores(self._claims, task, nodes)
+        return NodeScores(scores, ((DRA_PART, scores),))
+
+    def _claim_scores(self, claims: DynamicResourcesFilter, task: TaskInfo, nodes: NodeRows) -> FloatArray:
+        """A pod without claims asks for nothing; one that PreFilter never saw cannot be scored."""
+        state = self._ssn.cycle_state(task)
+        if not len(nodes) or (claims.STATE in state.data and not task.pod.spec.get("resourceClaims")):
+            return nodes.zeros()
+        try:
+            return claims.scores(state, nodes.names).astype(np.float64)
+        except DynamicResourcesError as error:
+            raise ScoreError(f"calculate DynamicResources priority failed {error}") from error
 
     # Simulation
 

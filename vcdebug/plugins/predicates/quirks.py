@@ -13,6 +13,7 @@ from vcdebug.framework.quirks import (
     VIEW_LOST_POD,
 )
 from vcdebug.framework.session import Session
+from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
@@ -51,9 +52,9 @@ def device_stays_charged(ssn: Session, task: TaskInfo, device: str) -> None:
     )
 
 
-def claims_undecided(ssn: Session, task: TaskInfo) -> None:
-    """A replay cannot allocate devices."""
+def claims_undecided(ssn: Session, pod: Pod, why: str) -> None:
+    """A replay does not know which devices the pod's claims get."""
     ssn.note(
         CLAIMS_UNDECIDED,
-        f"{task.key} has resource claims that the scheduler would allocate now: the replay lets every node pass",
+        f"{pod.key} has resource claims that the scheduler would allocate now: the replay lets every node pass ({why})",
     )

@@ -5,24 +5,23 @@ Upstream: plugins/predicates, k8s plugins nodevolumelimits, volumezone, volumebi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.kube.dynamic_resources import (
-    NOT_ON_NODE,
-    ClaimState,
-    DynamicResources,
-    DynamicResourcesError,
-    available_on,
-)
+from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.preference_scores import normalized
 from vcdebug.kube.volume_binding import VolumeBinding, VolumeBindingError, VolumeState
 from vcdebug.kube.volume_limits import VolumeLimits, has_limited_volumes
 from vcdebug.kube.volume_zone import CONFLICT, VolumeZoneError, outside_zone, zone_limits
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import IntArray
 from vcdebug.model.pod import Pod
+from vcdebug.plugins.predicates import quirks
 from vcdebug.plugins.predicates.filters import PreFilterError
 from vcdebug.plugins.predicates.verdicts import INDEX, Verdict, everywhere, where
 
@@ -118,52 +117,55 @@ class VolumeBindingFilter:
 
 
 class DynamicResourcesFilter:
-    """Resource claims, as far as a snapshot decides them."""
+    """Resource claims: allocated ones must be usable on the node, others find their devices there."""
 
     name = "DynamicResources"
     STATE = "DynamicResources"
-    FAILED = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
 
-    def __init__(self, view: NodeView, listers: Listers) -> None:
+    def __init__(self, ssn: Session, view: NodeView, listers: Listers) -> None:
+        self._ssn = ssn
         self._view = view
-        self._check = DynamicResources(listers)
+        self.check = DynamicResources(listers, ssn.cluster.ordering)
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         try:
-            claims = self._check.pre_filter(pod)
+            claims = self.check.pre_filter(pod)
         except DynamicResourcesError as error:
             raise PreFilterError(str(error)) from error
         state.data[self.STATE] = claims
-        return bool(pod.spec.get("resourceClaims"))
+        if claims.undecided:
+            quirks.claims_undecided(self._ssn, pod, claims.undecided)
+        return bool(claims.claims or claims.undecided or pod.spec.get("resourceClaims"))
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
         claims = state.data.get(self.STATE)
         if not isinstance(claims, ClaimState):
             return everywhere(Status(ERROR, "not found"), len(rows))
-        labels = self._view.labels
-        failing = [not available_on(claims, labels.labels[row], labels.names[row]) for row in rows.tolist()]
-        return where(self.FAILED, np.array(failing, dtype=np.bool_))
+        labels, before = self._view.labels, claims.undecided
+        verdict = _collected(
+            [self.check.filter(claims, labels.labels[row], labels.names[row]) for row in rows.tolist()]
+        )
+        if claims.undecided != before:
+            quirks.claims_undecided(self._ssn, pod, claims.undecided)
+        return verdict
 
-    def undecided(self, state: CycleState) -> bool:
-        """Whether the pod has claims that a real scheduler would allocate now."""
+    def scores(self, state: CycleState, names: Sequence[str]) -> IntArray:
+        """Of candidates, in hundredths of the best one; raises DynamicResourcesError."""
         claims = state.data.get(self.STATE)
-        return isinstance(claims, ClaimState) and bool(claims.unallocated)
+        if not isinstance(claims, ClaimState):
+            raise DynamicResourcesError("not found")
+        return normalized(np.array([self.check.score(claims, name) for name in names], dtype=INDEX))
 
     def reserve(self, state: CycleState, node: str) -> str | None:
         """The error text where no allocation is known for the node."""
         claims = state.data.get(self.STATE)
-        if not isinstance(claims, ClaimState):
-            return "not found"
-        if claims.unallocated and not node:
-            return "claim allocation not found for node"
-        self._check.reserve(claims)
-        return None
+        return self.check.reserve(claims, node) if isinstance(claims, ClaimState) else "not found"
 
     def unreserve(self, state: CycleState, node: str) -> None:
         """A pod that PreFilter never saw has reserved nothing."""
         claims = state.data.get(self.STATE)
         if isinstance(claims, ClaimState):
-            self._check.unreserve(claims)
+            self.check.unreserve(claims)
 
 
 def _collected(statuses: list[Status | None]) -> Verdict:

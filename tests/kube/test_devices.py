@@ -1,0 +1,258 @@
+"""The allocation of devices: which ones a claim takes on a node, and what is said where it takes none."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from tests.builders import cluster
+from vcdebug.kube.devices.allocator import Allocators
+from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
+from vcdebug.kube.listers import Listers
+from vcdebug.kube.undecided import Undecided
+from vcdebug.model.ordering import ASCENDING
+from vcdebug.releases.change import Tag
+from vcdebug.releases.release import NEWEST, at_tag
+from vcdebug.snapshot.snapshot import Flags, Manifest
+
+GPU = "gpu.example.com"
+OLDER = Flags(release=at_tag(Tag.of("v1.15.1")))
+PART = {
+    "value": "40Gi",
+    "requestPolicy": {"default": "4Gi", "validRange": {"min": "2Gi", "max": "32Gi", "step": "2Gi"}},
+}
+
+
+def device(name: str, **more: Any) -> dict[str, Any]:
+    """Further keywords are attributes, or fields of the device where they are called so."""
+    known = ("taints", "capacity", "allowMultipleAllocations", "nodeName", "consumesCounters", "bindingConditions")
+    fields = {key: more.pop(key) for key in known if key in more}
+    kinds = {int: "int", bool: "bool", str: "string"}
+    return {"name": name, "attributes": {key: {kinds[type(one)]: one} for key, one in more.items()}, **fields}
+
+
+def devices(*found: dict[str, Any] | str, pool: str = "n1", name: str = "", count: int = 1, **more: Any) -> Manifest:
+    listed = [device(one) if isinstance(one, str) else one for one in found]
+    place = (
+        {} if {"allNodes", "nodeSelector", "perDeviceNodeSelection", "sharedCounters"} & {*more} else {"nodeName": "n1"}
+    )
+    about = {"name": pool, "generation": more.pop("generation", 1), "resourceSliceCount": count}
+    spec = {"driver": more.pop("driver", GPU), "pool": about, "devices": listed, **place, **more}
+    return {"kind": "ResourceSlice", "metadata": {"name": name or f"{pool}-slice"}, "spec": spec}
+
+
+def asked(name: str = "r", **more: Any) -> dict[str, Any]:
+    """A request of one device, unless more is said."""
+    if "of" in more:
+        return {"name": name, "firstAvailable": [{"deviceClassName": "any", **one} for one in more["of"]]}
+    selectors = [{"cel": {"expression": text}} for text in more.pop("where", ())]
+    return {
+        "name": name,
+        "exactly": {"deviceClassName": "any", **({"selectors": selectors} if selectors else {}), **more},
+    }
+
+
+def claim(*requests: dict[str, Any], name: str = "c", **more: Any) -> Manifest:
+    spec = {"devices": {"requests": list(requests), **more}}
+    return {"kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def taken(
+    slices: Sequence[Manifest],
+    *claims: Manifest,
+    flags: Flags = Flags(),  # noqa: B008
+    labels: Mapping[str, str] | None = None,
+    selector: str = "",
+) -> list[list[str]]:
+    """Per claim the pools and names of what it takes on node n1."""
+    spec = {"selectors": [{"cel": {"expression": selector}}]} if selector else {}
+    snapshot = cluster(*slices, *claims, {"kind": "DeviceClass", "metadata": {"name": "any"}, "spec": spec})
+    snapshot.flags = flags
+    waiting = [one for one in claims if "status" not in one]
+    allocators = Allocators(Listers(snapshot), ASCENDING)
+    found = allocators.allocate(waiting, allocators.in_use(()), "n1", labels or {})
+    return [[f"{one['pool']}/{one['device']}" for one in each.results] for each in found]
+
+
+def test_devices_are_taken_in_the_order_of_pools_slices_and_lists() -> None:
+    slices = [devices("b", "a", pool="z", name="1"), devices("c", pool="y", name="3", count=2)]
+    slices.append(devices("d", pool="y", name="2", count=2))
+    assert [["y/d", "y/c", "z/b"]] == taken(slices, claim(asked(count=3)))
+
+
+def test_a_claim_that_no_devices_are_left_for_is_refused() -> None:
+    held = claim(asked(), name="held")
+    held["status"] = {"allocation": {"devices": {"results": [{"driver": GPU, "pool": "n1", "device": "a"}]}}}
+    assert [["n1/b"]] == taken([devices("a", "b")], held, claim(asked()))
+    with pytest.raises(NoDevicesError, match="cannot allocate all claims"):
+        taken([devices("a")], held, claim(asked()))
+
+
+def test_a_device_that_an_administrator_looks_at_stays_free() -> None:
+    held = claim(asked(), name="held")
+    result = {"driver": GPU, "pool": "n1", "device": "a", "adminAccess": True}
+    held["status"] = {"allocation": {"devices": {"results": [result]}}}
+    assert [["n1/a"]] == taken([devices("a")], held, claim(asked()))
+    busy = {**held, "status": {"allocation": {"devices": {"results": [{**result, "adminAccess": False}]}}}}
+    assert [["n1/a"]] == taken([devices("a")], busy, claim(asked(adminAccess=True)))
+
+
+def test_a_search_goes_back_where_a_later_request_finds_nothing() -> None:
+    slices = [devices(device("a", fast=True), device("b", fast=False))]
+    fast = asked("s", where=['device.attributes["gpu.example.com"].fast'])
+    assert [["n1/b", "n1/a"]] == taken(slices, claim(asked("r"), fast))
+    assert [["n1/b"], ["n1/a"]] == taken(slices, claim(asked("r")), claim(fast, name="d"))
+
+
+def test_devices_have_an_attribute_in_common_or_not() -> None:
+    slices = [devices(device("a", numa=0), device("b", numa=1), device("c", numa=1), device("d"))]
+    match = {"matchAttribute": "gpu.example.com/numa"}
+    assert [["n1/b", "n1/c"]] == taken(slices, claim(asked(count=2), constraints=[match]))
+    requests = (asked("r"), asked("s"))
+    assert [["n1/a", "n1/b"]] == taken(slices, claim(*requests, constraints=[{**match, "requests": ["r"]}]))
+    distinct = {"distinctAttribute": "gpu.example.com/numa"}
+    assert [["n1/a", "n1/b"]] == taken(slices, claim(*requests, constraints=[distinct]))
+    with pytest.raises(AllocationError, match=r"constraint #0: empty constraint \(unsupported constraint type\?\)"):
+        taken(slices, claim(*requests, constraints=[distinct]), flags=OLDER)
+
+
+def test_the_first_alternative_that_can_be_had_is_taken() -> None:
+    slices = [devices("a", "b")]
+    three, two = ({"name": name, "count": count} for name, count in (("three", 3), ("two", 2)))
+    assert [["n1/a", "n1/b"]] == taken(slices, claim(asked(of=[three, two])))
+
+
+def test_all_devices_are_taken_or_none() -> None:
+    every = asked(allocationMode="All", where=["!has(device.attributes['gpu.example.com'].spare)"])
+    slices = [devices("a", device("b", spare=True), "c")]
+    assert [["n1/a", "n1/c"]] == taken(slices, claim(every))
+    with pytest.raises(NoDevicesError, match="cannot allocate all claims"):
+        taken([devices(device("b", spare=True))], claim(every))
+    with pytest.raises(AllocationError, match=r"cannot add device gpu.example.com/n1/a because a claim constraint"):
+        taken(slices, claim(every, constraints=[{"matchAttribute": "gpu.example.com/numa"}]))
+
+
+def test_an_older_allocator_goes_on_with_the_best_alternative_after_the_first_of_all_devices() -> None:
+    choices = [{"name": "four", "count": 4}, {"name": "all", "allocationMode": "All"}]
+    assert [["n1/a", "n1/b", "n1/c"]] == taken([devices("a", "b", "c")], claim(asked(of=choices)))
+    with pytest.raises(NoDevicesError):
+        taken([devices("a", "b", "c")], claim(asked(of=choices)), flags=OLDER)
+
+
+@pytest.mark.parametrize(
+    ("slices", "said"),
+    [
+        ([devices("a", count=2)], "resource pool gpu.example.com/n1 is currently being updated"),
+        ([devices("a", "a")], "resource pool gpu.example.com/n1 is currently invalid"),
+    ],
+)
+def test_a_pool_that_is_not_whole_or_not_valid_gives_nothing(slices: list[Manifest], said: str) -> None:
+    with pytest.raises(AllocationError, match=f"claim default/c, request r: asks for all devices, but {said}"):
+        taken(slices, claim(asked(allocationMode="All")))
+    with pytest.raises(NoDevicesError, match="invalid resource pools" if "invalid" in said else "cannot allocate"):
+        taken(slices, claim(asked()))
+    assert [["other/x"]] == taken([*slices, devices("x", pool="other")], claim(asked()))
+
+
+def test_only_the_newest_generation_of_a_pool_counts() -> None:
+    old, new = devices("a", name="old"), devices("b", name="new", generation=2)
+    assert [["n1/b"]] == taken([old, new], claim(asked()))
+    elsewhere = devices("b", name="new", generation=2, nodeName="n2")
+    assert [["n1/a"]] == taken([old, elsewhere], claim(asked())), "upstream looks for newer slices only if some lack"
+    with pytest.raises(NoDevicesError, match="cannot allocate"):
+        taken([devices("a", name="old", count=2), elsewhere], claim(asked(allocationMode="All")))
+
+
+def test_devices_are_for_all_nodes_for_some_or_each_for_its_own() -> None:
+    expression = {"key": "zone", "operator": "In", "values": ["a"]}
+    zone = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    assert [["n1/a"]] == taken([devices("a", allNodes=True)], claim(asked()))
+    assert [["n1/a"]] == taken([devices("a", nodeSelector=zone)], claim(asked()), labels={"zone": "a"})
+    with pytest.raises(NoDevicesError):
+        taken([devices("a", nodeSelector=zone)], claim(asked()), labels={"zone": "b"})
+    own = [device("a", nodeName="n2"), device("b", nodeName="n1")]
+    assert [["n1/b"]] == taken([devices(*own, perDeviceNodeSelection=True)], claim(asked()))
+    with pytest.raises(NoDevicesError):
+        taken([devices(*own, perDeviceNodeSelection=True)], claim(asked()), flags=OLDER)
+
+
+def test_tainted_devices_are_taken_by_claims_that_tolerate_it_and_where_taints_do_not_count() -> None:
+    taint = {"key": "hot", "value": "x", "effect": "NoSchedule"}
+    slices = [devices(device("a", taints=[taint]), device("b", taints=[{**taint, "effect": "None"}]))]
+    assert [["n1/b"]] == taken(slices, claim(asked()))
+    tolerant = asked(tolerations=[{"key": "hot", "operator": "Exists"}])
+    assert [["n1/a"]] == taken(slices, claim(tolerant))
+    assert [["n1/a"]] == taken(slices, claim(asked()), flags=OLDER)
+
+
+def test_parts_of_a_device_are_given_away_in_steps_while_they_last() -> None:
+    shared = device("a", capacity={"memory": PART}, allowMultipleAllocations=True)
+    want = [claim(asked(capacity={"requests": {"memory": "15Gi"}}), name=name) for name in ("c", "d", "e")]
+    assert [["n1/a"], ["n1/a"]] == taken([devices(shared)], *want[:2])
+    with pytest.raises(NoDevicesError):
+        taken([devices(shared)], *want)
+    with pytest.raises(NoDevicesError):
+        taken([devices(shared)], claim(asked(capacity={"requests": {"memory": "33Gi"}})))
+    with pytest.raises(NoDevicesError):
+        taken([devices(shared)], claim(asked(capacity={"requests": {"cores": "1"}})))
+    part = {"driver": GPU, "pool": "n1", "device": "a", "shareID": "s", "consumedCapacity": {"memory": "30Gi"}}
+    held = claim(asked(), name="held")
+    held["status"] = {"allocation": {"devices": {"results": [part]}}}
+    assert [["n1/a"]] == taken([devices(shared)], held, claim(asked(capacity={"requests": {"memory": "10Gi"}})))
+    with pytest.raises(NoDevicesError):
+        taken([devices(shared)], held, want[0])
+
+
+def test_devices_that_share_counters_are_taken_while_the_counters_last() -> None:
+    counters = devices(name="0", count=2, sharedCounters=[{"name": "card", "counters": {"slots": {"value": "4"}}}])
+    uses = [{"counterSet": "card", "counters": {"slots": {"value": "2"}}}]
+    parts = devices(*(device(name, consumesCounters=uses) for name in "abc"), name="1", count=2)
+    assert [["n1/a", "n1/b"]] == taken([counters, parts], claim(asked(count=2)))
+    with pytest.raises(NoDevicesError):
+        taken([counters, parts], claim(asked(count=3)))
+    with pytest.raises(Undecided, match="the scheduler panics"):
+        taken([counters, parts], claim(asked(allocationMode="All")))
+    odd = devices(device("a", consumesCounters=[{"counterSet": "none", "counters": {}}]), name="1", count=2)
+    with pytest.raises(NoDevicesError, match="invalid resource pools"):
+        taken([counters, odd], claim(asked()))
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (asked(count=33), "claim default/c: number of requested devices 33 exceeds the claim limit of 32"),
+        (asked(allocationMode="Some"), "claim default/c, request r: unsupported count mode Some"),
+        ({"name": "r", "exactly": {"deviceClassName": "any", "selectors": [{}]}}, "request r, selector #0: CEL expr"),
+        (asked(where=['device.attributes["x"].y']), "claim default/c: selector #0: CEL runtime error: no such key: y"),
+    ],
+)
+def test_what_is_wrong_with_a_claim_is_an_error(request_: dict[str, Any], said: str) -> None:
+    with pytest.raises(AllocationError, match=said):
+        taken([devices("a")], claim(request_))
+
+
+def test_what_is_wrong_with_a_class_is_an_error_of_the_class() -> None:
+    with pytest.raises(AllocationError, match="class any: selector #0: CEL runtime error: no such key: y"):
+        taken([devices("a")], claim(asked()), selector='device.attributes["x"].y')
+    listed = devices({"name": "a", "attributes": {"odd": {}}})
+    with pytest.raises(AllocationError, match="CEL runtime error: attribute odd: unsupported attribute value"):
+        taken([listed], claim(asked()), selector="true")
+
+
+def test_a_search_without_end_is_left_undecided() -> None:
+    slices = [devices(*(device(f"d{number}", numa=number) for number in range(24)))]
+    constraints = [{"matchAttribute": "gpu.example.com/numa", "requests": ["r0"]}]
+    requests = [asked(f"r{number}", count=4) for number in range(6)]
+    with pytest.raises(Undecided, match="takes too long"):
+        taken(slices, claim(*requests[::-1], constraints=constraints))
+
+
+@pytest.mark.parametrize(
+    ("release", "gates"),
+    [(at_tag(Tag.of("v1.14.4")), {}), (at_tag(Tag.of("v1.15.1")), {"DRAConsumableCapacity": True}),
+     (NEWEST, {"DRADeviceTaintRules": True})],
+)  # fmt: skip
+def test_allocators_that_are_not_replayed_say_so(release: Any, gates: dict[str, bool]) -> None:
+    snapshot = cluster({"kind": "DeviceTaintRule", "metadata": {"name": "r"}})
+    snapshot.flags = Flags(release=release, feature_gates=gates)
+    assert "not replayed" in Allocators(Listers(snapshot), ASCENDING).unknown

@@ -1,0 +1,131 @@
+"""Devices that claims have: by their status, or by what a search has found.
+
+Upstream: k8s plugin dynamicresources (allocateddevices), dynamic-resource-allocation structured (createNodeSelector).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from vcdebug.kube.devices.capacity import NOTHING, Amounts, amounts, quantity_text
+from vcdebug.kube.devices.device import Device, DeviceId
+from vcdebug.kube.devices.features import Features
+from vcdebug.kube.devices.requests import Wanted
+from vcdebug.kube.undecided import Undecided
+from vcdebug.model.names import NodeName
+from vcdebug.snapshot.json_values import JsonDict, JsonObject
+
+
+class Held(NamedTuple):
+    """A device that a claim has; only a part of it where it is shared."""
+
+    id: DeviceId
+    admin: bool = False
+    """Whether it is free for others all the same."""
+    shared: bool = False
+    capacity: Amounts = NOTHING
+
+
+class Taken(NamedTuple):
+    """A device that a search has found for a request."""
+
+    wanted: Wanted
+    device: Device
+    shared: bool
+    capacity: Amounts
+
+    @property
+    def held(self) -> Held:
+        """As later searches see it."""
+        return Held(self.device.id, self.wanted.admin, self.shared, self.capacity)
+
+    def result(self, part: str) -> JsonDict:
+        """As the claim's status says it; a part of a device is told apart by a name of its own."""
+        driver, pool, device = self.device.id
+        found: JsonDict = {"request": self.wanted.label, "driver": driver, "pool": pool, "device": device}
+        if self.wanted.admin:
+            found["adminAccess"] = True
+        if self.shared:
+            found["shareID"] = part
+            found["consumedCapacity"] = {name: quantity_text(nano) for name, nano in self.capacity.items()}
+        return found
+
+
+class Allocation(NamedTuple):
+    """What one claim gets."""
+
+    held: tuple[Held, ...]
+    results: tuple[JsonDict, ...]
+    """The same as the claim's status says it."""
+    selector: JsonObject | None
+    """The nodes that the claim can be used on; None is all of them."""
+    certain: bool
+    """Whether the devices were gone through in an order that is not chance."""
+
+
+def allocation(claim: str, taken: Sequence[Taken], node: NodeName, *, certain: bool) -> Allocation:
+    """What a search on a node has found for a claim; raises Undecided."""
+    results = tuple(one.result(f"{claim}-{place}") for place, one in enumerate(taken))
+    return Allocation(tuple(one.held for one in taken), results, node_selector(taken, node), certain)
+
+
+class InUse:
+    """What is taken when a search begins."""
+
+    def __init__(self, held: Iterable[Held], before: InUse | None = None) -> None:
+        self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
+        known = {} if before is None else before.capacity
+        self.capacity: dict[DeviceId, dict[str, int]] = {one: dict(amounts) for one, amounts in known.items()}
+        for one in held:
+            self._add(one)
+
+    def _add(self, one: Held) -> None:
+        if one.admin:
+            return
+        if not one.shared:
+            self.devices[one.id] = None
+        elif one.capacity:
+            known = self.capacity.setdefault(one.id, {})
+            for name, amount in one.capacity.items():
+                known[name] = known.get(name, 0) + amount
+
+
+def held_by(claim: JsonObject, features: Features) -> Iterator[Held]:
+    """The devices of a claim's status."""
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    for one in (allocation.get("devices") or {}).get("results") or ():
+        name = DeviceId(one.get("driver") or "", one.get("pool") or "", one.get("device") or "")
+        shared = features.capacity and one.get("shareID") is not None
+        yield Held(name, bool(one.get("adminAccess")), shared, amounts(one.get("consumedCapacity")))
+
+
+def node_selector(taken: Sequence[Taken], node: NodeName) -> JsonObject | None:
+    """The nodes that all of the devices can be used on; raises Undecided."""
+    fields: list[JsonObject] = []
+    labels: list[JsonObject] = []
+    for device in (one.device for one in taken):
+        if device.place.node or device.manifest.get("bindsToNode"):
+            name = {"key": "metadata.name", "operator": "In", "values": [node]}
+            return {"nodeSelectorTerms": [{"matchFields": [name]}]}
+        terms = (device.place.selector or {}).get("nodeSelectorTerms") or ()
+        if len(terms) > 1:
+            raise Undecided("a node selector of devices has several terms")
+        for term in terms:
+            _merge(term.get("matchFields") or (), fields)
+            _merge(term.get("matchExpressions") or (), labels)
+    parts: JsonDict = {"matchExpressions": labels, "matchFields": fields}
+    term = {name: part for name, part in parts.items() if part}
+    return {"nodeSelectorTerms": [term]} if term else None
+
+
+def _merge(more: Iterable[JsonObject], known: list[JsonObject]) -> None:
+    """Those that are not there yet."""
+    for one in more:
+        if not any(_alike(one, other) for other in known):
+            known.append(one)
+
+
+def _alike(one: JsonObject, other: JsonObject) -> bool:
+    names = one.get("key") == other.get("key") and one.get("operator") == other.get("operator")
+    return names and sorted(dict.fromkeys(one.get("values") or ())) == sorted(dict.fromkeys(other.get("values") or ()))

@@ -1,0 +1,52 @@
+"""The devices that claims get, in the same words whoever tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from vcdebug.framework.session import Session
+from vcdebug.model.names import TaskKey
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.quantity import nano_value
+
+Devices = dict[TaskKey, dict[str, str]]
+"""Pod → claim → its devices."""
+
+
+def allocated(session: Session, bound: Collection[TaskKey]) -> Devices:
+    """Of pods that the replay binds; where the order of slices is chance, nothing is said."""
+    plugin, found = session.plugins.get(Predicates.name), Devices()
+    for claim, one in plugin.reserved_claims.items() if isinstance(plugin, Predicates) else ():
+        if one.allocation is not None and one.pod.key in bound and one.allocation.certain:
+            words = _words(one.allocation.results, one.allocation.selector)
+            found.setdefault(one.pod.key, {})[claim] = words
+    return found
+
+
+def note_devices(found: Devices, claim: str, body: JsonObject) -> None:
+    """What a claim's status says of its devices, for the pod that it was reserved for last."""
+    status = body.get("status") or {}
+    allocation, users = status.get("allocation"), status.get("reservedFor")
+    if allocation and users:
+        results = (allocation.get("devices") or {}).get("results") or ()
+        namespace = claim.partition("/")[0]
+        pod = f"{namespace}/{users[-1].get('name')}"
+        found.setdefault(pod, {})[claim] = _words(results, allocation.get("nodeSelector"))
+
+
+def _words(results: Iterable[JsonObject], selector: JsonObject | None) -> str:
+    where = [
+        f"{one.get('key')} {one.get('operator')} {','.join(one.get('values') or ())}"
+        for term in (selector or {}).get("nodeSelectorTerms") or ()
+        for part in ("matchFields", "matchExpressions")
+        for one in term.get(part) or ()
+    ]
+    return "; ".join([*map(_device, results), *where])
+
+
+def _device(one: JsonObject) -> str:
+    name = "/".join(one.get(part) or "" for part in ("driver", "pool", "device"))
+    capacity = sorted((own, nano_value(text)) for own, text in (one.get("consumedCapacity") or {}).items())
+    amounts = "".join(f" {own}={nano}n" for own, nano in capacity)
+    return f"{one.get('request')}: {name}{' for an administrator' if one.get('adminAccess') else ''}{amounts}"

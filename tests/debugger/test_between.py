@@ -64,6 +64,37 @@ def test_what_no_cycle_writes_stays_the_very_same_object() -> None:
     assert named(snapshot, "n1", "Node") is named(after, "n1", "Node")
 
 
+def claiming(*names: str) -> list[Manifest]:
+    """Pods of their own that each want the only device."""
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    listed = {"driver": "gpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "d"}]}
+    wanted = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    found: list[Manifest] = [
+        {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": listed},
+        {"kind": "DeviceClass", "metadata": {"name": "gpu"}},
+    ]
+    for name in names:
+        claim = {"kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"}, "spec": wanted}
+        refers = [{"name": "g", "resourceClaimName": name}]
+        found += [claim, pod_group(name), pod(f"{name}-0", name, requests={"cpu": "100m"}, resourceClaims=refers)]
+    return found
+
+
+def test_a_claim_has_its_devices_from_the_next_cycle_on_until_its_pod_is_done() -> None:
+    first = replay(small(*claiming("a", "b")))
+    second = advance(first)
+    held, free = (named(second, name, "ResourceClaim") for name in "ab")
+    assert {"default/a-0": "n1"} == {one.task: one.node for one in effects(first).bound}
+    assert ["d"] == [one["device"] for one in held["status"]["allocation"]["devices"]["results"]]
+    assert ["a-0"] == [user["name"] for user in held["status"]["reservedFor"]]
+    assert named(first.snapshot, "b", "ResourceClaim") is free
+    assert () == effects(replay(second)).bound
+    assert second.of("ResourceClaim") is advance(replay(second)).of("ResourceClaim")
+    third = advance(replay(second), Between(finish="thirds"), 3)
+    assert {} == named(third, "a", "ResourceClaim")["status"]
+    assert {"default/b-0": "n1"} == {one.task: one.node for one in effects(replay(third)).bound}
+
+
 def test_each_session_has_a_uid_of_its_own() -> None:
     cycles = Cycles(replay(small(pod_group("a"), pods("a", 1, cpu="4"))))
     for _ in range(2):

@@ -1,7 +1,7 @@
 """What happens between two cycles: each rule in a part of its own, and `advance`, which applies them in order.
 
 Differs: of the cluster's other actors only those act that a cycle itself sets going, or that `Between` names. No volume
-is provisioned, no claim is allocated, binds and evictions always succeed.
+is provisioned, binds and evictions always succeed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from vcdebug.debugger.between.actors import ONE_SECOND, Between
+from vcdebug.debugger.between.claims import next_claims
 from vcdebug.debugger.between.pod_groups import next_pod_groups
 from vcdebug.debugger.between.pods import next_pods
 from vcdebug.debugger.between.queues import next_queues
@@ -37,6 +38,8 @@ def advance(recording: Recording, between: Between = Between(), number: int = 2)
         objects["PodGroup"] = next_pod_groups(recording)
         objects["Queue"] = next_queues(recording)
     objects["Pod"] = next_pods(recording, between, number, closed=closed)
+    if snapshot.of("ResourceClaim"):
+        objects["ResourceClaim"] = next_claims(recording, objects["Pod"])
     for kind, manifests in between.arriving(number):
         objects[kind] = with_arrivals(objects.get(kind, []), manifests)
     return replace(

@@ -1,0 +1,48 @@
+"""What becomes of resource claims: written down for the pods that are bound, and given back after the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from vcdebug.kube.dynamic_resources import Reserved
+from vcdebug.kube.listers import key_of
+from vcdebug.model.pod import Pod
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.snapshot.json_values import JsonDict, JsonObject
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+
+DONE: Final = ("Succeeded", "Failed")
+
+
+def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
+    """All claims of the next cycle; the very same list where nothing was done to them."""
+    plugin = recording.session.plugins.get(Predicates.name)
+    reserved = plugin.reserved_claims if isinstance(plugin, Predicates) else {}
+    there = {pod.uid: pod for pod in map(Pod, pods) if pod.phase not in DONE}
+    before = recording.snapshot.of("ResourceClaim")
+    after = [_next(claim, reserved.get(key_of(claim)), there) for claim in before]
+    return after if any(new is not old for new, old in zip(after, before, strict=True)) else before
+
+
+def _next(claim: Manifest, reserved: Reserved | None, there: Mapping[str, Pod]) -> Manifest:
+    if reserved is not None and reserved.allocation is not None:
+        pod = there.get(reserved.pod.uid)
+        return _allocated(claim, reserved, pod) if pod is not None and pod.node_name else claim
+    status = claim.get("status") or {}
+    users = status.get("reservedFor") or ()
+    if users and not any(user.get("uid") in there for user in users):
+        return {**claim, "status": {}}
+    return claim
+
+
+def _allocated(claim: Manifest, reserved: Reserved, pod: Pod) -> Manifest:
+    """As PreBind writes it. Upstream: k8s plugin dynamicresources.bindClaim."""
+    assert reserved.allocation is not None
+    allocation: JsonDict = {"devices": {"results": list(reserved.allocation.results)}}
+    if reserved.allocation.selector is not None:
+        allocation["nodeSelector"] = reserved.allocation.selector
+    status: JsonObject = claim.get("status") or {}
+    users = [*(status.get("reservedFor") or ()), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
+    return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}

@@ -5,13 +5,17 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
+from vcdebug.causes.pending import explain
+from vcdebug.explain.equation import Term
+from vcdebug.explain.refusal_parts import checks
 from vcdebug.explain.searches import why_refused
-from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.record import OpEvent, PredicateEvent
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 from vcdebug.views.base import text_of
 from vcdebug.views.node_page import node_page
+from vcdebug.views.operation import operation
 
 PORTS = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 8080}], "resources": {"requests": {"cpu": "1"}}}]
 
@@ -54,6 +58,50 @@ def refused(on: Manifest, *others: Manifest, **spec: Any) -> tuple[Recording, in
 )
 def test_the_two_sides_that_do_not_go_together_are_named(on: Manifest, spec: Any, why: str) -> None:
     assert (why,) == refused(on, **spec)[2]
+
+
+def claiming(**request: Any) -> list[Manifest]:
+    """What a pod of one claim needs beside itself, and a node with two devices, one of which is taken."""
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "a"}, {"name": "b"}]}
+    wanted = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", **request}}]}}
+    taken = {"allocation": {"devices": {"results": [{"driver": "gpu", "pool": "n1", "device": "a"}]}}}
+    return [
+        {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec},
+        {"kind": "DeviceClass", "metadata": {"name": "gpu"}},
+        {"kind": "ResourceClaim", "metadata": {"name": "held", "namespace": "default"}, "status": taken},
+        {"kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "default"}, "spec": wanted},
+    ]
+
+
+REFERS = [{"name": "g", "resourceClaimName": "c"}]
+
+
+def test_devices_are_counted_where_too_few_are_free() -> None:
+    recording, seq, _ = refused(node("n1"), *claiming(count=2), resourceClaims=REFERS)
+    (check,) = [one.inside for one in checks(recording, seq, "n1") if "resource claims" in one.inside.title]
+    assert [Term("default/c r", (2, 2, 1), None, "too few are free")] == list(check.terms)
+    assert "cannot allocate all claims" == check.note
+    found = explain(recording, "default/j").sentence
+    assert "its claim default/c asks for 2 devices (request r): 1 of 2 of the kind are free on n1" in found
+
+
+def test_a_kind_of_device_that_no_node_has_is_said() -> None:
+    nowhere = [{"cel": {"expression": "device.driver == 'tpu'"}}]
+    recording, _, _ = refused(node("n1"), *claiming(selectors=nowhere), resourceClaims=REFERS)
+    found = explain(recording, "default/j")
+    assert "(request r): no node has a device of the kind" in found.sentence
+    assert any("the selectors of the claim and of its class" in line for line in found.advice)
+
+
+def test_the_devices_that_a_claim_gets_are_named() -> None:
+    recording, seq, _ = refused(node("n1"), *claiming(), resourceClaims=REFERS)
+    (check,) = [one.inside for one in checks(recording, seq, "n1") if "resource claims" in one.inside.title]
+    assert [Term("default/c r", (1, 2, 1), True, "takes n1/b")] == list(check.terms)
+    (at,) = [at for at, one in enumerate(recording.events, 1) if isinstance(one, OpEvent) and one.op == "allocate"]
+    event = recording.event(at)
+    assert isinstance(event, OpEvent)
+    assert "claim c gets n1/b" in [text_of(line) for line in operation(recording, at, event).foot]
 
 
 def test_the_pod_that_holds_a_port_is_named() -> None:

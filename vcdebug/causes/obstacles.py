@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vcdebug.causes.devices_wanted import devices_wanted
 from vcdebug.causes.volumes_wanted import volumes_wanted
 from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
 from vcdebug.explain.advice import cluster, owner, sharers
@@ -259,6 +260,7 @@ _READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (
     _groups,
     _cards,
     volumes_wanted,
+    devices_wanted,
     zones_shut,
     waiting_holders,
 )

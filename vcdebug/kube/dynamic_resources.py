@@ -21,7 +21,7 @@ from vcdebug.model.ordering import Ordering
 from vcdebug.snapshot.json_values import Json, JsonObject
 
 if TYPE_CHECKING:
-    from vcdebug.kube.devices.allocator import Allocators
+    from vcdebug.kube.devices.allocator import Allocators, Candidates
     from vcdebug.kube.devices.taken import Allocation, InUse
     from vcdebug.model.pod import Pod
 
@@ -63,6 +63,7 @@ class Reserved(NamedTuple):
 
     allocation: Allocation | None
     pod: Pod
+    node: NodeName
     pods: int = 1
     """How many wait for it to be written down."""
 
@@ -150,6 +151,15 @@ class DynamicResources:
             state.undecided = str(error)
         return None
 
+    def candidates(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> Sequence[Candidates]:
+        """The devices of a node that each request of the pod could have; none where that is not known."""
+        if state.in_use is None or state.undecided:
+            return ()
+        try:
+            return [*self._allocators.candidates(state.unallocated, state.in_use, node, labels)]
+        except (AllocationError, Undecided):
+            return ()
+
     def score(self, state: ClaimState, node: NodeName) -> int:
         """How good the alternatives are that the node has; raises DynamicResourcesError."""
         found = state.found.get(node)
@@ -178,7 +188,7 @@ class DynamicResources:
             return NO_ALLOCATION
         for place, claim in enumerate(state.unallocated):
             known = self._in_flight.get(key_of(claim))
-            new = Reserved(None if found is None else found[place], state.pod)
+            new = Reserved(None if found is None else found[place], state.pod, node)
             self._in_flight[key_of(claim)] = new if known is None else known._replace(pods=known.pods + 1)
         return None
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from vcdebug.framework.session import Session
 from vcdebug.model.names import TaskKey
-from vcdebug.plugins.predicates import Predicates
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value
+from vcdebug.trace.claims import reserved_claims
+from vcdebug.trace.recording import Recording
 
 Devices = dict[TaskKey, dict[str, str]]
 """Pod → claim → its devices."""
 
 
-def allocated(session: Session, bound: Collection[TaskKey]) -> Devices:
+def allocated(recording: Recording, bound: Collection[TaskKey]) -> Devices:
     """Of pods that the replay binds; where the order of slices is chance, nothing is said."""
-    plugin, found = session.plugins.get(Predicates.name), Devices()
-    for claim, one in plugin.reserved_claims.items() if isinstance(plugin, Predicates) else ():
+    found: Devices = {}
+    for claim, one in reserved_claims(recording).items():
         if one.allocation is not None and one.pod.key in bound and one.allocation.certain:
             words = _words(one.allocation.results, one.allocation.selector)
             found.setdefault(one.pod.key, {})[claim] = words

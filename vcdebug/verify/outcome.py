@@ -72,7 +72,7 @@ def predicted(recording: Recording) -> Outcome:
     """What the replay says will be written."""
     done = effects(recording)
     outcome = Outcome(bound={effect.task: effect.node for effect in done.bound}, panic=done.panic or "")
-    outcome.devices = allocated(recording.session, outcome.bound)
+    outcome.devices = allocated(recording, outcome.bound)
     outcome.evicted = {write.object: "" for write in writes(recording) if write.verb == "evict"}
     if recording.session.close is None:
         return outcome

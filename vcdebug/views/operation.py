@@ -10,6 +10,7 @@ from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
+from vcdebug.trace.claims import reserved_claims
 from vcdebug.trace.node_map import ENTERS, KEEPER, LEAVES, pods_in_view
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import ALLOCATIONS, DEALLOCATIONS, told
@@ -51,6 +52,10 @@ def _told(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
     what = ALLOCATIONS if event.op in ENTERS else DEALLOCATIONS
     names = [name for name, words in told(recording) if words == what]
     yield line(muted(f"event handlers told: {', '.join(names) or 'none'}"))
+    for claim, one in reserved_claims(recording).items() if event.op in ENTERS else ():
+        if one.allocation is not None and (one.pod.key, one.node) == (event.task, event.node):
+            found = [f"{device['pool']}/{device['device']}" for device in one.allocation.results]
+            yield line(muted(f"claim {bare(claim)} gets {', '.join(found)}"))
     counts = pods_in_view(recording, seq)
     if counts is not None:
         lost = "" if counts.after != counts.before else ", where the pod is not found"

@@ -8,9 +8,9 @@ from typing import Final
 from vcdebug.kube.dynamic_resources import Reserved
 from vcdebug.kube.listers import key_of
 from vcdebug.model.pod import Pod
-from vcdebug.plugins.predicates import Predicates
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.claims import reserved_claims
 from vcdebug.trace.recording import Recording
 
 DONE: Final = ("Succeeded", "Failed")
@@ -18,8 +18,7 @@ DONE: Final = ("Succeeded", "Failed")
 
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
     """All claims of the next cycle; the very same list where nothing was done to them."""
-    plugin = recording.session.plugins.get(Predicates.name)
-    reserved = plugin.reserved_claims if isinstance(plugin, Predicates) else {}
+    reserved = reserved_claims(recording)
     there = {pod.uid: pod for pod in map(Pod, pods) if pod.phase not in DONE}
     before = recording.snapshot.of("ResourceClaim")
     after = [_next(claim, reserved.get(key_of(claim)), there) for claim in before]

@@ -5,8 +5,8 @@ Upstream: k8s dynamic-resource-allocation structured (Allocator).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from vcdebug.kube.devices.constraints import Constraint, constraints
 from vcdebug.kube.devices.device import slice_of
@@ -25,6 +25,17 @@ from vcdebug.snapshot.json_values import JsonObject
 
 INVALID_POOLS: Final = "invalid resource pools were encountered"
 CANNOT: Final = "cannot allocate all claims"
+
+
+class Candidates(NamedTuple):
+    """The devices of a node that a request could have."""
+
+    claim: str
+    request: str
+    wanted: int | None
+    """None where all are asked for."""
+    matching: int
+    free: int
 
 
 class Allocators:
@@ -50,18 +61,35 @@ class Allocators:
     def allocate(self, claims: Sequence[JsonObject], in_use: InUse, node: NodeName, labels: Labels) -> list[Allocation]:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
-        asked: list[tuple[Claim, list[Constraint]]] = []
-        ledger = Ledger(in_use, self.features)
-        search = Search((node, labels), pools, asked, ledger, self.features)
-        for manifest in claims:
-            asked.append(self._asked(manifest, pools, search, ledger))
-            search.found.append([])
+        search, asked = self._begun(claims, in_use, (node, labels), pools)
         if not search.succeeds():
             raise NoDevicesError(INVALID_POOLS if any(pool.invalid for pool in pools) else CANNOT)
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
         named = zip(asked, search.found, strict=True)
         return [allocation(claim.key, taken, node, certain=certain) for (claim, _), taken in named]
+
+    def candidates(
+        self, claims: Sequence[JsonObject], in_use: InUse, node: NodeName, labels: Labels
+    ) -> Iterator[Candidates]:
+        """What there is for each request and alternative, one by one; raises AllocationError and Undecided."""
+        search, asked = self._begun(claims, in_use, (node, labels), self._pools.seen_by(node, labels))
+        for claim, _ in asked:
+            for wanted in (one for request in claim.requests for one in request.alternatives):
+                yield Candidates(
+                    claim.key, wanted.label, None if wanted.every else wanted.count, *search.counted(wanted)
+                )
+
+    def _begun(
+        self, claims: Sequence[JsonObject], in_use: InUse, node: tuple[NodeName, Labels], pools: Sequence[Pool]
+    ) -> tuple[Search, list[tuple[Claim, list[Constraint]]]]:
+        asked: list[tuple[Claim, list[Constraint]]] = []
+        ledger = Ledger(in_use, self.features)
+        search = Search(node, pools, asked, ledger, self.features)
+        for manifest in claims:
+            asked.append(self._asked(manifest, pools, search, ledger))
+            search.found.append([])
+        return search, asked
 
     def _asked(
         self, manifest: JsonObject, pools: Sequence[Pool], search: Search, ledger: Ledger

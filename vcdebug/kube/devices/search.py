@@ -66,6 +66,16 @@ class Search:
             return False
         return not device.slice.per_device or device.place.holds(self._labels, self._node)
 
+    def counted(self, wanted: Wanted) -> tuple[int, int]:
+        """How many devices are of the kind that is asked for, and how many of them are free beside what is taken."""
+        found = [device for device, _ in self._devices if self.selects(wanted, device)]
+        free = [one for one in found if self._fits(wanted, one, 0) and not self._kept_away(wanted, one)]
+        return len(found), len(free)
+
+    def _kept_away(self, wanted: Wanted, device: Device) -> bool:
+        """Whether the device has a taint that counts and is not tolerated."""
+        return self._features.taints and untolerated(parse_taints(device.manifest.get("taints")), wanted.tolerations)
+
     def _claim(self, place: int) -> bool:
         return place == len(self._claims) or self._request(place, 0)
 
@@ -164,7 +174,7 @@ class Search:
         ledger = self._ledger
         if not ledger.free(wanted, device, claim) or not ledger.counts(device, pool):
             return False
-        if self._features.taints and untolerated(parse_taints(device.manifest.get("taints")), wanted.tolerations):
+        if self._kept_away(wanted, device):
             return False
         if not self._allowed(wanted, device, self._claims[claim][1], must=pool is None):
             return False

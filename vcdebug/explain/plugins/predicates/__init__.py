@@ -89,7 +89,10 @@ INSIDES: Mapping[str, Inside] = {
         nodes.volume_claims,
     ),
     DynamicResourcesFilter.name: Inside(
-        "resource claims on", "the node meets a selector term of each allocated claim", (), nodes.resource_claims
+        "resource claims on",
+        "the node meets a selector term of each allocated claim, and has free devices for the others",
+        ("asked for", "of the kind", "free"),
+        nodes.resource_claims,
     ),
 }
 NO_TERMS = "neither the pod nor any that is placed has a term about the other: PreFilter skips it"

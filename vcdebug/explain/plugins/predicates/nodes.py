@@ -8,6 +8,7 @@ from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Term
 from vcdebug.explain.selectors import field_text, requirement_text, term_text
 from vcdebug.kube.dynamic_resources import ClaimState
+from vcdebug.kube.listers import key_of
 from vcdebug.kube.node_affinity import NodeTerm
 from vcdebug.kube.taints import (
     NO_EXECUTE,
@@ -118,9 +119,20 @@ def volume_claims(plugin: Predicates, asked: Asked) -> Iterator[Term]:
         yield Term(one.claim, (one.volume or None, one.words), one.fits)
 
 
-def resource_claims(_: Predicates, asked: Asked) -> Iterator[Term]:
-    """Each allocated resource claim."""
+def resource_claims(plugin: Predicates, asked: Asked) -> Iterator[Term]:
+    """Each allocated resource claim; of the others each request, with the devices that it gets."""
     state, node = asked.state.data.get(DynamicResourcesFilter.STATE), asked.node
-    for selectors in state.selectors if isinstance(state, ClaimState) else ():
+    if not isinstance(state, ClaimState):
+        return
+    for selectors in state.selectors:
         met = any(term.matches(node.labels, node.name) for term in selectors)
-        yield Term(" or ".join(map(term_text, selectors)), (), met)
+        yield Term(" or ".join(map(term_text, selectors)), (None, None, None), met)
+    check = next(one.check for one in plugin.filters if isinstance(one, DynamicResourcesFilter))
+    found = {key_of(claim): one for claim, one in zip(state.unallocated, state.found.get(node.name, ()), strict=False)}
+    for one in check.candidates(state, node.labels, node.name):
+        results = found[one.claim].results if one.claim in found else ()
+        gets = [f"{result['pool']}/{result['device']}" for result in results if result["request"] == one.request]
+        wanted = "all" if one.wanted is None else one.wanted
+        few = not gets and one.free < (one.wanted or 1)
+        words = f"takes {', '.join(gets)}" if gets else "too few are free" if few else ""
+        yield Term(f"{one.claim} {one.request}", (wanted, one.matching, one.free), True if gets else None, words)

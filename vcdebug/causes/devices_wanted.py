@@ -1,0 +1,57 @@
+"""What stands behind a refusal for resource claims: how many devices of the kind there are, and how many are free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from vcdebug.causes.wishes import Obstacle
+from vcdebug.explain.advice import owner, sharers
+from vcdebug.explain.amounts import plural
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.kube.dynamic_resources import ClaimState
+from vcdebug.model.names import NodeName
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
+
+if TYPE_CHECKING:
+    from vcdebug.kube.devices.allocator import Candidates
+
+
+def devices_wanted(room: NodeFits) -> Iterator[Obstacle]:
+    """Each request of a claim that no node has enough free devices for, and the node that has most."""
+    best: dict[str, tuple[Candidates, NodeName]] = {}
+    for node, one in _candidates(room):
+        name = f"{one.claim} {one.request}"
+        if name not in best or _more(one, best[name][0]):
+            best[name] = one, node
+    for one, node in best.values():
+        wanted = one.wanted or 1
+        if one.free >= wanted:
+            continue
+        many = "all devices" if one.wanted is None else plural(wanted, "device")
+        asks = f"its claim {one.claim} asks for {many} (request {one.request})"
+        if not one.matching:
+            look = owner("look at the selectors of the claim and of its class, and at the ResourceSlices of the nodes")
+            yield Obstacle(f"{asks}: no node has a device of the kind", (look,))
+        else:
+            there = f"{one.free} of {one.matching} of the kind are free on {node}, and no node has more"
+            yield Obstacle(f"{asks}: {there}", (sharers(f"free devices on {node}"),))
+
+
+def _more(one: Candidates, other: Candidates) -> bool:
+    return (one.free, one.matching) > (other.free, other.matching)
+
+
+def _candidates(room: NodeFits) -> Iterator[tuple[NodeName, Candidates]]:
+    session = room.view.session
+    plugin = session.plugins.get(Predicates.name)
+    if not isinstance(plugin, Predicates) or not room.task.pod.spec.get("resourceClaims"):
+        return
+    state = session.cycle_state(room.task).data.get(DynamicResourcesFilter.STATE)
+    check = next((one.check for one in plugin.filters if isinstance(one, DynamicResourcesFilter)), None)
+    if check is None or not isinstance(state, ClaimState):
+        return
+    for node in room.nodes:
+        labels = session.nodes[node.name].labels
+        yield from ((node.name, one) for one in check.candidates(state, labels, node.name))

@@ -1,0 +1,15 @@
+"""Resource claims that pods of a cycle are to have, and their devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vcdebug.kube.dynamic_resources import Reserved
+from vcdebug.plugins.predicates import Predicates
+from vcdebug.trace.recording import Recording
+
+
+def reserved_claims(recording: Recording) -> Mapping[str, Reserved]:
+    """What each claim gets that is still being allocated at the end, by namespace and name."""
+    plugin = recording.session.plugins.get(Predicates.name)
+    return plugin.reserved_claims if isinstance(plugin, Predicates) else {}

@@ -239,6 +239,11 @@ def test_what_is_wrong_with_a_class_is_an_error_of_the_class() -> None:
         taken([listed], claim(asked()), selector="true")
 
 
+def test_an_expression_that_redacting_took_out_is_left_undecided() -> None:
+    with pytest.raises(Undecided, match="the snapshot lacks the expression of a selector"):
+        taken([devices("a")], claim({"name": "r", "exactly": {"deviceClassName": "any", "selectors": [{"cel": {}}]}}))
+
+
 def test_a_search_without_end_is_left_undecided() -> None:
     slices = [devices(*(device(f"d{number}", numa=number) for number in range(24)))]
     constraints = [{"matchAttribute": "gpu.example.com/numa", "requests": ["r0"]}]

@@ -16,7 +16,7 @@ from vcdebug.kube.listers import Listers, Manifest, key_of, metadata_of, name_of
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
-from vcdebug.model.names import NodeName
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.ordering import Ordering
 from vcdebug.snapshot.json_values import Json, JsonObject
 
@@ -43,7 +43,7 @@ class DynamicResourcesError(Exception):
 class ClaimState:
     """The claims of one pod."""
 
-    pod: Pod
+    pod: TaskKey = ""
     selectors: list[tuple[NodeTerm, ...]] = field(default_factory=list)
     """Node selectors of allocated claims."""
     unallocated: list[Manifest] = field(default_factory=list)
@@ -58,11 +58,14 @@ class ClaimState:
     """What the claims would get on each node that was looked at."""
 
 
+NO_CLAIMS = ClaimState()
+
+
 class Reserved(NamedTuple):
     """A claim that is being allocated; what it gets, where that is known."""
 
     allocation: Allocation | None
-    pod: Pod
+    pod: TaskKey
     node: NodeName
     pods: int = 1
     """How many wait for it to be written down."""
@@ -99,10 +102,10 @@ class DynamicResources:
         """The pod's claims; raises DynamicResourcesError."""
         for name in _asked(pod) if self._resources else ():
             if name in self._resources:
-                return ClaimState(pod, undecided=f"devices of a class are asked for as {name}")
+                return ClaimState(undecided=f"devices of a class are asked for as {name}")
         if not pod.spec.get("resourceClaims"):
-            return ClaimState(pod)
-        state = ClaimState(pod, claims=[*self._claims(pod)])
+            return NO_CLAIMS
+        state = ClaimState(pod.key, claims=[*self._claims(pod)])
         for claim in state.claims:
             allocation = (claim.get("status") or {}).get("allocation")
             if allocation is None:

@@ -18,9 +18,9 @@ def allocated(recording: Recording, bound: Collection[TaskKey]) -> Devices:
     """Of pods that the replay binds; where the order of slices is chance, nothing is said."""
     found: Devices = {}
     for claim, one in reserved_claims(recording).items():
-        if one.allocation is not None and one.pod.key in bound and one.allocation.certain:
+        if one.allocation is not None and one.pod in bound and one.allocation.certain:
             words = _words(one.allocation.results, one.allocation.selector)
-            found.setdefault(one.pod.key, {})[claim] = words
+            found.setdefault(one.pod, {})[claim] = words
     return found
 
 

@@ -53,7 +53,7 @@ def _told(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
     names = [name for name, words in told(recording) if words == what]
     yield line(muted(f"event handlers told: {', '.join(names) or 'none'}"))
     for claim, one in reserved_claims(recording).items() if event.op in ENTERS else ():
-        if one.allocation is not None and (one.pod.key, one.node) == (event.task, event.node):
+        if one.allocation is not None and (one.pod, one.node) == (event.task, event.node):
             found = [f"{device['pool']}/{device['device']}" for device in one.allocation.results]
             yield line(muted(f"claim {bare(claim)} gets {', '.join(found)}"))
     counts = pods_in_view(recording, seq)

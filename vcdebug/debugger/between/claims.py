@@ -19,7 +19,7 @@ DONE: Final = ("Succeeded", "Failed")
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
     """All claims of the next cycle; the very same list where nothing was done to them."""
     reserved = reserved_claims(recording)
-    there = {pod.uid: pod for pod in map(Pod, pods) if pod.phase not in DONE}
+    there = {pod.key: pod for pod in map(Pod, pods) if pod.phase not in DONE}
     before = recording.snapshot.of("ResourceClaim")
     after = [_next(claim, reserved.get(key_of(claim)), there) for claim in before]
     return after if any(new is not old for new, old in zip(after, before, strict=True)) else before
@@ -27,11 +27,12 @@ def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest
 
 def _next(claim: Manifest, reserved: Reserved | None, there: Mapping[str, Pod]) -> Manifest:
     if reserved is not None and reserved.allocation is not None:
-        pod = there.get(reserved.pod.uid)
+        pod = there.get(reserved.pod)
         return _allocated(claim, reserved, pod) if pod is not None and pod.node_name else claim
     status = claim.get("status") or {}
     users = status.get("reservedFor") or ()
-    if users and not any(user.get("uid") in there for user in users):
+    uids = dict.fromkeys(pod.uid for pod in there.values()) if users else {}
+    if users and not any(user.get("uid") in uids for user in users):
         return {**claim, "status": {}}
     return claim
 

@@ -61,6 +61,8 @@ class Selection:
 
     def _holds(self, expression: str, device: Device) -> bool:
 
+        if not expression:
+            raise Undecided("the snapshot lacks the expression of a selector")
         about = Fields(
             driver=device.id.driver,
             attributes=DefaultMap(_attributes(device)),

@@ -1,0 +1,42 @@
+"""Devices that real schedulers gave to claims of random clusters: `seen` names the program that wrote them.
+
+Each row of seen_devices.jsonl is one pod on its node: the slices and classes, the pod's claims, what was taken before
+(devices, and parts of devices in 10^-9 units), and the devices and node selectors that the program wrote into the
+claims' status at PreBind.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders import cluster
+from vcdebug.kube.devices.allocator import Allocators
+from vcdebug.kube.devices.device import DeviceId
+from vcdebug.kube.devices.taken import Held
+from vcdebug.kube.listers import Listers
+from vcdebug.model.ordering import ASCENDING
+from vcdebug.releases.change import Tag
+from vcdebug.releases.release import NEWEST, at_tag
+from vcdebug.snapshot.snapshot import Flags
+
+ROWS = [json.loads(row) for row in Path(__file__).with_name("seen_devices.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['seen']} {row['claims'][0]['metadata']['name']}")
+def test_claims_get_what_the_program_gave_them(row: dict[str, Any]) -> None:
+    slices = [{"kind": "ResourceSlice", **one} for one in row["slices"]]
+    classes = [
+        {"kind": "DeviceClass", "metadata": {"name": name}, "spec": spec} for name, spec in row["classes"].items()
+    ]
+    snapshot = cluster(slices, classes)
+    snapshot.flags = Flags(release=NEWEST if row["seen"] == "master" else at_tag(Tag.of(row["seen"])))
+    allocators = Allocators(Listers(snapshot), ASCENDING)
+    held = [Held(DeviceId(*name.split("/"))) for name in row["in_use"]]
+    held += [Held(DeviceId(*name.split("/")), shared=True, capacity=part) for name, part in row["parts"].items()]
+    found = allocators.allocate(row["claims"], allocators.in_use(held), row["node"], row["labels"])
+    taken = [[f"{one['request']}: {one['pool']}/{one['device']}" for one in each.results] for each in found]
+    assert row["takes"] == taken
+    assert row["selectors"] == [each.selector for each in found]
+    assert len(ROWS) > 10

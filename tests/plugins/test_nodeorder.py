@@ -207,6 +207,26 @@ def test_an_unparsable_preference_loses_all_scores() -> None:
         batch(ssn)
 
 
+@pytest.mark.parametrize("gpu", [None, "1"])
+def test_amounts_that_wrap_around_lose_all_scores_once_they_are_on_a_node(gpu: str | None) -> None:
+    """Verified against v1.15.1's program: the sum of such requests is below 0, and so is the balance."""
+    nearly_all = str(2**63 - 1 - 2**32)
+    nodes = [node("n1", cpu="8", memory="8Gi", gpu="4"), node("n2", cpu="8", memory="8Gi", gpu="4")]
+    asks = amounts("1", "1Gi") | ({} if gpu is None else {GPU: gpu})
+    weights = {**dict.fromkeys(WEIGHTS_OF_ONE, 0), "balancedresource.weight": 3}
+    objects = [
+        *nodes,
+        pod("j-0", "j", requests=asks),
+        pod("j-1", "j", requests=amounts("1", "4Gi")),
+        pod("r-0", "r", on="n2", requests=amounts("1", nearly_all)),
+    ]
+    ssn = opened(*objects, weights=weights)
+    assert batch(ssn) is not None
+    ssn.view.add_pod(ssn.node_table.row_of["n2"], task(ssn, "j-1").pod)
+    with pytest.raises(ScoreError, match=rf"^{BALANCED} returns an invalid score -\d+ for node n2$"):
+        batch(ssn)
+
+
 def test_preferences_of_placed_pods_are_honoured_on_nodes_that_held_such_pods_at_session_open() -> None:
     wishing = labelled(pod("r-0", "r", on="n1", affinity=preferring(("x", 5))), app="r")
     waiting = labelled(pod("j-0", "j"), app="x")

@@ -22,7 +22,7 @@ from vcdebug.kube.node_taints import NodeTaints
 from vcdebug.kube.pod_counts import PodCounts
 from vcdebug.kube.pod_shape import PodShape, PodShapes
 from vcdebug.kube.ports import UsedPorts
-from vcdebug.kube.requests import GPU, Gate, Scored
+from vcdebug.kube.requests import GPU, IMMENSE, Gate, Scored
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.json_values import JsonObject
@@ -120,6 +120,7 @@ class NodeView:
         self.allocatable = Columns(size)
         self.complete = False
         """Whether every node has both cpu and memory."""
+        self._immense_nodes = False
         self.changes: list[Row] = []
         """Rows to which a pod came or from which one went, one entry each, ever growing."""
 
@@ -148,7 +149,13 @@ class NodeView:
         view._count_first()
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
+        view._immense_nodes = len(view) > 0 and any(int(column.max()) >= IMMENSE for column in columns)
         return view
+
+    @property
+    def immense(self) -> bool:
+        """Whether sums and products of its amounts may not fit in 64 bits."""
+        return self._immense_nodes or self.shapes.immense
 
     def _count_first(self) -> None:
         """What add_pod counts, for all pods at once where nothing was counted yet."""

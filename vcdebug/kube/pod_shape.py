@@ -63,6 +63,8 @@ class PodShapes:
         self._requests: dict[tuple[str, str], PodRequests] = {}
         self._placements: dict[str, Placement] = {}
         self._placement_of: dict[int, tuple[Pod, Placement]] = {}
+        self.immense = False
+        """Whether some pod asked for so much that sums may wrap around."""
 
     def shape(self, pod: Pod) -> PodShape:
         """The parsed parts that every pod in the node view needs; the pod keeps them."""
@@ -131,6 +133,7 @@ class PodShapes:
             known = self._requests[text] = pod_requests(
                 spec, status, self._gate, incoming_pod_level=self._incoming_pod_level
             )
+            self.immense = self.immense or known.immense
         return known
 
 

@@ -29,6 +29,10 @@ class Scored(NamedTuple):
     gpu: int
 
 
+IMMENSE = 2**50
+"""Below it, sums over the pods of a node and their products with a score fit in 64 bits."""
+
+
 class PodRequests(NamedTuple):
     """The four readings of one pod's requests (spec table of nodeorder)."""
 
@@ -40,6 +44,11 @@ class PodRequests(NamedTuple):
     """The incoming pod for Least/MostAllocated: defaults, never pod-level requests."""
     incoming: Scored
     """The incoming pod for BalancedAllocation."""
+
+    @property
+    def immense(self) -> bool:
+        """Whether some amount is so large, or has wrapped around."""
+        return not all(0 <= amount < IMMENSE for amounts in self for amount in amounts)
 
 
 class _Options(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, times_rows, trunc_rows
+from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, times_rows, trunc_rows, wrap_int64
 from vcdebug.kube.nodeview import Columns, NodeView
 from vcdebug.kube.requests import CPU, GPU, MEMORY, PodRequests, Scored
 from vcdebug.model.names import BoolArray, IntArray, Row
@@ -87,9 +87,15 @@ class ResourceScores:
         self._absolute = absolute
         self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
         self._known: RowCache[np.float64] = RowCache(len(view), view.changes)
+        self.beyond = False
+        """Whether some score was below 0 or above 100: amounts that wrap around do that."""
 
     def least_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
         """As the function, for these rows, times the weight."""
+        if self._view.immense:
+            return self._one_by_one(
+                lambda row: self._average_of_one(pod, row, _least_of_one), rows, self._weights.least
+            )
         if self._view.complete and not pod.incoming.gpu:
             least: FloatArray = self._plain(pod)[LEAST][rows]
             return least
@@ -97,16 +103,18 @@ class ResourceScores:
         return self._known.ask(
             ("least", wanted),
             lambda changed: times_rows(least_allocated(self._view, wanted, changed), weight),
-            lambda row: average_of_one(self._view, wanted, row, _least_of_one) * weight,
+            lambda row: self._average_of_one(pod, row, _least_of_one) * weight,
         )[rows]
 
     def most_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
         """As the function, for these rows, times the weight."""
         wanted, weight = pod.incoming_non_zero, self._weights.most
+        if self._view.immense:
+            return self._one_by_one(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
         return self._known.ask(
             ("most", wanted),
             lambda changed: times_rows(most_allocated(self._view, wanted, changed), weight),
-            lambda row: average_of_one(self._view, wanted, row, _most_of_one) * weight,
+            lambda row: self._average_of_one(pod, row, _most_of_one) * weight,
         )[rows]
 
     def balanced_allocation(self, pod: PodRequests, rows: IntArray) -> FloatArray | None:
@@ -116,6 +124,8 @@ class ResourceScores:
         wanted, weight = pod.incoming, self._weights.balanced
         if not any(wanted):
             return None
+        if self._view.immense:
+            return self._one_by_one(lambda row: self._balanced_one(wanted, row), rows, weight)
         if self._view.complete and not wanted.gpu:
             balanced: FloatArray = self._plain(pod)[BALANCED][rows]
             return balanced
@@ -124,6 +134,15 @@ class ResourceScores:
             lambda changed: times_rows(self._balanced(wanted, changed), weight),
             lambda row: self._balanced_one(wanted, row) * weight,
         )[rows]
+
+    def _one_by_one(self, score: Callable[[Row], int], rows: IntArray, weight: float) -> FloatArray:
+        """Scores of amounts with which whole columns cannot be trusted: those that nearly fill 64 bits."""
+        scores = [score(row) for row in rows.tolist()]
+        self.beyond = self.beyond or not all(0 <= one <= MAX_SCORE for one in scores)
+        return times_rows(np.array(scores, dtype=np.int64), weight)
+
+    def _average_of_one(self, pod: PodRequests, row: Row, score: Callable[[int, int], int]) -> int:
+        return average_of_one(self._view, pod.incoming_non_zero, row, score)
 
     def _plain(self, pod: PodRequests) -> FloatArray:
         """Least allocated above balanced allocation, both weighed, where only cpu and memory count and every node has
@@ -273,7 +292,7 @@ def average_of_one(view: NodeView, pod: Scored, row: Row, score: Callable[[int, 
     total = number = 0
     for _, available, used, wanted in _defaulted(view, pod, row):
         if available:
-            total += score(available, used + wanted)
+            total += score(available, wrap_int64(used + wanted))
             number += 1
     return div(total, number) if number else 0
 
@@ -281,7 +300,9 @@ def average_of_one(view: NodeView, pod: Scored, row: Row, score: Callable[[int, 
 def averaged(view: NodeView, pod: Scored, row: Row, *, least: bool) -> Averaged:
     """The parts of least or most allocated on one node."""
     score = _least_of_one if least else _most_of_one
-    portions = tuple([Portion(*one, score(one[1], one[2] + one[3])) for one in _defaulted(view, pod, row) if one[1]])
+    portions = tuple(
+        [Portion(*one, score(one[1], wrap_int64(one[2] + one[3]))) for one in _defaulted(view, pod, row) if one[1]]
+    )
     return Averaged(portions, average_of_one(view, pod, row, score))
 
 
@@ -307,11 +328,11 @@ def _reserved(view: NodeView, pod: Scored, row: Row, *, gpu: bool) -> list[Looke
 
 
 def _least_of_one(allocatable: int, wanted: int) -> int:
-    return div(max(allocatable - wanted, 0) * MAX_SCORE, allocatable)
+    return div(wrap_int64((allocatable - wanted) * MAX_SCORE), allocatable) if wanted <= allocatable else 0
 
 
 def _most_of_one(allocatable: int, wanted: int) -> int:
-    return MAX_SCORE if wanted > allocatable else div(wanted * MAX_SCORE, allocatable)
+    return div(wrap_int64(min(wanted, allocatable) * MAX_SCORE), allocatable)
 
 
 def balance_of_one(view: NodeView, added: Scored, row: Row, *, gpu: bool) -> int:
@@ -322,7 +343,7 @@ def balance_of_one(view: NodeView, added: Scored, row: Row, *, gpu: bool) -> int
 
 
 def _share(has: int, wanted: int) -> float:
-    return min(float(wanted) / float(has), 1.0)
+    return min(float(wrap_int64(wanted)) / float(has), 1.0)
 
 
 def _deviation_of_one(shares: list[float]) -> float:

@@ -22,7 +22,7 @@ from vcdebug.kube.pod_affinity_score import PreferredPodAffinity
 from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.preference_scores import PreferenceScores
-from vcdebug.kube.resource_scores import ResourceScores
+from vcdebug.kube.resource_scores import MAX_SCORE, ResourceScores
 from vcdebug.kube.resource_scores import Weights as ResourceWeights
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.topology_spread import SOFT, Constraints, constraints_of
@@ -239,4 +239,18 @@ class NodeOrder(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
-        return batch(self._asked, task.pod, self.scorers.view.shapes.shape(task.pod), nodes)
+        scores = batch(self._asked, task.pod, self.scorers.view.shapes.shape(task.pod), nodes)
+        if scores is not None and self.scorers.resources.beyond:
+            self._check(scores, nodes)
+        return scores
+
+    def _check(self, scores: NodeScores, nodes: NodeRows) -> None:
+        """Upstream: util/nodescore.CalculatePluginScore."""
+        weights = {BATCH_PART[part]: (weight, part) for weight, part, _ in self._asked}
+        for key, weighted in scores.parts:
+            weight, part = weights[key]
+            for row, score in zip(nodes.rows.tolist(), (weighted / weight).tolist(), strict=True):
+                if not 0 <= score <= MAX_SCORE:
+                    raise ScoreError(
+                        f"{part} returns an invalid score {int(score)} for node {self.scorers.view.names[row]}"
+                    )

@@ -31,7 +31,10 @@ Names = Mapping[str, object]
 
 def truth(expression: str, names: Names) -> bool:
     """Whether the expression holds; raises CelError and Undecided."""
-    return _truth(evaluated(parsed(expression), names))
+    try:
+        return _truth(evaluated(parsed(expression), names))
+    except RecursionError:
+        raise Undecided("the expression is nested too deep") from None
 
 
 def _truth(value: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from vcdebug.causes.wishes import Obstacle
-from vcdebug.explain.advice import owner, sharers
+from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.dynamic_resources import ClaimState
@@ -26,21 +26,35 @@ def devices_wanted(room: NodeFits) -> Iterator[Obstacle]:
         if name not in best or _more(one, best[name][0]):
             best[name] = one, node
     for one, node in best.values():
-        wanted = one.wanted or 1
-        if one.free >= wanted:
-            continue
-        many = "all devices" if one.wanted is None else plural(wanted, "device")
-        asks = f"its claim {one.claim} asks for {many} (request {one.request})"
-        if not one.matching:
-            look = owner("look at the selectors of the claim and of its class, and at the ResourceSlices of the nodes")
-            yield Obstacle(f"{asks}: no node has a device of the kind", (look,))
-        else:
-            there = f"{one.free} of {one.matching} of the kind are free on {node}, and no node has more"
-            yield Obstacle(f"{asks}: {there}", (sharers(f"free devices on {node}"),))
+        if one.free < _least(one):
+            yield _obstacle(one, node)
+
+
+def _least(one: Candidates) -> int:
+    return one.wanted or 1
 
 
 def _more(one: Candidates, other: Candidates) -> bool:
-    return (one.free, one.matching) > (other.free, other.matching)
+    """A node that had enough if only they were free comes before one that never has."""
+    return (one.matching >= _least(one), one.free, one.matching) > (
+        other.matching >= _least(other),
+        other.free,
+        other.matching,
+    )
+
+
+def _obstacle(one: Candidates, node: NodeName) -> Obstacle:
+    many = "all devices" if one.wanted is None else plural(one.wanted, "device")
+    asks = f"its claim {one.claim} asks for {many} (request {one.request})"
+    if not one.matching:
+        look = owner("look at the selectors of the claim and of its class, and at the ResourceSlices of the nodes")
+        return Obstacle(f"{asks}: no node has a device of the kind", (look,))
+    if one.matching < _least(one):
+        most = f"no node has more than {one.matching} of the kind, as {node} has"
+        fewer = owner(f"ask for {plural(one.matching, 'device')} at most, or for devices of another kind")
+        return Obstacle(f"{asks}: {most}", (fewer, cluster(f"add devices of the kind to {node} or to another node")))
+    there = f"{one.free} of {one.matching} of the kind are free on {node}, and no node has more"
+    return Obstacle(f"{asks}: {there}", (sharers(f"free devices on {node}"),))
 
 
 def _candidates(room: NodeFits) -> Iterator[tuple[NodeName, Candidates]]:

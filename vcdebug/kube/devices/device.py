@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from vcdebug.kube.node_affinity import NodeTerm, node_term
 from vcdebug.kube.selector import Labels, SelectorError
+from vcdebug.kube.taints import Taint, parse_taints
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.json_values import JsonObject
@@ -85,6 +86,8 @@ class Device:
     """Its own where the slice leaves that to its devices, otherwise the slice's."""
     shareable: bool
     """Whether several claims may have a part of it."""
+    capacity: JsonObject
+    taints: tuple[Taint, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -134,4 +137,5 @@ def slice_of(manifest: JsonObject) -> Slice:
 def _device(raw: JsonObject, of: Slice) -> Device:
     name = DeviceId(of.pool.driver, of.pool.name, raw.get("name") or "")
     place = Place.of(raw) if of.per_device else of.place
-    return Device(name, raw, of, place, bool(raw.get("allowMultipleAllocations")))
+    shareable, capacity = bool(raw.get("allowMultipleAllocations")), raw.get("capacity") or {}
+    return Device(name, raw, of, place, shareable, capacity, parse_taints(raw.get("taints")))

@@ -39,10 +39,10 @@ class Ledger:
 
     def has_room(self, wanted: Wanted, device: Device) -> bool:
         """Whether the capacity that is asked for is left."""
-        if not self._features.capacity:
+        if not self._features.capacity or not (wanted.capacity or device.capacity):
             return True
         taken, trying = self._in_use.capacity.get(device.id, NOTHING), self._parts.get(device.id, NOTHING)
-        return fits(wanted.capacity, device.manifest.get("capacity") or {}, taken, trying)
+        return fits(wanted.capacity, device.capacity, taken, trying)
 
     def counts(self, device: Device, pool: Pool | None) -> bool:
         """Charge the counters that the device consumes; False where they do not suffice. Raises Undecided."""
@@ -85,7 +85,7 @@ class Ledger:
         if not self.shared(device):
             self._trying.setdefault(device.id, []).append(claim)
             return NOTHING
-        part = consumed(wanted.capacity, device.manifest.get("capacity") or {})
+        part = consumed(wanted.capacity, device.capacity)
         known = self._parts.setdefault(device.id, {})
         for name, amount in part.items():
             known[name] = known.get(name, 0) + amount

@@ -18,7 +18,7 @@ from vcdebug.kube.devices.pools import Pool
 from vcdebug.kube.devices.requests import MOST_DEVICES, Claim, Request, Wanted
 from vcdebug.kube.devices.taken import Taken
 from vcdebug.kube.selector import Labels
-from vcdebug.kube.taints import parse_taints, untolerated
+from vcdebug.kube.taints import untolerated
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.names import NodeName
 
@@ -74,7 +74,7 @@ class Search:
 
     def _kept_away(self, wanted: Wanted, device: Device) -> bool:
         """Whether the device has a taint that counts and is not tolerated."""
-        return self._features.taints and untolerated(parse_taints(device.manifest.get("taints")), wanted.tolerations)
+        return self._features.taints and untolerated(device.taints, wanted.tolerations)
 
     def _claim(self, place: int) -> bool:
         return place == len(self._claims) or self._request(place, 0)

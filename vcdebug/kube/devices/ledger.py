@@ -11,7 +11,7 @@ from vcdebug.kube.devices.features import Features
 from vcdebug.kube.devices.pools import Pool
 from vcdebug.kube.devices.requests import Wanted
 from vcdebug.kube.devices.taken import InUse
-from vcdebug.kube.undecided import Undecided
+from vcdebug.model.panics import NIL_POINTER, EndsAtOnce
 from vcdebug.snapshot.quantity import nano_value
 
 Counters = dict[tuple[str, str], int]
@@ -45,7 +45,10 @@ class Ledger:
         return fits(wanted.capacity, device.capacity, taken, trying)
 
     def counts(self, device: Device, pool: Pool | None) -> bool:
-        """Charge the counters that the device consumes; False where they do not suffice. Raises Undecided."""
+        """Charge the counters that the device consumes; False where they do not suffice.
+
+        Where all devices are asked for upstream does not know the pool that it counts in, and panics.
+        """
         parts = device.manifest.get("consumesCounters") or ()
         if not parts:
             return True
@@ -54,7 +57,7 @@ class Ledger:
         if self.shared(device) and (device.id in self._in_use.capacity or device.id in self._parts):
             return True
         if pool is None:
-            raise Undecided("all devices of a pool with counters are asked for: the scheduler panics")
+            raise EndsAtOnce(NIL_POINTER)
         left, counted = self._left(pool), self._counted.setdefault(pool.id.name, {})
         self._charge(device, counted, 1)
         if all(amount >= counted.get(name, 0) for name, amount in left.items()):

@@ -245,7 +245,7 @@ class NodeOrder(Plugin):
         return scores
 
     def _check(self, scores: NodeScores, nodes: NodeRows) -> None:
-        """Upstream: util/nodescore.CalculatePluginScore."""
+        """Upstream: plugins/util/nodescore/score_helper.CalculatePluginScore."""
         weights = {BATCH_PART[part]: (weight, part) for weight, part, _ in self._asked}
         for key, weighted in scores.parts:
             weight, part = weights[key]

@@ -65,7 +65,8 @@ def claiming(**request: Any) -> list[Manifest]:
     pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
     spec = {"driver": "gpu", "nodeName": "n1", "pool": pool, "devices": [{"name": "a"}, {"name": "b"}]}
     wanted = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", **request}}]}}
-    taken = {"allocation": {"devices": {"results": [{"driver": "gpu", "pool": "n1", "device": "a"}]}}}
+    results = [{"driver": "gpu", "pool": "n1", "device": "a"}]
+    taken = {"allocation": {"devices": {"results": results}}, "reservedFor": [{"resource": "pods", "name": "old"}]}
     return [
         {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": spec},
         {"kind": "DeviceClass", "metadata": {"name": "gpu"}},
@@ -83,7 +84,8 @@ def test_devices_are_counted_where_too_few_are_free() -> None:
     assert [Term("default/c r", (2, 2, 1), None, "too few are free")] == list(check.terms)
     assert "cannot allocate all claims" == check.note
     found = explain(recording, "default/j").sentence
-    assert "its claim default/c asks for 2 devices (request r): 1 of 2 of the kind are free on n1" in found
+    assert "its claim default/c asks for 2 devices (request r): 1 of 2 of the kind are free on n1 (the rest" in found
+    assert "(the rest is held by default/old), and no node has more" in found
 
 
 def test_freeing_devices_is_no_advice_where_no_node_has_enough_of_them() -> None:

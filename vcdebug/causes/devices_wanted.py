@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from vcdebug.causes.wishes import Obstacle
 from vcdebug.explain.advice import cluster, owner, sharers
-from vcdebug.explain.amounts import plural
+from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.kube.dynamic_resources import ClaimState
-from vcdebug.model.names import NodeName
+from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
+from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
 
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 def devices_wanted(room: NodeFits) -> Iterator[Obstacle]:
     """Each request of a claim that no node has enough free devices for, and the node that has most."""
+    check, state = _asked(room)
+    if check is None or state is None:
+        return
     best: dict[str, tuple[Candidates, NodeName]] = {}
-    for node, one in _candidates(room):
+    for node, one in _candidates(room, check, state):
         name = f"{one.claim} {one.request}"
         if name not in best or _more(one, best[name][0]):
             best[name] = one, node
     for one, node in best.values():
         if one.free < _least(one):
-            yield _obstacle(one, node)
+            yield _obstacle(one, node, check.holders(one.busy))
 
 
 def _least(one: Candidates) -> int:
@@ -43,7 +46,7 @@ def _more(one: Candidates, other: Candidates) -> bool:
     )
 
 
-def _obstacle(one: Candidates, node: NodeName) -> Obstacle:
+def _obstacle(one: Candidates, node: NodeName, holders: Sequence[TaskKey]) -> Obstacle:
     many = "all devices" if one.wanted is None else plural(one.wanted, "device")
     asks = f"its claim {one.claim} asks for {many} (request {one.request})"
     if not one.matching:
@@ -53,19 +56,25 @@ def _obstacle(one: Candidates, node: NodeName) -> Obstacle:
         most = f"no node has more than {one.matching} of the kind, as {node} has"
         fewer = owner(f"ask for {plural(one.matching, 'device')} at most, or for devices of another kind")
         return Obstacle(f"{asks}: {most}", (fewer, cluster(f"add devices of the kind to {node} or to another node")))
-    there = f"{one.free} of {one.matching} of the kind are free on {node}, and no node has more"
-    return Obstacle(f"{asks}: {there}", (sharers(f"free devices on {node}"),))
+    rest = f" (the rest is held by {listed(holders)})" if holders else ""
+    there = f"{one.free} of {one.matching} of the kind are free on {node}{rest}, and no node has more"
+    by = f", held by {listed(holders)}" if holders else ""
+    return Obstacle(f"{asks}: {there}", (sharers(f"free devices on {node}{by}"),))
 
 
-def _candidates(room: NodeFits) -> Iterator[tuple[NodeName, Candidates]]:
+def _asked(room: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
+    """What judges claims, and what it knows of the task's."""
     session = room.view.session
     plugin = session.plugins.get(Predicates.name)
     if not isinstance(plugin, Predicates) or not room.task.pod.spec.get("resourceClaims"):
-        return
+        return None, None
     state = session.cycle_state(room.task).data.get(DynamicResourcesFilter.STATE)
     check = next((one.check for one in plugin.filters if isinstance(one, DynamicResourcesFilter)), None)
-    if check is None or not isinstance(state, ClaimState):
-        return
+    return check, state if isinstance(state, ClaimState) else None
+
+
+def _candidates(room: NodeFits, check: DynamicResources, state: ClaimState) -> Iterator[tuple[NodeName, Candidates]]:
+    session = room.view.session
     for node in room.nodes:
         labels = session.nodes[node.name].labels
         yield from ((node.name, one) for one in check.candidates(state, labels, node.name))

@@ -5,7 +5,7 @@ Upstream: k8s plugin dynamicresources.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +22,7 @@ from vcdebug.snapshot.json_values import Json, JsonObject
 
 if TYPE_CHECKING:
     from vcdebug.kube.devices.allocator import Allocators, Candidates
+    from vcdebug.kube.devices.device import DeviceId
     from vcdebug.kube.devices.taken import Allocation, InUse
     from vcdebug.model.pod import Pod
 
@@ -162,6 +163,18 @@ class DynamicResources:
             return [*self._allocators.candidates(state.unallocated, state.in_use, node, labels)]
         except (AllocationError, Undecided):
             return ()
+
+    def holders(self, devices: Collection[DeviceId]) -> list[TaskKey]:
+        """The pods that have one of the devices, as claims say it or because they were given it in this session."""
+        found: dict[TaskKey, None] = {}
+        for claim in self._allocators.claims_with(devices):
+            users = (claim.get("status") or {}).get("reservedFor") or ()
+            namespace = metadata_of(claim).get("namespace")
+            found.update((f"{namespace}/{user.get('name')}", None) for user in users)
+        for one in self._in_flight.values():
+            if one.allocation is not None and any(held.id in devices for held in one.allocation.held):
+                found[one.pod] = None
+        return sorted(found)
 
     def score(self, state: ClaimState, node: NodeName) -> int:
         """How good the alternatives are that the node has; raises DynamicResourcesError."""

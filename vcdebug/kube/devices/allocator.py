@@ -5,11 +5,11 @@ Upstream: k8s dynamic-resource-allocation structured (Allocator).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.kube.devices.constraints import Constraint, constraints
-from vcdebug.kube.devices.device import slice_of
+from vcdebug.kube.devices.device import DeviceId, slice_of
 from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
 from vcdebug.kube.devices.features import features_of
 from vcdebug.kube.devices.ledger import Ledger
@@ -34,8 +34,23 @@ class Candidates(NamedTuple):
     request: str
     wanted: int | None
     """None where all are asked for."""
-    matching: int
-    free: int
+    devices: Mapping[DeviceId, bool]
+    """Those of the kind, and whether each is free."""
+
+    @property
+    def matching(self) -> int:
+        """How many there are."""
+        return len(self.devices)
+
+    @property
+    def free(self) -> int:
+        """How many of them are free."""
+        return sum(self.devices.values())  # exact: ints
+
+    @property
+    def busy(self) -> list[DeviceId]:
+        """Those that are not."""
+        return [device for device, free in self.devices.items() if not free]
 
 
 class Allocators:
@@ -51,8 +66,8 @@ class Allocators:
             self.unknown = "DeviceTaintRules are not replayed"
         self._pools = Pools([slice_of(one) for one in listers.resource_slices], features, ordering)
         self._reader = Reader(listers.device_classes, features)
-        claims = listers.resource_claims.values()
-        self._in_use = InUse(held for claim in claims for held in held_by(claim, features))
+        self._claims = [*listers.resource_claims.values()]
+        self._in_use = InUse(held for claim in self._claims for held in held_by(claim, features))
 
     def in_use(self, held: Iterable[Held]) -> InUse:
         """What is taken, beside what the claims of the snapshot have."""
@@ -69,6 +84,12 @@ class Allocators:
         named = zip(asked, search.found, strict=True)
         return [allocation(claim.key, taken, node, certain=certain) for (claim, _), taken in named]
 
+    def claims_with(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
+        """The claims of the snapshot that have one of the devices, or a part of it."""
+        for claim in self._claims:
+            if any(held.id in devices for held in held_by(claim, self.features)):
+                yield claim
+
     def candidates(
         self, claims: Sequence[JsonObject], in_use: InUse, node: NodeName, labels: Labels
     ) -> Iterator[Candidates]:
@@ -76,9 +97,8 @@ class Allocators:
         search, asked = self._begun(claims, in_use, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in asked:
             for wanted in (one for request in claim.requests for one in request.alternatives):
-                yield Candidates(
-                    claim.key, wanted.label, None if wanted.every else wanted.count, *search.counted(wanted)
-                )
+                count = None if wanted.every else wanted.count
+                yield Candidates(claim.key, wanted.label, count, search.of_kind(wanted))
 
     def _begun(
         self, claims: Sequence[JsonObject], in_use: InUse, node: tuple[NodeName, Labels], pools: Sequence[Pool]

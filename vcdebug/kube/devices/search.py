@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from vcdebug.kube.devices.constraints import Constraint
-from vcdebug.kube.devices.device import Device
+from vcdebug.kube.devices.device import Device, DeviceId
 from vcdebug.kube.devices.errors import AllocationError
 from vcdebug.kube.devices.features import Features
 from vcdebug.kube.devices.ledger import Ledger
@@ -66,11 +66,10 @@ class Search:
             return False
         return not device.slice.per_device or device.place.holds(self._labels, self._node)
 
-    def counted(self, wanted: Wanted) -> tuple[int, int]:
-        """How many devices are of the kind that is asked for, and how many of them are free beside what is taken."""
+    def of_kind(self, wanted: Wanted) -> dict[DeviceId, bool]:
+        """The devices of the kind that is asked for, and whether each is free beside what is taken."""
         found = [device for device, _ in self._devices if self.selects(wanted, device)]
-        free = [one for one in found if self._fits(wanted, one, 0) and not self._kept_away(wanted, one)]
-        return len(found), len(free)
+        return {one.id: self._fits(wanted, one, 0) and not self._kept_away(wanted, one) for one in found}
 
     def _kept_away(self, wanted: Wanted, device: Device) -> bool:
         """Whether the device has a taint that counts and is not tolerated."""

@@ -8,6 +8,7 @@ import pytest
 from tests.builders import cluster
 from vcdebug.kube.devices.allocator import Allocators
 from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
+from vcdebug.kube.devices.taken import Held
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.ordering import ASCENDING
@@ -58,6 +59,17 @@ def claim(*requests: dict[str, Any], name: str = "c", **more: Any) -> Manifest:
     return {"kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
+def allocators_of(
+    objects: Sequence[Manifest],
+    flags: Flags = Flags(),  # noqa: B008
+    spec: Mapping[str, Any] = {},
+) -> Allocators:
+    """Of a cluster with these objects and one class."""
+    snapshot = cluster(*objects, {"kind": "DeviceClass", "metadata": {"name": "any"}, "spec": spec})
+    snapshot.flags = flags
+    return Allocators(Listers(snapshot), ASCENDING)
+
+
 def taken(
     slices: Sequence[Manifest],
     *claims: Manifest,
@@ -67,11 +79,9 @@ def taken(
 ) -> list[list[str]]:
     """Per claim the pools and names of what it takes on node n1."""
     spec = {"selectors": [{"cel": {"expression": selector}}]} if selector else {}
-    snapshot = cluster(*slices, *claims, {"kind": "DeviceClass", "metadata": {"name": "any"}, "spec": spec})
-    snapshot.flags = flags
     waiting = [one for one in claims if "status" not in one]
-    allocators = Allocators(Listers(snapshot), ASCENDING)
-    found = allocators.allocate(waiting, allocators.in_use(()), "n1", labels or {})
+    allocators = allocators_of([*slices, *claims], flags, spec)
+    found = allocators.allocate(allocators.wish(waiting, ()), "n1", labels or {})
     return [[f"{one['pool']}/{one['device']}" for one in each.results] for each in found]
 
 
@@ -79,6 +89,30 @@ def test_devices_are_taken_in_the_order_of_pools_slices_and_lists() -> None:
     slices = [devices("b", "a", pool="z", name="1"), devices("c", pool="y", name="3", count=2)]
     slices.append(devices("d", pool="y", name="2", count=2))
     assert [["y/d", "y/c", "z/b"]] == taken(slices, claim(asked(count=3)))
+
+
+def test_claims_that_ask_alike_get_what_is_left_in_the_pools_of_the_node() -> None:
+    allocators = allocators_of([devices("a", "b"), devices("c", pool="n2", nodeName="n2")])
+    held: list[Held] = []
+
+    def next_one(name: str, node: str) -> str:
+        (found,) = allocators.allocate(allocators.wish([claim(asked(), name=name)], held), node, {})
+        held.extend(found.held)
+        return found.held[0].id.name
+
+    assert ["a", "c", "b"] == [next_one("1", "n1"), next_one("2", "n2"), next_one("3", "n1")]
+    with pytest.raises(NoDevicesError):
+        next_one("4", "n1")
+    del held[0]
+    assert "a" == next_one("4", "n1")
+
+
+@pytest.mark.parametrize("name", ["1", "2"])
+def test_parts_of_devices_bear_the_name_of_their_claim(name: str) -> None:
+    allocators = allocators_of([devices(device("a", capacity={"m": PART}, allowMultipleAllocations=True))])
+    for one in ("1", name):
+        (found,) = allocators.allocate(allocators.wish([claim(asked(), name=one)], ()), "n1", {})
+    assert f"default/{name}-0" == found.results[0]["shareID"]
 
 
 def test_a_claim_that_no_devices_are_left_for_is_refused() -> None:

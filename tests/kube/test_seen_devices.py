@@ -35,7 +35,7 @@ def test_claims_get_what_the_program_gave_them(row: dict[str, Any]) -> None:
     allocators = Allocators(Listers(snapshot), ASCENDING)
     held = [Held(DeviceId(*name.split("/"))) for name in row["in_use"]]
     held += [Held(DeviceId(*name.split("/")), shared=True, capacity=part) for name, part in row["parts"].items()]
-    found = allocators.allocate(row["claims"], allocators.in_use(held), row["node"], row["labels"])
+    found = allocators.allocate(allocators.wish(row["claims"], held), row["node"], row["labels"])
     taken = [[f"{one['request']}: {one['pool']}/{one['device']}" for one in each.results] for each in found]
     assert row["takes"] == taken
     assert row["selectors"] == [each.selector for each in found]

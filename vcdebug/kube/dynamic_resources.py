@@ -21,9 +21,9 @@ from vcdebug.model.ordering import Ordering
 from vcdebug.snapshot.json_values import Json, JsonObject
 
 if TYPE_CHECKING:
-    from vcdebug.kube.devices.allocator import Allocators, Candidates
+    from vcdebug.kube.devices.allocator import Allocators, Candidates, Wish
     from vcdebug.kube.devices.device import DeviceId
-    from vcdebug.kube.devices.taken import Allocation, InUse
+    from vcdebug.kube.devices.taken import Allocation
     from vcdebug.model.pod import Pod
 
 NOT_ON_NODE = "resourceclaim not available on the node"
@@ -51,8 +51,8 @@ class ClaimState:
     """Claims that are to be allocated now."""
     claims: list[Manifest] = field(default_factory=list)
     """All of them."""
-    in_use: InUse | None = None
-    """Devices that are taken; None where nothing is to be allocated, or it is not known how."""
+    wish: Wish | None = None
+    """What these ask for, and what is taken; None where nothing is to be allocated, or it is not known how."""
     undecided: str = ""
     """Why it is not known which devices the pod gets; every node passes."""
     found: dict[NodeName, list[Allocation]] = field(default_factory=dict)
@@ -131,22 +131,22 @@ class DynamicResources:
         held = [held for one in reserved if one.allocation is not None for held in one.allocation.held]
         state.undecided = self._allocators.unknown
         if not state.undecided:
-            state.in_use = self._allocators.in_use(held)
+            state.wish = self._allocators.wish(state.unallocated, held)
 
     def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> Status | None:
         """What speaks against the node. Upstream: k8s plugin dynamicresources.Filter."""
         refused = None
-        if state.in_use is not None and not state.undecided:
-            refused = self._allocated(state, state.in_use, labels, node)
+        if state.wish is not None and not state.undecided:
+            refused = self._allocated(state, state.wish, labels, node)
         if refused is None and not available_on(state, labels, node):
             state.found.pop(node, None)
             return UNAVAILABLE
         return refused
 
-    def _allocated(self, state: ClaimState, in_use: InUse, labels: Mapping[str, str], node: NodeName) -> Status | None:
+    def _allocated(self, state: ClaimState, wish: Wish, labels: Mapping[str, str], node: NodeName) -> Status | None:
         """A node that was looked at before is looked at anew."""
         try:
-            state.found[node] = self._allocators.allocate(state.unallocated, in_use, node, labels)
+            state.found[node] = self._allocators.allocate(wish, node, labels)
         except NoDevicesError as error:
             return Status(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error))
         except AllocationError as error:
@@ -157,10 +157,10 @@ class DynamicResources:
 
     def candidates(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> Sequence[Candidates]:
         """The devices of a node that each request of the pod could have; none where that is not known."""
-        if state.in_use is None or state.undecided:
+        if state.wish is None or state.undecided:
             return ()
         try:
-            return [*self._allocators.candidates(state.unallocated, state.in_use, node, labels)]
+            return [*self._allocators.candidates(state.wish, node, labels)]
         except (AllocationError, Undecided):
             return ()
 

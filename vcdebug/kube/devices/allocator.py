@@ -27,6 +27,22 @@ INVALID_POOLS: Final = "invalid resource pools were encountered"
 CANNOT: Final = "cannot allocate all claims"
 
 
+MOST_SHAPES: Final = 8
+"""For so many pods that ask alike results are kept: pods of one template follow one another."""
+Shape = tuple[str, ...]
+"""What claims ask for, in turns."""
+Outcome = list[Allocation] | str
+"""What each claim gets, or why none gets anything."""
+
+
+class Wish(NamedTuple):
+    """The claims of a pod that are to be allocated, what they ask for, and what is taken by then."""
+
+    claims: Sequence[JsonObject]
+    shape: Shape
+    in_use: InUse
+
+
 class Candidates(NamedTuple):
     """The devices of a node that a request could have."""
 
@@ -65,24 +81,47 @@ class Allocators:
         elif features.taint_rules and listers.device_taint_rules:
             self.unknown = "DeviceTaintRules are not replayed"
         self._pools = Pools([slice_of(one) for one in listers.resource_slices], features, ordering)
+        self._known: dict[Shape, dict[NodeName, tuple[list[list[Held] | None], Outcome]]] = {}
         self._reader = Reader(listers.device_classes, features)
         self._claims = [*listers.resource_claims.values()]
         self._in_use = InUse(held for claim in self._claims for held in held_by(claim, features))
 
-    def in_use(self, held: Iterable[Held]) -> InUse:
-        """What is taken, beside what the claims of the snapshot have."""
-        return InUse(held, self._in_use)
+    def wish(self, claims: Sequence[JsonObject], held: Iterable[Held]) -> Wish:
+        """For a pod; `held` is taken beside what the claims of the snapshot have."""
+        shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
+        return Wish(claims, shape, InUse(held, self._in_use))
 
-    def allocate(self, claims: Sequence[JsonObject], in_use: InUse, node: NodeName, labels: Labels) -> list[Allocation]:
+    def allocate(self, wish: Wish, node: NodeName, labels: Labels) -> list[Allocation]:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
-        search, asked = self._begun(claims, in_use, (node, labels), pools)
+        since = [wish.in_use.since.get(pool.id) for pool in pools]
+        known = self._known_of(wish.shape)
+        found = known.get(node)
+        if found is None or found[0] != since:
+            found = since, self._searched(wish, (node, labels), pools)
+            if not _has_parts(found[1]):
+                known[node] = found
+        if isinstance(found[1], str):
+            raise NoDevicesError(found[1])
+        return found[1]
+
+    def _known_of(self, shape: Shape) -> dict[NodeName, tuple[list[list[Held] | None], Outcome]]:
+        """What searches for the same came to on each node, and what had come to its pools by then."""
+        known = self._known.get(shape)
+        if known is None:
+            if len(self._known) == MOST_SHAPES:
+                del self._known[next(iter(self._known))]
+            known = self._known[shape] = {}
+        return known
+
+    def _searched(self, wish: Wish, node: tuple[NodeName, Labels], pools: Sequence[Pool]) -> Outcome:
+        search, asked = self._begun(wish, node, pools)
         if not search.succeeds():
-            raise NoDevicesError(INVALID_POOLS if any(pool.invalid for pool in pools) else CANNOT)
+            return INVALID_POOLS if any(pool.invalid for pool in pools) else CANNOT
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
         named = zip(asked, search.found, strict=True)
-        return [allocation(claim.key, taken, node, certain=certain) for (claim, _), taken in named]
+        return [allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
 
     def claims_with(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
         """The claims of the snapshot that have one of the devices, or a part of it."""
@@ -90,23 +129,21 @@ class Allocators:
             if any(held.id in devices for held in held_by(claim, self.features)):
                 yield claim
 
-    def candidates(
-        self, claims: Sequence[JsonObject], in_use: InUse, node: NodeName, labels: Labels
-    ) -> Iterator[Candidates]:
+    def candidates(self, wish: Wish, node: NodeName, labels: Labels) -> Iterator[Candidates]:
         """What there is for each request and alternative, one by one; raises AllocationError and Undecided."""
-        search, asked = self._begun(claims, in_use, (node, labels), self._pools.seen_by(node, labels))
+        search, asked = self._begun(wish, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in asked:
             for wanted in (one for request in claim.requests for one in request.alternatives):
                 count = None if wanted.every else wanted.count
                 yield Candidates(claim.key, wanted.label, count, search.of_kind(wanted))
 
     def _begun(
-        self, claims: Sequence[JsonObject], in_use: InUse, node: tuple[NodeName, Labels], pools: Sequence[Pool]
+        self, wish: Wish, node: tuple[NodeName, Labels], pools: Sequence[Pool]
     ) -> tuple[Search, list[tuple[Claim, list[Constraint]]]]:
         asked: list[tuple[Claim, list[Constraint]]] = []
-        ledger = Ledger(in_use, self.features)
+        ledger = Ledger(wish.in_use, self.features)
         search = Search(node, pools, asked, ledger, self.features)
-        for manifest in claims:
+        for manifest in wish.claims:
             asked.append(self._asked(manifest, pools, search, ledger))
             search.found.append([])
         return search, asked
@@ -125,6 +162,11 @@ class Allocators:
             raise AllocationError(f"claim {key}: {text}")
         found = constraints(key, devices.get("constraints") or (), distinct=self.features.by_name)
         return Claim(key, requests), found
+
+
+def _has_parts(outcome: Outcome) -> bool:
+    """Whether a claim gets a part of a device, which bears the claim's name."""
+    return not isinstance(outcome, str) and any(held.shared for one in outcome for held in one.held)
 
 
 def _count_all(wanted: Wanted, pools: Sequence[Pool], search: Search, ledger: Ledger) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from vcdebug.kube.devices.capacity import NOTHING, Amounts, amounts, quantity_text
-from vcdebug.kube.devices.device import Device, DeviceId
+from vcdebug.kube.devices.device import Device, DeviceId, PoolId
 from vcdebug.kube.devices.features import Features
 from vcdebug.kube.devices.requests import Wanted
 from vcdebug.kube.undecided import Undecided
@@ -77,8 +77,12 @@ class InUse:
         self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
         known = {} if before is None else before.capacity
         self.capacity: dict[DeviceId, dict[str, int]] = {one: dict(amounts) for one, amounts in known.items()}
+        self.since: dict[PoolId, list[Held]] = {}
+        """What has come to `before`, by pool."""
         for one in held:
             self._add(one)
+            if before is not None:
+                self.since.setdefault(PoolId(one.id.driver, one.id.pool), []).append(one)
 
     def _add(self, one: Held) -> None:
         if one.admin:

@@ -93,3 +93,12 @@ def test_a_nought_that_is_too_few_is_found() -> None:
     wrong = answer.dominant.sentence + " It is 0 too few, and nobody is evicted."
     broken = replace(answer, dominant=replace(answer.dominant, sentence=wrong))
     assert any("nought" in words for words in contradictions(recording, broken))
+
+
+def test_nobody_is_said_to_object_where_a_promise_was_refused() -> None:
+    found = explain(asked(5884).recording(), "team/train")
+    (step,) = [step for step in found.steps if step.name == "queue and predicates after eviction"]
+    assert ("passed", "nobody objects on the last node tried, and yet no place there is kept") == (
+        step.state,
+        step.text,
+    )

@@ -476,6 +476,14 @@ QUESTIONS = (
     Question(4995, "queue-capability", ("faked-root already counts 8 of 9 cpu", "queue-2 say reclaimable: false")),
     Question(5896, "places", ("at the cost of team/c-run-8", "conformance alone decided in tier 1")),
     Question(1301, "predicates-mixed", ("4040 is held by spark-1-driver on n1, spark-2-driver on n2",), advice="4040"),
+    Question(
+        5884,
+        "predicates-mixed",
+        ("would make room for train-0 on n1 by evicting team/web-0", "refused and taken back", "not say the node yet"),
+        {"nodes.tried": 1},
+        advice="make room on n1 by other means",
+        beside=("queue-not-allocatable",),
+    ),
     Question(941, "enqueue-overcommit", ("9.6 to give (8 x 1.2 - 0 used)", "waiting cannot help"), advice="above 1.25"),
 )
 

@@ -18,7 +18,7 @@ from vcdebug.grouping import by_key
 from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.visits import AFTER, TaskTry, Visit
+from vcdebug.trace.visits import AFTER, TaskTry, Visit, says_no
 
 Numbered = tuple[Seq, HookEvent]
 
@@ -229,5 +229,6 @@ def _after_step(visit: Visit, after: Sequence[Numbered]) -> Step:
     if visit.planned:
         return Step(name, "passed", f"for {plural(len(visit.planned), 'pod')}", (after[-1][0],))
     seq, event = after[-1]
-    text = f"{event.plugin} ({event.point}) says no on the last node tried"
-    return Step(name, "failed", text, (seq,))
+    if says_no(event):
+        return Step(name, "failed", f"{event.plugin} ({event.point}) says no on the last node tried", (seq,))
+    return Step(name, "passed", "nobody objects on the last node tried, and yet no place there is kept", (seq,))

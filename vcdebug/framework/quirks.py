@@ -35,6 +35,7 @@ VIEW_LOST_POD = "view-lost-pod"
 FILTER_STAYS_SKIPPED = "filter-stays-skipped"
 ANTI_AFFINITY_MISSED = "anti-affinity-missed"
 CLAIMS_UNDECIDED = "claims-undecided"
+PROMISE_WITHOUT_NODE = "promise-without-node"
 TIER_VETO_UNDONE = "tier-veto-undone"
 INTERSECTION_RESTARTED = "intersection-restarted"
 TASK_LOST_TO_QUEUE = "task-lost-to-queue"
@@ -81,6 +82,12 @@ _TABLE = (
         CLAIMS_UNDECIDED,
         "It is not known which devices the pod's resource claims would get: the note says why. Every node passes.",
         "feasible nodes of that pod",
+    ),
+    Quirk(
+        PROMISE_WITHOUT_NODE,
+        "Pipelining does not write the node into the pod, where Reserve looks for it: a pod whose resource claims are "
+        "to be allocated is refused, and taken back.",
+        "whether such a pod can preempt or reclaim at all",
     ),
     Quirk(
         TIER_VETO_UNDONE,

@@ -17,6 +17,11 @@ AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
 """What is asked once the victims of a node are known."""
 
 
+def says_no(event: HookEvent) -> bool:
+    """Whether the answer to one of AFTER is against the task; a predicate that objects to nothing answers nothing."""
+    return event.result is not None if event.point.endswith("Predicate") else not event.result
+
+
 @dataclass(frozen=True, slots=True)
 class NodeTry:
     """An evicting action looks at one node for one task."""

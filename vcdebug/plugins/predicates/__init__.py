@@ -394,6 +394,7 @@ class Predicates(Plugin):
             error = reserving.reserve(state, task.pod.node_name)
             if error is not None:
                 event.err = error
+                quirks.refused(self._ssn, task, error)
                 if self._continues_refused:
                     break
                 quirks.not_restored(self._ssn, task, error)

@@ -10,9 +10,11 @@ from vcdebug.framework.quirks import (
     CLAIMS_UNDECIDED,
     DEVICE_STAYS_CHARGED,
     FILTER_STAYS_SKIPPED,
+    PROMISE_WITHOUT_NODE,
     VIEW_LOST_POD,
 )
 from vcdebug.framework.session import Session
+from vcdebug.kube.dynamic_resources import NO_ALLOCATION
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
@@ -21,6 +23,18 @@ LOST_POD = (
     "{} is back on {}, but missing from the Kubernetes view of the node for the rest of the session: "
     "Reserve answered `{}`"
 )
+
+
+PROMISED = (
+    "{} cannot be pipelined on {}: the pod does not say the node yet, so Reserve does not find the devices of its "
+    "resource claims (`{}`)"
+)
+
+
+def refused(ssn: Session, task: TaskInfo, error: str) -> None:
+    """Reserve refused a pod that is pipelined, before its node is written into it."""
+    if task.status is TaskStatus.PIPELINED and error == NO_ALLOCATION and task.pod.node_name != task.node_name:
+        ssn.note(PROMISE_WITHOUT_NODE, PROMISED, task.key, task.node_name, error)
 
 
 def not_restored(ssn: Session, task: TaskInfo, error: str) -> None:

@@ -9,7 +9,7 @@ from enum import IntEnum
 from vcdebug.causes.gates import gang, queue_limits
 from vcdebug.causes.gates.eviction import entitlement, filtering, veto
 from vcdebug.causes.no_node import search_evidence
-from vcdebug.explain.advice import owner
+from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
@@ -19,10 +19,11 @@ from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.state_before import holds_without
-from vcdebug.trace.visits import AFTER, NodeTry, TaskTry, Visit
+from vcdebug.trace.visits import AFTER, NodeTry, TaskTry, Visit, says_no
 
 NEVER = "Never"
 MIXED = "predicates-mixed"
+BACK = "unpipeline"
 VETOES_SHOWN = 3
 """Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
 BLAMES = {
@@ -156,14 +157,40 @@ def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits
     for node in nodes:
         asked = node.hooks("Allocatable", "SimulateAllocatable")
         last = node.events[-1][0]
-        objections = [(s, e) for s, e in node.hooks("Predicate", "SimulatePredicate") if e.result is not None]
-        refused = asked and not asked[-1][1].result and (not objections or objections[-1][0] < asked[-1][0])
+        objections = [(s, e) for s, e in node.hooks("Predicate", "SimulatePredicate") if says_no(e)]
+        refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_cost(node)}, but "
             return queue_limits.not_allocatable(view, task, fits, *asked[-1], after=after)
         if objections:
             return _predicate_after(view, attempt, node, *objections[-1])
-    return _predicate_after(view, attempt, nodes[0], *nodes[0].hooks(*AFTER)[-1])
+        taken_back = [s for s, e in node.events if isinstance(e, OpEvent) and (e.op, e.task) == (BACK, task.key)]
+        if taken_back:
+            return _refused_promise(view, attempt, node, taken_back[-1])
+    return _not_kept(view, attempt, nodes[0])
+
+
+def _not_kept(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
+    """Nobody objected, and all the same no place was kept: a dry run whose victims may all stay proposes nothing."""
+    task = view.tasks[attempt.task]
+    sentence = f"{attempt.action} keeps no place for {task.name} on {node.node}, although nobody objects to it there."
+    seq, event = node.hooks(*AFTER)[-1]
+    evidence = (*search_evidence(view, task), Evidence(seq, f"{event.plugin} does not object to {node.node}"))
+    advice = (owner(f"see what {attempt.action} does after the last event of the proof"),)
+    return Finding(MIXED, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
+
+
+def _refused_promise(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> Finding:
+    """Nobody objected to the node, but a handler refused the task there."""
+    task = view.tasks[attempt.task]
+    why = " ".join(note.text for note in view.recording.notes_at(seq))
+    sentence = (
+        f"{attempt.action} would make room for {task.name} on {node.node}{_cost(node)}, but its place there is refused "
+        f"and taken back: {why or 'a plugin objects to the promise'}."
+    )
+    evidence = (*search_evidence(view, task), Evidence(seq, f"the promise of {node.node} is taken back"))
+    advice = (sharers(f"make room on {node.node} by other means: what is idle is allocated, not promised"),)
+    return Finding(MIXED, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
 
 
 def _cost(node: NodeTry) -> str:
@@ -197,4 +224,4 @@ def _predicate_after(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, e
 def _objection(event: HookEvent) -> str:
     if isinstance(event.result, list):
         return ", ".join(str(Status(**status).reason) for status in event.result)
-    return str(event.result.get("error")) if isinstance(event.result, dict) else "not enough room"
+    return str(event.result.get("error")) if isinstance(event.result, dict) else str(event.result)

@@ -95,6 +95,8 @@ def _task(events: Sequence[Event]) -> Piece:
 def _obstacle(events: Sequence[Event]) -> str:
     """The last gate that the task did not pass."""
     for event in reversed(events):
+        if isinstance(event, OpEvent) and event.op in _UNDONE:
+            return f"undone on {event.node}"
         if isinstance(event, HookEvent) and event.point in VICTIM_POINTS:
             return "no victims"
         if isinstance(event, HookEvent) and event.result is False:

@@ -55,8 +55,6 @@ TELL = f"{KEEPS}; it must be a vc-scheduler, whose log says when a cycle begins 
 TELLING = 4
 """The verbosity from which on a scheduler's log says when a cycle begins and ends."""
 _VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
-_OF_SCHEDULER = re.compile(r"(?<!\S)--?vmodule[= ](?:\S*,)?scheduler=(\d+)")
-"""The verbosity of the one file that says it. Upstream: pkg/scheduler/scheduler.go."""
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
 
 
@@ -192,10 +190,8 @@ def observe(snapshot: Snapshot, program: Program, tell: Callable[[str], None] = 
 
 def _check_verbosity(program: Program) -> None:
     """Nobody waits for a program that was told not to say what is waited for."""
-    arguments = " ".join(program.arguments)
-    asked = _VERBOSITY.findall(arguments)
-    said = [*asked[-1:], *_OF_SCHEDULER.findall(arguments)]
-    if asked and all(int(verbosity) < TELLING for verbosity in said):
+    asked = _VERBOSITY.findall(" ".join(program.arguments))
+    if asked and int(asked[-1]) < TELLING:
         raise VcdebugError(
             f"with -v={asked[-1]} its log does not say when a cycle begins and ends",
             f"-v={TELLING} is what it is run with, more is possible",

@@ -69,8 +69,7 @@ def _asked(room: NodeFits) -> tuple[DynamicResources | None, ClaimState | None]:
     if not isinstance(plugin, Predicates) or not room.task.pod.spec.get("resourceClaims"):
         return None, None
     state = session.cycle_state(room.task).data.get(DynamicResourcesFilter.STATE)
-    check = next((one.check for one in plugin.filters if isinstance(one, DynamicResourcesFilter)), None)
-    return check, state if isinstance(state, ClaimState) else None
+    return plugin.claims, state if isinstance(state, ClaimState) else None
 
 
 def _candidates(room: NodeFits, check: DynamicResources, state: ClaimState) -> Iterator[tuple[NodeName, Candidates]]:

@@ -7,13 +7,12 @@ from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import listed
 from vcdebug.model.names import JobId
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import ENDED, Pod
 from vcdebug.snapshot.quantity import nano_value
 from vcdebug.trace.recording import Recording
 
 MOST_HOLDERS: Final = 4
 WAITING: Final = " (Pending)"
-_ENDED: Final = ("Succeeded", "Failed")
 
 
 class Full(NamedTuple):
@@ -54,7 +53,7 @@ def holders_of(recording: Recording, namespace: str, name: str, but: JobId = "")
 def _asking(recording: Recording, namespace: str, name: str, but: JobId) -> Iterator[str]:
     resource = name.removeprefix("requests.").removeprefix("limits.")
     for pod in map(Pod, recording.snapshot.of("Pod")):
-        if pod.namespace != namespace or pod.phase in _ENDED or (but and pod.job_id == but):
+        if pod.namespace != namespace or pod.phase in ENDED or (but and pod.job_id == but):
             continue
         if name in ("pods", "count/pods") or _asks(pod, resource):
             yield pod.name if pod.node_name else f"{pod.name}{WAITING}"

@@ -168,9 +168,8 @@ class DynamicResources:
         """The pods that have one of the devices, as claims say it or because they were given it in this session."""
         found: dict[TaskKey, None] = {}
         for claim in self._allocators.claims_with(devices):
-            users = (claim.get("status") or {}).get("reservedFor") or ()
             namespace = metadata_of(claim).get("namespace")
-            found.update((f"{namespace}/{user.get('name')}", None) for user in users)
+            found.update((f"{namespace}/{user.get('name')}", None) for user in users_of(claim))
         for one in self._in_flight.values():
             if one.allocation is not None and any(held.id in devices for held in one.allocation.held):
                 found[one.pod] = None
@@ -242,10 +241,16 @@ def _alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str]]:
         yield wanted, f"{name}/{wanted.get('name') or ''}"
 
 
+def users_of(claim: Manifest) -> Sequence[JsonObject]:
+    """Whom a claim is reserved for."""
+    users: Sequence[JsonObject] = (claim.get("status") or {}).get("reservedFor") or ()
+    return users
+
+
 def _has_room_for(claim: Manifest, pod: Pod) -> bool:
     """Whether the pod is among those that an allocated claim is reserved for, or may become one."""
-    reserved = (claim.get("status") or {}).get("reservedFor") or ()
-    return len(reserved) < MOST_USERS or any(user.get("uid") == pod.uid for user in reserved)
+    users = users_of(claim)
+    return len(users) < MOST_USERS or any(user.get("uid") == pod.uid for user in users)
 
 
 def _asked(pod: Pod) -> Iterator[str]:

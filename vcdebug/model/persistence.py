@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from vcdebug.model.names import NodeName
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import ENDED, Pod
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -18,7 +18,6 @@ NODE = "volcano.sh/pipelined-node"
 EVICTION = "volcano.sh/eviction-occurred"
 ANNOTATIONS = (STATUS, NODE, EVICTION)
 TRUE = "true"
-_ENDED = ("Succeeded", "Failed")
 _PENDING_EFFECT = "the task counts as Pending"
 
 
@@ -59,13 +58,7 @@ class Persistence:
     def placement(self, pod: Pod) -> Placement | None:
         """Where an unbound, living pod was pipelined; None leaves its status to its phase."""
         notes = pod.annotations
-        if (
-            not self.on
-            or pod.node_name
-            or pod.deleting
-            or pod.phase in _ENDED
-            or not (STATUS in notes or NODE in notes)
-        ):
+        if not self.on or pod.node_name or pod.deleting or pod.phase in ENDED or not (STATUS in notes or NODE in notes):
             return None
         if notes.get(STATUS) != TRUE:
             self._complain(pod, STATUS, f"is {notes[STATUS]!r}, not 'true'" if STATUS in notes else "is missing")

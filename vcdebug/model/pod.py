@@ -17,6 +17,8 @@ TASK_PRIORITY_KEY = "volcano.sh/task-priority"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"
 REVOCABLE_ZONE_KEY = "volcano.sh/revocable-zone"
 VOLCANO_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+ENDED = ("Succeeded", "Failed")
+"""Phases of pods that run no more."""
 
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))

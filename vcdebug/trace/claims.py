@@ -12,4 +12,5 @@ from vcdebug.trace.recording import Recording
 def reserved_claims(recording: Recording) -> Mapping[str, Reserved]:
     """What each claim gets that is still being allocated at the end, by namespace and name."""
     plugin = recording.session.plugins.get(Predicates.name)
-    return plugin.reserved_claims if isinstance(plugin, Predicates) else {}
+    claims = plugin.claims if isinstance(plugin, Predicates) else None
+    return {} if claims is None else claims.reserved

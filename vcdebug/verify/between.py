@@ -6,14 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from vcdebug.model.names import JobId, TaskKey
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import ENDED, Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.verify.outcome import GONE, Outcome, said, unscheduled
 from vcdebug.verify.store import key_of
 
-DONE = ("Succeeded", "Failed")
 DISRUPTED, EVICTED = ("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")
 """Type and reason of the conditions that the scheduler writes before it deletes a pod."""
 READ_ONLY: Final[Mapping[str, Callable[[Manifest], object]]] = {
@@ -110,7 +109,7 @@ def _pods(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) ->
                 yield f"Pod {key} is gone", was
         elif _leaves(was, now) and not _by_scheduler(now):
             yield f"Pod {key} was deleted", was
-        elif _parts(was, "phase") != _parts(now, "phase") and _parts(now, "phase") in DONE:
+        elif _parts(was, "phase") != _parts(now, "phase") and _parts(now, "phase") in ENDED:
             yield f"Pod {key} ended: {_parts(now, 'phase')}", was
 
 

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
 
-from vcdebug.kube.dynamic_resources import Reserved
+from vcdebug.kube.dynamic_resources import Reserved, users_of
 from vcdebug.kube.listers import key_of
-from vcdebug.model.pod import Pod
+from vcdebug.model.names import TaskKey
+from vcdebug.model.pod import ENDED, Pod
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.claims import reserved_claims
 from vcdebug.trace.recording import Recording
 
-DONE: Final = ("Succeeded", "Failed")
-
 
 def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
     """All claims of the next cycle; the very same list where nothing was done to them."""
     reserved = reserved_claims(recording)
-    there = {pod.key: pod for pod in map(Pod, pods) if pod.phase not in DONE}
+    there = {pod.key: pod for pod in map(Pod, pods) if pod.phase not in ENDED}
+    uids = {pod.uid for pod in there.values()}
     before = recording.snapshot.of("ResourceClaim")
-    after = [_next(claim, reserved.get(key_of(claim)), there) for claim in before]
+    after = [_next(claim, reserved.get(key_of(claim)), there, uids) for claim in before]
     return after if any(new is not old for new, old in zip(after, before, strict=True)) else before
 
 
-def _next(claim: Manifest, reserved: Reserved | None, there: Mapping[str, Pod]) -> Manifest:
+def _next(claim: Manifest, reserved: Reserved | None, there: Mapping[TaskKey, Pod], uids: Collection[str]) -> Manifest:
     if reserved is not None and reserved.allocation is not None:
         pod = there.get(reserved.pod)
         return _allocated(claim, reserved, pod) if pod is not None and pod.node_name else claim
-    status = claim.get("status") or {}
-    users = status.get("reservedFor") or ()
-    uids = dict.fromkeys(pod.uid for pod in there.values()) if users else {}
+    users = users_of(claim)
     if users and not any(user.get("uid") in uids for user in users):
         return {**claim, "status": {}}
     return claim
@@ -44,5 +41,5 @@ def _allocated(claim: Manifest, reserved: Reserved, pod: Pod) -> Manifest:
     if reserved.allocation.selector is not None:
         allocation["nodeSelector"] = reserved.allocation.selector
     status: JsonObject = claim.get("status") or {}
-    users = [*(status.get("reservedFor") or ()), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
+    users = [*users_of(claim), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
     return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}

@@ -5,6 +5,7 @@ Upstream: k8s dynamic-resource-allocation structured (matchAttributeConstraint, 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from vcdebug.kube.devices.device import Device
@@ -17,7 +18,7 @@ Value = tuple[str, object]
 KINDS = ("string", "int", "bool", "version")
 
 
-class Constraint:
+class Constraint(ABC):
     """About one attribute of the devices of some requests; of all where none are named."""
 
     def __init__(self, attribute: str, requests: Sequence[str]) -> None:
@@ -40,11 +41,11 @@ class Constraint:
         names = (wanted.parent or wanted.name, wanted.label)
         return not self._requests or any(name in self._requests for name in names)
 
-    def _takes(self, wanted: Wanted, value: Value) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def _takes(self, wanted: Wanted, value: Value) -> bool: ...
 
-    def _forget(self, wanted: Wanted) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _forget(self, wanted: Wanted) -> None: ...
 
 
 class Same(Constraint):

@@ -60,7 +60,6 @@ class Selection:
         return True
 
     def _holds(self, expression: str, device: Device) -> bool:
-
         if not expression:
             raise Undecided("the snapshot lacks the expression of a selector")
         about = Fields(

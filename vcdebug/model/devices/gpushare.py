@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vcdebug.gomath import div
 from vcdebug.model.devices.ledger import Released, whole_limit
-from vcdebug.model.pod import Pod
+from vcdebug.model.pod import ENDED, Pod
 from vcdebug.releases.devices import (
     DEVICES_SHARED_WITH_CACHE,
     GPUSHARE_IDLE_WRAPS,
@@ -31,7 +31,6 @@ UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT64 = 1 << 64
-_FINISHED = ("Succeeded", "Failed")
 
 
 class ShareRules(NamedTuple):
@@ -185,7 +184,7 @@ class GpuShareLedger:
         """What no pod on the card has asked for; below 0 it counts as nothing, and once did as nearly endless."""
         used = 0
         for pod in self._cards[index].values():
-            used += 0 if pod.phase in _FINISHED else _memory_of(pod)
+            used += 0 if pod.phase in ENDED else _memory_of(pod)
         free = self._memory - used
         return max(free, 0) if free >= 0 or not self._rules.wraps else free + _UINT64
 

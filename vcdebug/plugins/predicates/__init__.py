@@ -6,7 +6,7 @@ Differs: devices of deviceshare are charged by that plugin.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin, PluginError, ScoreError
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.kube.dynamic_resources import DynamicResourcesError, Reserved
+from vcdebug.kube.dynamic_resources import DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
@@ -291,9 +291,9 @@ class Predicates(Plugin):
         return self._filters
 
     @property
-    def reserved_claims(self) -> Mapping[str, Reserved]:
-        """Resource claims that are being allocated, by namespace and name."""
-        return self._claims.check.reserved if self._claims is not None else {}
+    def claims(self) -> DynamicResources | None:
+        """What judges resource claims, where anything does."""
+        return None if self._claims is None else self._claims.check
 
     @property
     def view(self) -> NodeView:

@@ -122,14 +122,13 @@ def volume_claims(plugin: Predicates, asked: Asked) -> Iterator[Term]:
 def resource_claims(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Each allocated resource claim; of the others each request, with the devices that it gets."""
     state, node = asked.state.data.get(DynamicResourcesFilter.STATE), asked.node
-    if not isinstance(state, ClaimState):
+    if not isinstance(state, ClaimState) or plugin.claims is None:
         return
     for selectors in state.selectors:
         met = any(term.matches(node.labels, node.name) for term in selectors)
         yield Term(" or ".join(map(term_text, selectors)), (None, None, None), met)
-    check = next(one.check for one in plugin.filters if isinstance(one, DynamicResourcesFilter))
     found = {key_of(claim): one for claim, one in zip(state.unallocated, state.found.get(node.name, ()), strict=False)}
-    for one in check.candidates(state, node.labels, node.name):
+    for one in plugin.claims.candidates(state, node.labels, node.name):
         results = found[one.claim].results if one.claim in found else ()
         gets = [f"{result['pool']}/{result['device']}" for result in results if result["request"] == one.request]
         wanted = "all" if one.wanted is None else one.wanted

@@ -34,7 +34,7 @@ GROUPS = (
     ("Quota, share and admission", queues),
     ("Nodes: filters and scores", nodes),
     ("Devices", devices),
-    ("Before v1.14", earlier),
+    ("Before v1.14, known by name", earlier),
 )
 LINES = tuple(dict.fromkeys(tag.line for tag in SUPPORTED))
 """Newest first."""

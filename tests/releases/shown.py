@@ -326,6 +326,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     "nodeorder-pod-level-requests": requests_of_the_pod_for_the_balance,
     "volumebinding-capacity": storage_without_room,
     "feature-gate-ceiling-1.35": quota_of_shared_out_devices,
+    "feature-gate-ceiling-1.33": quota_of_shared_out_devices,
     "dra-count-wraps": quota_of_endlessly_many_devices,
     "dra-capacity-mul": quota_of_less_than_no_devices,
     "prefilter-registrations": claim_that_does_not_exist,

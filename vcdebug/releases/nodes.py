@@ -100,6 +100,14 @@ FEATURE_GATES_1_34 = Change(
     "M",
     unshown="Kubernetes 1.35 switches no gate on that a rule of the scheduler reads.",
 )
+FEATURE_GATES_1_33 = Change(
+    "feature-gate-ceiling-1.33",
+    "Kubernetes' feature gates have the defaults of 1.33, whatever the server's version.",
+    "features of Kubernetes 1.34",
+    ("v1.14.0",),
+    "k8s 1.33.2",
+    "M",
+)
 TAINT_TEXT = Change(
     "taint-text",
     "The text about taints names the first one that is not tolerated.",

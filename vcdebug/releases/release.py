@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.nodes import FEATURE_GATES_1_34, FEATURE_GATES_1_35
+from vcdebug.releases.nodes import FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35
 from vcdebug.releases.table import CHANGES, SUPPORTED
 
 MASTER = "master"
@@ -41,9 +41,8 @@ class Release:
     @property
     def kubernetes(self) -> tuple[int, int]:
         """The Kubernetes library that it is built with: no gate is newer."""
-        if self.has(FEATURE_GATES_1_34):
-            return 1, 34
-        return (1, 35) if self.has(FEATURE_GATES_1_35) else (1, 36)
+        ceilings = (FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35)
+        return 1, next((minor for minor, change in enumerate(ceilings, 33) if self.has(change)), 36)
 
     def changes(self) -> Iterator[Change]:
         """The changes whose older form is in force, in the order of the table."""

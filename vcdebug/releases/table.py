@@ -11,9 +11,11 @@ CHANGES: dict[str, Change] = {
 """Older forms of upstream's rules; docs show this table."""
 
 SUPPORTED: tuple[Tag, ...] = tuple(
-    Tag.of(text) for text in ("v1.15.1", "v1.15.0", "v1.14.4", "v1.14.3", "v1.14.2", "v1.14.1", "v1.14.0")
+    Tag.of(f"v{line}.{patch}")
+    for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3))
+    for patch in range(newest, -1, -1)
 )
 """Releases that are replayed, newest first, behind the newest rules."""
 
-KUBERNETES: dict[tuple[int, int], str] = {(1, 16): "1.36", (1, 15): "1.35", (1, 14): "1.34"}
+KUBERNETES: dict[tuple[int, int], str] = {(1, 16): "1.36", (1, 15): "1.35", (1, 14): "1.34", (1, 13): "1.33"}
 """The Kubernetes library that each line is built with."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from vcdebug.errors import EngineError
 from vcdebug.releases.change import Change
-from vcdebug.releases.nodes import VOLUMEBINDING_CAPACITY
+from vcdebug.releases.nodes import FEATURE_GATES_1_33, VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.answers import ForcedAnswer
@@ -119,7 +119,9 @@ class Flags:
             return VOLCANO_GATES[name]
         if name not in KUBERNETES_GATES:
             raise EngineError(f"feature gate {name} is unknown")
-        return min(self.server_version, self.release.kubernetes) >= KUBERNETES_GATES[name]
+        library = self.release.kubernetes
+        known = library if self.release.has(FEATURE_GATES_1_33) else min(self.server_version, library)
+        return known >= KUBERNETES_GATES[name]
 
 
 @dataclass(slots=True)

@@ -86,12 +86,14 @@ def test_devices_are_counted_where_too_few_are_free() -> None:
     found = explain(recording, "default/j").sentence
     assert "its claim default/c asks for 2 devices (request r): 1 of 2 of the kind are free on n1 (the rest" in found
     assert "(the rest is held by default/old), and no node has more" in found
+    assert "n1, the only node, cannot take j-0 as things stand" in found, "what is held comes back"
 
 
 def test_freeing_devices_is_no_advice_where_no_node_has_enough_of_them() -> None:
     recording, _, _ = refused(node("n1"), *claiming(count=3), resourceClaims=REFERS)
     found = explain(recording, "default/j")
     assert "asks for 3 devices (request r): no node has more than 2 of the kind, as n1 has" in found.sentence
+    assert "n1, the only node, cannot ever take j-0 as it is" in found.sentence
     assert any("ask for 2 devices at most" in line for line in found.advice)
     assert not any("free devices" in line for line in found.advice)
 

@@ -23,14 +23,26 @@ def devices_wanted(room: NodeFits) -> Iterator[Obstacle]:
     check, state = _asked(room)
     if check is None or state is None:
         return
+    yield from (_obstacle(one, node, check.holders(one.busy)) for one, node in _short(room, check, state))
+
+
+def devices_held(room: NodeFits) -> bool:
+    """Whether some claim waits only for devices that others hold: they come back."""
+    check, state = _asked(room)
+    if check is None or state is None:
+        return False
+    short = _short(room, check, state)
+    return bool(short) and all(one.matching >= _least(one) for one, _ in short)
+
+
+def _short(room: NodeFits, check: DynamicResources, state: ClaimState) -> list[tuple[Candidates, NodeName]]:
+    """The requests that no node has enough free devices for, each with the node that has most."""
     best: dict[str, tuple[Candidates, NodeName]] = {}
     for node, one in _candidates(room, check, state):
         name = f"{one.claim} {one.request}"
         if name not in best or _more(one, best[name][0]):
             best[name] = one, node
-    for one, node in best.values():
-        if one.free < _least(one):
-            yield _obstacle(one, node, check.holders(one.busy))
+    return [(one, node) for one, node in best.values() if one.free < _least(one)]
 
 
 def _least(one: Candidates) -> int:

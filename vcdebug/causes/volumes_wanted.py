@@ -12,6 +12,7 @@ from vcdebug.explain.amounts import listed
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.claims import claim_names, class_name
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Manifest
 
 ELSEWHERE: Final = "persistentvolume's node affinity"
@@ -60,10 +61,10 @@ def _claims_of(room: NodeFits, named: list[str]) -> Iterator[Manifest]:
 
 def _unbound(room: NodeFits, claim: Manifest, reasons: Sequence[str]) -> Iterator[Obstacle]:
     """A claim without a volume: what its class waits for, or where it may make one."""
-    if (claim.get("spec") or {}).get("volumeName"):
+    if spec_of(claim).get("volumeName"):
         return
-    name, owner = claim["metadata"]["name"], class_name(claim)
-    classes = {one["metadata"]["name"]: one for one in room.view.recording.snapshot.of("StorageClass")}
+    name, owner = name_of(claim), class_name(claim)
+    classes = {name_of(one): one for one in room.view.recording.snapshot.of("StorageClass")}
     found = classes.get(owner)
     if any(word in reason for word in UNBOUND for reason in reasons):
         yield Obstacle(
@@ -87,7 +88,7 @@ def _unbound(room: NodeFits, claim: Manifest, reasons: Sequence[str]) -> Iterato
 
 def _no_class(room: NodeFits, reasons: Sequence[str]) -> Iterator[Obstacle]:
     """A storage class that does not exist."""
-    known = [manifest["metadata"]["name"] for manifest in room.view.recording.snapshot.of("StorageClass")]
+    known = [name_of(manifest) for manifest in room.view.recording.snapshot.of("StorageClass")]
     missing = [one for reason in reasons for one in _MISSING_CLASS.findall(reason)]
     for name in dict.fromkeys(missing):
         there = f"there are {listed(known)}" if known else "there is none at all"

@@ -10,6 +10,7 @@ from vcdebug.causes.survey import survey
 from vcdebug.compare.cycles import Comparison, compare
 from vcdebug.model.names import JobId, Seq
 from vcdebug.snapshot.gather import object_name
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.recording import Recording
 
@@ -87,7 +88,7 @@ def _by_name(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
 
 def _told(manifest: Manifest) -> Manifest:
     """The object without what changes at every write."""
-    metadata = manifest.get("metadata") or {}
+    metadata = metadata_of(manifest)
     return {**manifest, "metadata": {key: value for key, value in metadata.items() if key not in BESIDE}}
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.manifest import owners_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 Kind = tuple[str, ...]
@@ -49,7 +50,7 @@ def kind(pod: Pod) -> Kind:
 
 
 def _owner(pod: Pod) -> str:
-    owners = (pod.manifest.get("metadata") or {}).get("ownerReferences") or ()
+    owners = owners_of(pod.manifest)
     return next((f"{pod.namespace}/{owner.get('kind')}/{owner.get('name')}" for owner in owners), "")
 
 

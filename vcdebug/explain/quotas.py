@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from vcdebug.explain.amounts import listed
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import ENDED, Pod
+from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.quantity import nano_value
 from vcdebug.trace.recording import Recording
 
@@ -35,10 +36,10 @@ class Full(NamedTuple):
 def used_up(recording: Recording, namespace: str) -> Iterator[Full]:
     """Everything of which nothing is left."""
     for manifest in recording.snapshot.of("ResourceQuota"):
-        metadata, status = manifest["metadata"], manifest.get("status") or {}
+        metadata, status = manifest["metadata"], status_of(manifest)
         if metadata.get("namespace") != namespace:
             continue
-        hard = (manifest.get("spec") or {}).get("hard") or status.get("hard") or {}
+        hard = spec_of(manifest).get("hard") or status.get("hard") or {}
         for name, used in (status.get("used") or {}).items():
             if name in hard and nano_value(used) >= nano_value(hard[name]):
                 holders = tuple(holders_of(recording, namespace, name))

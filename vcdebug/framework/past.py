@@ -18,6 +18,7 @@ import numpy as np
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER, PREDICATE
 from vcdebug.framework.record import ActionEvent, OpEvent, PredicateEvent, Record, ScoreEvent
 from vcdebug.model.names import Codes
+from vcdebug.snapshot.manifest import spec_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def past_of(before: Session, now: Session) -> Past | None:
     if any(old.of(kind) != [] or new.of(kind) != [] for kind in kinds if not _same(kind, old, new)):
         return None
     changed = dict(_changed_pods(old, new))
-    if any((pod.get("spec") or {}).get("nodeName") for pod in changed.values()):
+    if any(spec_of(pod).get("nodeName") for pod in changed.values()):
         return None
     return Past(before, now, changed)
 

@@ -42,6 +42,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import IMAGE_STATES, NODEORDER_POD_LEVEL_REQUESTS
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
+from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Flags, Snapshot
 
@@ -334,8 +335,8 @@ class Session:
 
     def shard_rows(self) -> list[int]:
         """Rows of the nodes in this scheduler's shard."""
-        shards = [m for m in self.snapshot.of("NodeShard") if m["metadata"]["name"] == self.flags.sharding_name]
-        desired = [name for shard in shards for name in (shard.get("spec") or {}).get("nodesDesired") or ()]
+        shards = [m for m in self.snapshot.of("NodeShard") if name_of(m) == self.flags.sharding_name]
+        desired = [name for shard in shards for name in spec_of(shard).get("nodesDesired") or ()]
         return [self.node_table.row_of[name] for name in desired if name in self.node_table.row_of]
 
     def hyper_node_rows(self, name: str) -> NodeRows | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.listers import Manifest, annotations_of, metadata_of, name_of, spec_of
+from vcdebug.kube.listers import Manifest
+from vcdebug.snapshot.manifest import annotations_of, metadata_of, name_of, owners_of, spec_of
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
@@ -46,7 +47,7 @@ def class_name(claim_or_volume: Manifest) -> str:
 
 def owned_by(claim: Manifest, pod: Pod) -> bool:
     """Whether the pod controls the claim."""
-    owners = metadata_of(claim).get("ownerReferences") or ()
+    owners = owners_of(claim)
     return any(owner.get("controller") and owner.get("uid") == pod.uid for owner in owners)
 
 

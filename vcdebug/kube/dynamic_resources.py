@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.claims import owned_by
 from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
-from vcdebug.kube.listers import Listers, Manifest, key_of, metadata_of, name_of, spec_of
+from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.ordering import Ordering
 from vcdebug.snapshot.json_values import Json, JsonObject
+from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, spec_of, status_of
 
 if TYPE_CHECKING:
     from vcdebug.kube.devices.allocator import Allocators, Candidates, Wish
@@ -108,7 +109,7 @@ class DynamicResources:
             return NO_CLAIMS
         state = ClaimState(pod.key, claims=[*self._claims(pod)])
         for claim in state.claims:
-            allocation = (claim.get("status") or {}).get("allocation")
+            allocation = status_of(claim).get("allocation")
             if allocation is None:
                 self._check_unallocated(claim)
                 state.unallocated.append(claim)
@@ -243,7 +244,7 @@ def _alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str]]:
 
 def users_of(claim: Manifest) -> Sequence[JsonObject]:
     """Whom a claim is reserved for."""
-    users: Sequence[JsonObject] = (claim.get("status") or {}).get("reservedFor") or ()
+    users: Sequence[JsonObject] = status_of(claim).get("reservedFor") or ()
     return users
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from vcdebug.kube.taints import NO_EXECUTE, PREFER_NO_SCHEDULE, Taint
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import spec_of, status_of
 
 CONTROL_PLANE: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Taints that the control plane sets and takes away by itself begin like this."""
@@ -18,8 +19,8 @@ CONTROL_PLANE: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io
 
 def unfit(node: JsonObject) -> bool:
     """Whether a node is cordoned, not Ready, or reports any trouble."""
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    return bool((node.get("spec") or {}).get("unschedulable")) or any(_is_trouble(one) for one in conditions)
+    conditions = status_of(node).get("conditions") or ()
+    return bool(spec_of(node).get("unschedulable")) or any(_is_trouble(one) for one in conditions)
 
 
 def _is_trouble(condition: JsonObject) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from vcdebug.gomath import div, trunc
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import status_of
 
 MIN_THRESHOLD = 23 * 1024 * 1024
 MAX_CONTAINER_THRESHOLD = 1000 * 1024 * 1024
@@ -38,12 +39,12 @@ def image_states(manifests: Mapping[NodeName, JsonObject]) -> dict[NodeName, dic
     return {
         name: {image: states[image] for image, _ in _reported(manifest)}
         for name, manifest in manifests.items()
-        if (manifest.get("status") or {}).get("images")
+        if status_of(manifest).get("images")
     }
 
 
 def _reported(manifest: JsonObject) -> Iterable[tuple[str, int]]:
-    for image in (manifest.get("status") or {}).get("images") or ():
+    for image in status_of(manifest).get("images") or ():
         for name in image.get("names") or ():
             yield name, image.get("sizeBytes") or 0
 

@@ -5,44 +5,15 @@ Upstream: the informer listers that predicates and nodeorder use.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
+from vcdebug.snapshot.manifest import key_of, labels_of, metadata_of, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 Manifest = JsonObject
 _CONTROLLERS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
-
-
-def metadata_of(manifest: Manifest) -> Manifest:
-    """The object's metadata."""
-    found: Manifest = manifest.get("metadata") or {}
-    return found
-
-
-def annotations_of(manifest: Manifest) -> Labels:
-    """The object's annotations."""
-    return metadata_of(manifest).get("annotations") or {}
-
-
-def labels_of(manifest: Manifest) -> Labels:
-    """The object's labels."""
-    return metadata_of(manifest).get("labels") or {}
-
-
-def spec_of(manifest: Manifest) -> Manifest:
-    """The object's spec."""
-    found: Manifest = manifest.get("spec") or {}
-    return found
-
-
-def name_of(manifest: Manifest) -> str:
-    """The object's name."""
-    return metadata_of(manifest).get("name") or ""
-
-
-def key_of(manifest: Manifest) -> str:
-    """`namespace/name`."""
-    return f"{metadata_of(manifest).get('namespace') or ''}/{name_of(manifest)}"
 
 
 class Listers:
@@ -76,7 +47,7 @@ class Listers:
             return {}
         return {(kind, key_of(m)): m for kind in _CONTROLLERS for m in self._snapshot.of(kind)}
 
-    def default_selector(self, namespace: str, pod_labels: Labels, owners: list[Manifest]) -> Selector:
+    def default_selector(self, namespace: str, pod_labels: Labels, owners: Sequence[Manifest]) -> Selector:
         """What Services and the owning controller select the pod by."""
         pairs: dict[str, str] = {}
         for service in self._services:

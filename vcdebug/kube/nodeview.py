@@ -26,6 +26,7 @@ from vcdebug.kube.requests import GPU, IMMENSE, Gate, Scored
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.quantity import milli_value, value
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ _scored_once = lru_cache(maxsize=1024)(_scored)
 
 
 def _allocatable(manifest: JsonObject) -> Scored:
-    amounts = (manifest.get("status") or {}).get("allocatable") or {}
+    amounts = status_of(manifest).get("allocatable") or {}
     stated = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
     kinds = [amount.__class__ for amount in stated]
     return _scored_once(*stated) if kinds in TEXTS else _scored(*stated)
@@ -106,7 +107,7 @@ class NodeView:
         self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
         self.manifests: list[JsonObject] = [nodes[name].manifest for name in self.names]
         self.labels = NodeLabels(self.names, [nodes[name].labels for name in self.names])
-        self.taints = NodeTaints([manifest.get("spec") or {} for manifest in self.manifests])
+        self.taints = NodeTaints([spec_of(manifest) for manifest in self.manifests])
         self.images: list[ImageStates] = [{} for _ in self.names]
         self.shapes = shapes or PodShapes(gate, incoming_pod_level=incoming_pod_level)
         self.ports = UsedPorts()

@@ -20,12 +20,13 @@ from vcdebug.kube.claims import (
     not_owner_text,
     owned_by,
 )
-from vcdebug.kube.listers import Listers, Manifest, annotations_of, key_of, metadata_of, name_of, spec_of
+from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.selector import Labels
 from vcdebug.kube.volume_match import matching_volume, reachable, storage_request
 from vcdebug.kube.volume_provision import Provisioning
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import NodeName
+from vcdebug.snapshot.manifest import annotations_of, key_of, metadata_of, name_of, spec_of, status_of
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
@@ -111,7 +112,7 @@ class VolumeBinding:
             text = not_found("persistentvolumeclaim", name.name)
             waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
             raise VolumeBindingError(waiting if name.ephemeral else text)
-        if (claim.get("status") or {}).get("phase") == "Lost":
+        if status_of(claim).get("phase") == "Lost":
             volume = spec_of(claim).get("volumeName") or ""
             text = f'persistentvolumeclaim "{name.name}" bound to non-existent persistentvolume "{volume}"'
             raise VolumeBindingError(text)

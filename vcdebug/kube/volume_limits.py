@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
-from vcdebug.kube.listers import Listers, Manifest, spec_of
+from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.releases.nodes import PORTWORX_MIGRATION_ANNOTATION
 from vcdebug.snapshot.json_values import JsonDict
+from vcdebug.snapshot.manifest import annotations_of, spec_of
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
@@ -152,7 +153,7 @@ class VolumeLimits:
         """Always, or where gate and node say so."""
         if not self._asks_node:
             return True
-        notes = (csi_node.get("metadata") or {}).get("annotations") or {}
+        notes = annotations_of(csi_node)
         return self._portworx_on and PORTWORX_PLUGIN in (notes.get(MIGRATED_PLUGINS) or "").split(",")
 
     def _with_attachments(self, attached: Volumes, node: str) -> Volumes:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 from vcdebug.kube.claims import class_name
-from vcdebug.kube.listers import Manifest, labels_of, metadata_of, name_of, spec_of
+from vcdebug.kube.listers import Manifest
 from vcdebug.kube.node_affinity import lenient_terms
 from vcdebug.kube.selector import Labels, SelectorError, label_selector
+from vcdebug.snapshot.manifest import labels_of, metadata_of, name_of, spec_of, status_of
 from vcdebug.snapshot.quantity import value
 
 
@@ -70,7 +71,7 @@ def _comparable(claim: Manifest, volume: Manifest) -> bool:
 
 
 def _available(claim: Manifest, volume: Manifest, node_labels: Labels) -> bool:
-    if (volume.get("status") or {}).get("phase") != "Available" or not _selected(claim, volume):
+    if status_of(volume).get("phase") != "Available" or not _selected(claim, volume):
         return False
     if class_name(volume) != class_name(claim) or not reachable(volume, node_labels):
         return False

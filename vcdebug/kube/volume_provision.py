@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.kube.listers import Listers, Manifest, spec_of
+from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.selector import Labels, SelectorError, label_selector
 from vcdebug.kube.volume_match import storage_request
+from vcdebug.snapshot.manifest import spec_of
 from vcdebug.snapshot.quantity import value
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from vcdebug.kube.claims import WAIT_FOR_FIRST_CONSUMER, class_name, not_found
-from vcdebug.kube.listers import Listers, Manifest, labels_of, spec_of
+from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.snapshot.manifest import labels_of, spec_of
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod

@@ -13,6 +13,7 @@ from vcdebug.logs.gotext import json_text
 from vcdebug.model.names import QueueName
 from vcdebug.model.totals import Totals
 from vcdebug.plugins.proportion import Dealt, QueueAttr, Round
+from vcdebug.snapshot.manifest import metadata_of, spec_of
 from vcdebug.trace.recording import Recording
 
 
@@ -44,7 +45,7 @@ def _stated(recording: Recording) -> Mapping[str, QueueName]:
     """Every PodGroup of the snapshot, with the queue that it means."""
     found: dict[str, QueueName] = {}
     for manifest in recording.snapshot.of("PodGroup"):
-        metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+        metadata, spec = metadata_of(manifest), spec_of(manifest)
         job = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         found[job] = spec.get("queue") or recording.snapshot.flags.default_queue
     return found

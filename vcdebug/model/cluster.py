@@ -22,6 +22,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 
@@ -173,7 +174,7 @@ class _PriorityClasses:
         self.default = 0
         if not (snapshot.flags.priority_class and snapshot.flags.gate("PriorityClass")):
             return
-        manifests: dict[str, JsonObject] = {m["metadata"]["name"]: m for m in snapshot.of("PriorityClass")}
+        manifests: dict[str, JsonObject] = {name_of(m): m for m in snapshot.of("PriorityClass")}
         for name in sorted(manifests):
             self.values[name] = manifests[name].get("value") or 0
             if manifests[name].get("globalDefault"):
@@ -188,8 +189,8 @@ def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
     limits: dict[NodeName, dict[str, float]] = {}
     limit_key = limit_key_of(snapshot.release)
     for manifest in snapshot.of("CSINode"):
-        name = manifest["metadata"]["name"]
-        for driver in (manifest.get("spec") or {}).get("drivers") or ():
+        name = name_of(manifest)
+        for driver in spec_of(manifest).get("drivers") or ():
             count = (driver.get("allocatable") or {}).get("count")
             key = limit_key(driver.get("name", ""))
             limits.setdefault(name, {})[key] = float(2147483647 if count is None else count)

@@ -13,6 +13,7 @@ from vcdebug.releases.nodes import CSI_LIMIT_KEY
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import PVC_MISSING_DROPS_POD
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import annotations_of, key_of, name_of, owners_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 LIMIT_PREFIX = "attachable-volumes-csi-"
@@ -49,8 +50,8 @@ class CsiVolumes:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._claims = {key_of(m): m for m in snapshot.of("PersistentVolumeClaim")}
-        self._volumes = {m["metadata"]["name"]: m for m in snapshot.of("PersistentVolume")}
-        self._classes = {m["metadata"]["name"]: m for m in snapshot.of("StorageClass")}
+        self._volumes = {name_of(m): m for m in snapshot.of("PersistentVolume")}
+        self._classes = {name_of(m): m for m in snapshot.of("StorageClass")}
         self._limit_key = limit_key_of(snapshot.release)
         self._needs_claims = snapshot.release.has(PVC_MISSING_DROPS_POD)
         self._ignored = snapshot.flags.ignored_provisioners
@@ -87,18 +88,18 @@ class CsiVolumes:
         claim = self._claims.get(f"{task.namespace}/{task.name}-{volume.get('name', '')}")
         if claim is None:
             return None
-        owners = claim["metadata"].get("ownerReferences") or ()
+        owners = owners_of(claim)
         if not any(owner.get("controller") and owner.get("uid") == task.uid for owner in owners):
             raise VolumeLookupError(f"PersistentVolumeClaim {claim['metadata']['name']} is not owned by the pod")
         return claim
 
     def _driver(self, claim: JsonObject) -> str | None:
-        spec = claim.get("spec") or {}
+        spec = spec_of(claim)
         volume = self._volumes.get(spec.get("volumeName") or "")
         if volume is not None:
-            csi = (volume.get("spec") or {}).get("csi")
+            csi = spec_of(volume).get("csi")
             return csi.get("driver") if csi else None
-        annotations = claim["metadata"].get("annotations") or {}
+        annotations = annotations_of(claim)
         name = annotations[CLASS_ANNOTATION] if CLASS_ANNOTATION in annotations else spec.get("storageClassName")
         storage_class = self._classes.get(name or "")
         if storage_class is None:
@@ -107,9 +108,3 @@ class CsiVolumes:
         if DRIVER_PARAMETER in parameters:
             return str(parameters[DRIVER_PARAMETER])
         return storage_class.get("provisioner") or None
-
-
-def key_of(manifest: JsonObject) -> str:
-    """`namespace/name` of a claim."""
-    metadata = manifest["metadata"]
-    return f"{metadata.get('namespace', '')}/{metadata['name']}"

@@ -12,6 +12,7 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.releases.queues import DRA_CAPACITY_MUL, DRA_COUNT_WRAPS
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import spec_of
 from vcdebug.snapshot.quantity import nano_value
 from vcdebug.snapshot.snapshot import Flags
 
@@ -143,7 +144,7 @@ class DeviceClaims:
 
 def _exact_requests(claim: JsonObject) -> Iterator[tuple[DeviceClass, JsonObject]]:
     """Requests of a stated number of one class; alternatives and `All` are not tracked."""
-    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+    for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
         exactly = request.get("exactly")
         if exactly is None or request.get("firstAvailable") is not None:
             continue

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from vcdebug.model.names import NodeName
 from vcdebug.model.selector import label_selector_matches
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import name_of, spec_of
 
 TOP_HYPER_NODE = "<cluster-top-hypernode>"
 
@@ -51,8 +52,8 @@ class HyperNodes:
                 self._build(name, [])
 
     def _enter(self, manifest: JsonObject) -> None:
-        spec = manifest.get("spec") or {}
-        name = (manifest.get("metadata") or {}).get("name", "")
+        spec = spec_of(manifest)
+        name = name_of(manifest)
         info = HyperNodeInfo(name, spec.get("tier") or 0, spec.get("tierName") or "", manifest)
         self.by_name[name] = info
         self.tiers.setdefault(info.tier, []).append(name)
@@ -68,7 +69,7 @@ class HyperNodes:
             return self.real_nodes[name]
         real: dict[NodeName, None] = {}
         info = self.by_name[name]
-        for member in (info.manifest.get("spec") or {}).get("members") or ():
+        for member in spec_of(info.manifest).get("members") or ():
             selector = member.get("selector") or {}
             if member.get("type") == "Node":
                 real.update(dict.fromkeys(self._matching(selector)))

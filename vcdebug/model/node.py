@@ -17,6 +17,7 @@ from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
 OVERSUBSCRIPTION_LABEL = "volcano.sh/oversubscription"
 OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"
@@ -59,9 +60,9 @@ class NodeInfo:
     )
 
     def __init__(self, manifest: JsonObject, ordering: Ordering = ASCENDING) -> None:
-        metadata, status = manifest.get("metadata") or {}, manifest.get("status") or {}
+        metadata, status = metadata_of(manifest), status_of(manifest)
         self.manifest = manifest
-        self.spec: JsonObject = manifest.get("spec") or {}
+        self.spec: JsonObject = spec_of(manifest)
         self.name: str = metadata.get("name", "")
         self.subject = (("node", self.name),)
         """How a record names it, the same object each time."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from vcdebug.gomath import div
 from vcdebug.snapshot.json_values import Json, JsonObject
+from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
 BitSet = int
@@ -127,9 +128,9 @@ class NumaInfo:
     )
 
     def __init__(self, manifest: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) -> None:
-        spec = manifest.get("spec") or {}
+        spec = spec_of(manifest)
         policies = spec.get("policies") or {}
-        self.name: str = manifest["metadata"]["name"]
+        self.name: str = name_of(manifest)
         self.cpu_manager_policy: str = policies.get("CPUManagerPolicy", "")
         self.topology_policy: str = policies.get("TopologyManagerPolicy", "")
         self.free_cpus: BitSet | None = _free_cpus(spec.get("numares") or {})
@@ -178,4 +179,4 @@ def _topology(detail: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) ->
 def read_numa(manifests: Iterable[JsonObject]) -> dict[str, NumaInfo]:
     """Node name → its NUMA information."""
     known: dict[tuple[Json, ...], CpuTopology] = {}
-    return {manifest["metadata"]["name"]: NumaInfo(manifest, known) for manifest in manifests}
+    return {name_of(manifest): NumaInfo(manifest, known) for manifest in manifests}

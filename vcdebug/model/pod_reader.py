@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.model.csi import CsiVolumes, VolumeLookupError, key_of
+from vcdebug.model.csi import CsiVolumes, VolumeLookupError
 from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, DeviceClaims
 from vcdebug.model.names import TaskKey
 from vcdebug.model.panics import SchedulerPanic
@@ -18,6 +18,7 @@ from vcdebug.model.podrequest import PodRequestCache
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
+from vcdebug.snapshot.manifest import key_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from vcdebug.model.resource import Resource
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
 PENDING = "Pending"
 INQUEUE = "Inqueue"
@@ -99,7 +100,7 @@ class GroupStatus(NamedTuple):
     @classmethod
     def stated(cls, manifest: JsonObject) -> GroupStatus:
         """From a manifest: what the PodGroup has before the cycle."""
-        status = manifest.get("status") or {}
+        status = status_of(manifest)
         return cls(
             status.get("phase") or "",
             tuple([_condition(raw) for raw in status.get("conditions") or ()]),
@@ -136,7 +137,7 @@ class PodGroup:
     )
 
     def __init__(self, manifest: JsonObject) -> None:
-        metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+        metadata, spec = metadata_of(manifest), spec_of(manifest)
         status = GroupStatus.stated(manifest)
         self.manifest = manifest
         self.name: str = metadata.get("name", "")
@@ -164,12 +165,6 @@ class PodGroup:
                 self.conditions[index] = condition
                 return
         self.conditions.append(condition)
-
-
-def group_name(manifest: JsonObject) -> str:
-    """`namespace/name` of a PodGroup: its job's name."""
-    metadata = manifest.get("metadata") or {}
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 
 
 def _condition(raw: JsonObject) -> Condition:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
 ROOT_QUEUE = "root"
 HIERARCHY_KEY = "volcano.sh/hierarchy"
@@ -41,7 +42,7 @@ class QueueInfo:
     )
 
     def __init__(self, manifest: JsonObject) -> None:
-        metadata, spec = manifest.get("metadata") or {}, manifest.get("spec") or {}
+        metadata, spec = metadata_of(manifest), spec_of(manifest)
         self.manifest = manifest
         self.spec: JsonObject = spec
         self.name: str = metadata.get("name", "")
@@ -53,7 +54,7 @@ class QueueInfo:
         self.weight: int = spec.get("weight") or 0
         self.priority: int = spec.get("priority") or 0
         self.parent: str = spec.get("parent") or ""
-        self.state: str = (manifest.get("status") or {}).get("state") or ""
+        self.state: str = status_of(manifest).get("state") or ""
         self.capability: ResourceList | None = spec.get("capability")
         self.deserved: ResourceList | None = spec.get("deserved")
         self.guarantee: ResourceList | None = (spec.get("guarantee") or {}).get("resource")

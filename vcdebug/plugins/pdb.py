@@ -11,10 +11,11 @@ from typing import NamedTuple
 from vcdebug.framework.plugin import PERMIT, Plugin, Victims
 from vcdebug.framework.quirks import UNLABELLED_SPARED
 from vcdebug.framework.session import Session
-from vcdebug.kube.listers import Manifest, metadata_of, spec_of
+from vcdebug.kube.listers import Manifest
 from vcdebug.kube.selector import Selector, SelectorError, label_selector
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
 FEATURE_GATE = "PodDisruptionBudgetsSupport"
 
@@ -97,7 +98,7 @@ def charges(budgets: Sequence[Budget], tasks: Iterable[TaskInfo]) -> Iterator[Ch
 
 def budget(manifest: Manifest) -> Budget | None:
     """None for a budget whose selector does not parse."""
-    status: Manifest = manifest.get("status") or {}
+    status: Manifest = status_of(manifest)
     try:
         selector = label_selector(spec_of(manifest).get("selector"))
     except SelectorError:

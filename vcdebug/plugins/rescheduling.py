@@ -22,6 +22,7 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import Json
+from vcdebug.snapshot.manifest import status_of
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.quantity import approximate_float, milli_value, value
 from vcdebug.snapshot.snapshot import Snapshot
@@ -180,7 +181,7 @@ class Rescheduling(Plugin):
         """
         steps: list[Step] = []
         name = busy.node.name
-        capacity = (busy.node.manifest.get("status") or {}).get("capacity") or {}
+        capacity = status_of(busy.node.manifest).get("capacity") or {}
         pods = [task.pod for task in busy.node.tasks_in_order()]
         for pod in slice_sorted(pods, self._goes_before):
             above = any(busy.percents[name] >= target[name] for name in DIMENSIONS)
@@ -315,7 +316,7 @@ def _budget(low: list[Busy], target: Percents) -> dict[str, int]:
     """What the idle nodes may take up to their targets, in thousandths of cpu and bytes."""
     budget = dict.fromkeys(DIMENSIONS, 0)
     for busy in low:
-        status = busy.node.manifest.get("status") or {}
+        status = status_of(busy.node.manifest)
         room = status.get("allocatable") or status.get("capacity") or {}
         amounts = {"cpu": milli_value(room.get("cpu")), "memory": value(room.get("memory"))}
         for name in DIMENSIONS:

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.kube.listers import Manifest, key_of, metadata_of
+from vcdebug.kube.listers import Manifest
 from vcdebug.model.job import JobInfo
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
+from vcdebug.snapshot.manifest import key_of, metadata_of, status_of
 from vcdebug.snapshot.quantity import go_struct_text, nano_value
 
 MESSAGE = "resource quota insufficient, requested: {requested}, used: {used}, limited: {hard}"
@@ -61,7 +62,7 @@ class ResourceQuota(Plugin):
         self.ssn = ssn
         self.quotas, self.pending = {}, {}
         for manifest in sorted(ssn.snapshot.of("ResourceQuota"), key=key_of):
-            status: Manifest = manifest.get("status") or {}
+            status: Manifest = status_of(manifest)
             namespace = metadata_of(manifest).get("namespace") or ""
             self.quotas.setdefault(namespace, []).append(
                 Quota(metadata_of(manifest)["name"], status.get("hard") or {}, status.get("used") or {})

@@ -16,6 +16,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus, allocated_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.questions.reply import Question, Reply, Sheet
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.trace.recording import Recording
 
 SUBJECTS: Final = "JOB, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or quota/NAMESPACE"
@@ -50,7 +51,7 @@ def _on_node(recording: Recording, name: str) -> tuple[str, list[Holder]]:
     held = [_holder(recording, task) for task in _tasks(recording) if task.node_name == name]
     if name in recording.session.nodes:
         return f"node {name}", held
-    if not held and not any(manifest["metadata"]["name"] == name for manifest in recording.snapshot.of("Node")):
+    if not held and not any(name_of(manifest) == name for manifest in recording.snapshot.of("Node")):
         raise NotFoundError("no such node, and no pod is on it", "", name)
     return f"node {name} (outside the session)", held
 

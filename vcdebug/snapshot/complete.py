@@ -5,9 +5,10 @@ Upstream: webhooks, and the API server's defaulting.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import annotations_of, name_of
 from vcdebug.snapshot.snapshot import Flags, Manifest
 
 DEFAULT_NAMESPACE = "default"
@@ -26,7 +27,7 @@ def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[s
     """
     _complete_namespaces(objects)
     _complete_queues(objects, files, flags)
-    annotations = {m["metadata"]["name"]: m["metadata"].get("annotations") or {} for m in objects.get("Namespace", ())}
+    annotations = {name_of(m): annotations_of(m) for m in objects.get("Namespace", ())}
     for pod_group in objects.get("PodGroup", ()):
         _complete_pod_group(pod_group, annotations)
     priorities = _Priorities(objects.get("PriorityClass", []))
@@ -42,7 +43,7 @@ class _Priorities:
     """What the priority admission plugin would write into a pod."""
 
     def __init__(self, classes: list[Manifest]) -> None:
-        self._classes = {manifest["metadata"]["name"]: manifest for manifest in classes}
+        self._classes = {name_of(manifest): manifest for manifest in classes}
         self._default = next((m for m in classes if m.get("globalDefault")), None)
 
     def fill(self, spec: Manifest) -> None:
@@ -53,7 +54,7 @@ class _Priorities:
         if spec.get("priority") is None:
             spec["priority"] = (chosen or {}).get("value") or 0
         if chosen is not None:
-            spec["priorityClassName"] = chosen["metadata"]["name"]
+            spec["priorityClassName"] = name_of(chosen)
             spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy") or "PreemptLowerPriority")
 
 
@@ -70,7 +71,7 @@ def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[s
     queues = objects.setdefault("Queue", [])
     for queue in queues:
         _complete_queue(queue)
-    present = [queue["metadata"]["name"] for queue in queues]
+    present = [name_of(queue) for queue in queues]
     for name, reclaimable in ((ROOT_QUEUE, False), (flags.default_queue, True)):
         if name not in present:
             queues.append(_new_queue(name, reclaimable=reclaimable))
@@ -84,7 +85,7 @@ def _complete_queue(queue: Manifest) -> None:
     _default(spec, "dequeueStrategy", "traverse")
     status = _part(queue, "status")
     status["state"] = status.get("state") or "Open"
-    annotations = queue["metadata"].get("annotations") or {}
+    annotations = annotations_of(queue)
     hierarchy, weights = annotations.get(HIERARCHY_ANNOTATION), annotations.get(WEIGHTS_ANNOTATION)
     if hierarchy and weights and not hierarchy.startswith(ROOT_QUEUE):
         below = {HIERARCHY_ANNOTATION: f"{ROOT_QUEUE}/{hierarchy}", WEIGHTS_ANNOTATION: f"1/{weights}"}
@@ -101,7 +102,7 @@ def _new_queue(name: str, *, reclaimable: bool) -> Manifest:
     }
 
 
-def _complete_pod_group(pod_group: Manifest, namespaces: dict[str, dict[str, Any]]) -> None:
+def _complete_pod_group(pod_group: Manifest, namespaces: Mapping[str, Mapping[str, str]]) -> None:
     spec = _part(pod_group, "spec")
     spec["queue"] = spec.get("queue") or DEFAULT_NAMESPACE
     if spec["queue"] == "default":

@@ -16,6 +16,7 @@ from vcdebug.snapshot.edit_conf import edited_conf
 from vcdebug.snapshot.edit_path import Walk
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.schema import SHAPES, check_types
 from vcdebug.snapshot.settings import RELEASE_FIELDS, read_chance, read_meta, with_flags, with_release
@@ -127,7 +128,7 @@ def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
     else:
         like = replace(edit, name=edit.value)
         model = manifests[_place(manifests, like)]
-    metadata = {**(model.get("metadata") or {}), "name": name, "uid": f"added-{edit.kind}-{edit.name}".lower()}
+    metadata = {**metadata_of(model), "name": name, "uid": f"added-{edit.kind}-{edit.name}".lower()}
     if namespace:
         metadata["namespace"] = namespace
     labels = metadata.get("labels") or {}

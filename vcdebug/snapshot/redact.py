@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.device_config import VgpuNames, only_names, readable, vgpu_names
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.provenance import Provenance
@@ -90,7 +91,7 @@ def redaction(snapshot: Snapshot) -> Redaction:
 def _indexed(snapshot: Snapshot) -> Iterator[str]:
     """The names of pods of jobs: within a job the index at the end of the name is compared."""
     for pod in snapshot.of("Pod"):
-        metadata = pod.get("metadata") or {}
+        metadata = metadata_of(pod)
         if GROUP_ANNOTATION in (metadata.get("annotations") or {}):
             yield str(metadata.get("name") or "")
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.redact_words import ANNOTATIONS
 from vcdebug.snapshot.shapes import Shape
 from vcdebug.snapshot.snapshot import Manifest
@@ -106,10 +107,6 @@ class Rewriter:
             pattern = re.compile(text)
         except re.error:
             return "("
-        named = [
-            str((manifest.get("metadata") or {}).get("name") or "")
-            for kind in ("Node", "HyperNode")
-            for manifest in self._objects.get(kind, ())
-        ]
+        named = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
         matching = [self._rewrite(name) for name in named if pattern.search(name)]
         return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from vcdebug.snapshot.gather import Gathered, object_name
+from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import metadata_of, name_of, spec_of
 from vcdebug.snapshot.snapshot import Flags, Manifest
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
@@ -55,7 +57,7 @@ def _check_pod_groups(found: Gathered, flags: Flags, dangling: _Dangling) -> Non
     queues = _names(found, "Queue")
     classes = _classes(found, flags)
     for index, manifest in enumerate(found.objects.get("PodGroup", ())):
-        spec = manifest.get("spec") or {}
+        spec = spec_of(manifest)
         queue = spec.get("queue") or flags.default_queue
         if queue not in queues:
             dangling.add("PodGroup", index, "spec.queue", f"queue {queue}", _NO_QUEUE)
@@ -70,7 +72,7 @@ def _check_pods(found: Gathered, flags: Flags, dangling: _Dangling) -> None:
     claims = _keys(found, "PersistentVolumeClaim")
     classes = _names(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
     for index, manifest in enumerate(found.objects.get("Pod", ())):
-        metadata, spec = manifest["metadata"], manifest.get("spec") or {}
+        metadata, spec = manifest["metadata"], spec_of(manifest)
         node = spec.get("nodeName")
         if node and node not in nodes and not flags.node_selector:
             dangling.add("Pod", index, "spec.nodeName", f"node {node}", _NO_NODE)
@@ -87,7 +89,7 @@ def _check_pods(found: Gathered, flags: Flags, dangling: _Dangling) -> None:
                 dangling.add("Pod", index, "spec.volumes", f"PersistentVolumeClaim {claim}", _NO_CLAIM)
 
 
-def _claim_names(manifest: Manifest, spec: Manifest) -> list[str]:
+def _claim_names(manifest: Manifest, spec: JsonObject) -> list[str]:
     names = []
     for volume in spec.get("volumes") or ():
         claim = volume.get("persistentVolumeClaim") or {}
@@ -106,11 +108,11 @@ def _classes(found: Gathered, flags: Flags) -> dict[str, None] | None:
 
 
 def _names(found: Gathered, kind: str) -> dict[str, None]:
-    return {manifest["metadata"]["name"]: None for manifest in found.objects.get(kind, ())}
+    return {name_of(manifest): None for manifest in found.objects.get(kind, ())}
 
 
 def _keys(found: Gathered, kind: str) -> dict[tuple[str, str], None]:
     return {
-        (manifest["metadata"].get("namespace") or "", manifest["metadata"]["name"]): None
+        (metadata_of(manifest).get("namespace") or "", name_of(manifest)): None
         for manifest in found.objects.get(kind, ())
     }

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
 from vcdebug.gotime import time_text
+from vcdebug.snapshot.manifest import metadata_of, name_of, spec_of
 from vcdebug.snapshot.quantity import milli_value, value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -72,13 +73,13 @@ def _made(snapshot: Snapshot, manifest: Manifest) -> Iterator[Manifest]:
 
 
 def _key(manifest: Manifest) -> str:
-    metadata = manifest.get("metadata") or {}
+    metadata = metadata_of(manifest)
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or ''}"
 
 
 def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     """A PodGroup for the job, and the pods of each task."""
-    metadata, spec = job.get("metadata") or {}, job.get("spec") or {}
+    metadata, spec = metadata_of(job), spec_of(job)
     tasks = [_named(task, at) for at, task in enumerate(spec.get("tasks") or ())]
     least = {task["name"]: _least(task) for task in tasks}
     minimum = spec.get("minAvailable") or sum(least.values())  # exact: ints
@@ -167,20 +168,20 @@ def _units(resource: str, amount: object) -> int:
 
 def _replicated(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
     """A Deployment, ReplicaSet or StatefulSet: all pods of one owner share a PodGroup."""
-    yield from _owned(snapshot, owner, int((owner.get("spec") or {}).get("replicas", 1)))
+    yield from _owned(snapshot, owner, int(spec_of(owner).get("replicas", 1)))
 
 
 def _kubernetes_job(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
     """As many pods at once as parallelism and completions allow."""
-    spec = owner.get("spec") or {}
+    spec = spec_of(owner)
     parallel = int(spec.get("parallelism", 1))
     yield from _owned(snapshot, owner, min(parallel, int(spec.get("completions") or parallel)))
 
 
 def _owned(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Manifest]:
-    metadata, template = owner.get("metadata") or {}, (owner.get("spec") or {}).get("template") or {}
-    name, spec = str(metadata.get("name")), dict(template.get("spec") or {})
-    inner = template.get("metadata") or {}
+    metadata, template = metadata_of(owner), spec_of(owner).get("template") or {}
+    name, spec = str(metadata.get("name")), dict(spec_of(template))
+    inner = metadata_of(template)
     annotations = {**(inner.get("annotations") or {})}
     if spec.get("schedulerName") in snapshot.flags.scheduler_names:
         annotations[GROUP_NAME] = f"podgroup-{name}"
@@ -212,7 +213,7 @@ def _group_of_pods(
 
 def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
     """A pod that belongs to no PodGroup gets one of its own."""
-    metadata, spec = pod.get("metadata") or {}, dict(pod.get("spec") or {})
+    metadata, spec = metadata_of(pod), dict(spec_of(pod))
     annotations = {**(metadata.get("annotations") or {})}
     name = str(metadata.get("name"))
     if GROUP_NAME not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
@@ -222,9 +223,9 @@ def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
 
 
 def _own_group(snapshot: Snapshot, group: Manifest) -> Iterator[Manifest]:
-    metadata = group.get("metadata") or {}
+    metadata = metadata_of(group)
     annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
-    yield _pod_group(snapshot, group, str(metadata.get("name")), group.get("spec") or {}, annotations, labels)
+    yield _pod_group(snapshot, group, str(metadata.get("name")), spec_of(group), annotations, labels)
 
 
 def _pod_group(
@@ -259,7 +260,7 @@ def _made_now(
     snapshot: Snapshot, owner: Manifest, name: str, spec: Mapping[str, Any], **words: Mapping[str, str]
 ) -> dict[str, Any]:
     """What a controller says of any object that it makes."""
-    namespace = (owner.get("metadata") or {}).get("namespace") or "default"
+    namespace = metadata_of(owner).get("namespace") or "default"
     metadata = {
         "name": name,
         "namespace": namespace,
@@ -279,7 +280,7 @@ def _with_requests(container: Mapping[str, Any]) -> dict[str, Any]:
 def _priority(snapshot: Snapshot, spec: Mapping[str, Any]) -> int:
     if spec.get("priority") is not None:
         return int(spec["priority"])
-    classes = {one["metadata"]["name"]: one for one in snapshot.of("PriorityClass")}
+    classes = {name_of(one): one for one in snapshot.of("PriorityClass")}
     chosen = classes.get(spec.get("priorityClassName") or "")
     if chosen is None:
         chosen = next((one for one in classes.values() if one.get("globalDefault")), {})

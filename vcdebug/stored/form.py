@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.json_values import JsonDict
+from vcdebug.snapshot.manifest import metadata_of
 
 MAGIC: Final = b"vcdebug recording 1\n"
 DIGEST_SIZE: Final = 32
@@ -48,7 +49,7 @@ _OF_METADATA: Final = ("labels", "annotations")
 
 def part(manifest: JsonDict, name: str) -> Any:  # Any: whatever a manifest says
     """A part of a manifest by the attribute that holds it; None where it has none."""
-    return (manifest.get("metadata") or {}).get(name) if name in _OF_METADATA else manifest.get(name)
+    return metadata_of(manifest).get(name) if name in _OF_METADATA else manifest.get(name)
 
 
 class ColumnForm(NamedTuple):

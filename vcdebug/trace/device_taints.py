@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from vcdebug.kube.listers import name_of, spec_of
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Flags
 from vcdebug.trace.recording import Recording

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.steps import Step
@@ -18,7 +19,7 @@ from vcdebug.trace.steps import Step
 def nodes_left_out(recording: Recording) -> Iterator[Step]:
     """Nodes that the scheduler's node selector does not take, and those that take part although they are not Ready."""
     for manifest in recording.snapshot.of("Node"):
-        name = manifest["metadata"]["name"]
+        name = name_of(manifest)
         if name not in recording.session.nodes:
             yield Step(f"node {name}", "left out: --node-selector does not take it", good=False)
         elif ready := odd_nodes(recording).get(name, ""):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from vcdebug.model.names import NodeName
 from vcdebug.model.node import NodeInfo
+from vcdebug.snapshot.manifest import status_of
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -19,7 +20,7 @@ def odd_nodes(recording: Recording) -> Mapping[NodeName, str]:
 
 def not_ready(node: NodeInfo) -> str:
     """The status of the condition Ready, where it is stated and not True."""
-    conditions = (node.manifest.get("status") or {}).get("conditions") or ()
+    conditions = status_of(node.manifest).get("conditions") or ()
     ready = next((one for one in conditions if one.get("type") == "Ready"), None)
     status = str(ready.get("status")) if ready is not None else "True"
     return "" if status == "True" else status

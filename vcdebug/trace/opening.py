@@ -15,6 +15,7 @@ from vcdebug.grouping import by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.trace.left_out import jobs_left_out, nodes_left_out, pods_left_out
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -81,9 +82,7 @@ def _beside(recording: Recording) -> Iterator[Step]:
     yield Step("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
     drivers = counted(len(recording.snapshot.of("CSINode")), "CSINode")
     yield Step("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
-    quotas = Counter(
-        (one.get("metadata") or {}).get("namespace") or "" for one in recording.snapshot.of("ResourceQuota")
-    )
+    quotas = Counter(metadata_of(one).get("namespace") or "" for one in recording.snapshot.of("ResourceQuota"))
     told = [f"{name}: {counted(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
     yield Step("NamespaceInfo", "; ".join(told) or "no namespace has a ResourceQuota", seq=1)
 

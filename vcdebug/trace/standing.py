@@ -9,8 +9,8 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import PodNames
-from vcdebug.model.podgroup import group_name
 from vcdebug.model.status import TaskStatus
+from vcdebug.snapshot.manifest import key_of
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -40,7 +40,7 @@ class Standing(NamedTuple):
 @per_recording()
 def standing(recording: Recording) -> Standing:
     """Of all jobs and lone pods."""
-    jobs = dict.fromkeys(map(group_name, recording.snapshot.of("PodGroup")))
+    jobs = dict.fromkeys(map(key_of, recording.snapshot.of("PodGroup")))
     names = recording.snapshot.flags.scheduler_names
     lone: list[TaskKey] = []
     homeless: dict[str, int] = {}

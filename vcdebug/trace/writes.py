@@ -16,6 +16,7 @@ from vcdebug.model.podgroup import Condition, GroupStatus, PodGroup
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.manifest import status_of
 from vcdebug.trace.effects import effects, evicted
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -152,7 +153,7 @@ def _annotations(recording: Recording) -> Iterator[Write]:
 def _queue_statuses(recording: Recording, queues: Mapping[str, Mapping[str, str]], seq: Seq) -> Iterator[Write]:
     for name, allocated in queues.items():
         manifest = recording.session.queues[name].manifest
-        before = (manifest.get("status") or {}).get("allocated") or {}
+        before = status_of(manifest).get("allocated") or {}
         if not before or not _same_amounts(before, allocated):
             text = ", ".join(f"{dimension} {amount}" for dimension, amount in allocated.items())
             yield Write(seq, "Queue", name, "status", f"allocated: {text}")

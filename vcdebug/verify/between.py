@@ -9,6 +9,7 @@ from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import ENDED, Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.json_values import Json
+from vcdebug.snapshot.manifest import metadata_of, status_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.verify.outcome import GONE, Outcome, said, unscheduled
 from vcdebug.verify.store import key_of
@@ -118,15 +119,15 @@ def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
 
 
 def _uid(manifest: Manifest) -> object:
-    return (manifest.get("metadata") or {}).get("uid")
+    return metadata_of(manifest).get("uid")
 
 
 def _labels(manifest: Manifest) -> object:
-    return (manifest.get("metadata") or {}).get("labels")
+    return metadata_of(manifest).get("labels")
 
 
 def _leaving(pod: Manifest) -> bool:
-    return bool((pod.get("metadata") or {}).get("deletionTimestamp"))
+    return bool(metadata_of(pod).get("deletionTimestamp"))
 
 
 def _leaves(before: Manifest, after: Manifest) -> bool:
@@ -140,7 +141,7 @@ def _by_scheduler(pod: Manifest) -> bool:
 
 def _parts(manifest: Manifest, name: str) -> Json:
     """A part of the status."""
-    return (manifest.get("status") or {}).get(name)
+    return status_of(manifest).get(name)
 
 
 def _ready(node: Manifest) -> list[object]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from vcdebug.model.names import TaskKey
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import status_of
 from vcdebug.snapshot.quantity import nano_value
 from vcdebug.trace.claims import reserved_claims
 from vcdebug.trace.recording import Recording
@@ -26,7 +27,7 @@ def allocated(recording: Recording, bound: Collection[TaskKey]) -> Devices:
 
 def note_devices(found: Devices, claim: str, body: JsonObject) -> None:
     """What a claim's status says of its devices, for the pod that it was reserved for last."""
-    status = body.get("status") or {}
+    status = status_of(body)
     allocation, users = status.get("allocation"), status.get("reservedFor")
     if allocation and users:
         results = (allocation.get("devices") or {}).get("results") or ()

@@ -11,6 +11,7 @@ from vcdebug.capture.cluster import connected
 from vcdebug.capture.listing import Listing
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.verify.between import gone, leaving, others_changes, seen_between
@@ -96,7 +97,7 @@ def _told_evicted(api: Api, options: CaptureOptions, uids: Collection[str]) -> I
             return
         subjects = [event.get("involvedObject") or {} for event in page.get("items") or ()]
         yield from (str(subject["uid"]) for subject in subjects if subject.get("uid") in uids)
-        token = str((page.get("metadata") or {}).get("continue") or "")
+        token = str(metadata_of(page).get("continue") or "")
         if not token:
             return
 

@@ -11,6 +11,7 @@ from typing import Final
 import yaml
 
 from vcdebug.snapshot.json_values import JsonDict
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.conf import parse_conf
 from vcdebug.verify.messages import Reply
@@ -66,7 +67,7 @@ def metrics_of(snapshot: Snapshot) -> Metrics | None:
     """
     if not snapshot.usage or _refused(snapshot):
         return None
-    names = tuple(str((node.get("metadata") or {}).get("name") or "") for node in snapshot.of("Node"))
+    names = tuple(name_of(node) for node in snapshot.of("Node"))
     return Metrics({name: dict(_values(snapshot.usage.get(name) or {})) for name in names}, names)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
@@ -98,7 +99,7 @@ def observed(written: Iterable[Written], before: Snapshot) -> Outcome:
     for one in written:
         key = key_of(one.body)
         if one.verb == "bind":
-            outcome.bound[key] = str((one.body.get("spec") or {}).get("nodeName") or "")
+            outcome.bound[key] = str(spec_of(one.body).get("nodeName") or "")
         elif one.address.plural == PODS and one.verb in ("delete", "evict"):
             outcome.evicted[key] = ""
         elif one.address.plural == PODS:
@@ -114,9 +115,9 @@ def observed(written: Iterable[Written], before: Snapshot) -> Outcome:
 
 
 def _pod_status(outcome: Outcome, key: TaskKey, pod: Manifest, before: Manifest) -> None:
-    status = pod.get("status") or {}
+    status = status_of(pod)
     node = str(status.get("nominatedNodeName") or "")
-    if node and node != str((before.get("status") or {}).get("nominatedNodeName") or ""):
+    if node and node != str(status_of(before).get("nominatedNodeName") or ""):
         outcome.nominated[key] = node
     old = dict.fromkeys(unscheduled(before))
     for words in unscheduled(pod):
@@ -126,6 +127,6 @@ def _pod_status(outcome: Outcome, key: TaskKey, pod: Manifest, before: Manifest)
 
 def unscheduled(pod: Manifest) -> Iterator[tuple[str, str]]:
     """Reason and message of PodScheduled=False."""
-    for condition in (pod.get("status") or {}).get("conditions") or ():
+    for condition in status_of(pod).get("conditions") or ():
         if condition.get("type") == POD_SCHEDULED and condition.get("status") == "False":
             yield str(condition.get("reason") or ""), str(condition.get("message") or "")

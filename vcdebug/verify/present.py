@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.json_values import Json
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -21,7 +22,7 @@ def moved(snapshot: Snapshot, now: datetime) -> Snapshot:
     ago = timedelta(seconds=round((now - snapshot.now).total_seconds()))
     objects = {kind: [_moved(one, ago) for one in manifests] for kind, manifests in snapshot.objects.items()}
     queues = objects.get(QUEUE, [])
-    names = [(queue.get("metadata") or {}).get("name") for queue in queues]
+    names = [name_of(queue) for queue in queues]
     made = [_queue(name, now) for name in (ROOT, snapshot.flags.default_queue) if name not in names]
     objects[QUEUE] = [*queues, *made]
     return replace(snapshot, objects=objects, now=snapshot.now + ago, process=Process())

@@ -26,6 +26,7 @@ from typing import TextIO
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import spec_of
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.verify.canonical import canonical_pod
 from vcdebug.verify.kept_log import KeptLog
@@ -323,7 +324,7 @@ def _command(program: Program, snapshot: Snapshot, address: str, folder: Path) -
 
 def _pause(snapshot: Snapshot) -> float:
     """The more there is to read and to write between two cycles, the longer."""
-    waiting = [pod for pod in snapshot.of("Pod") if not (pod.get("spec") or {}).get("nodeName")]
+    waiting = [pod for pod in snapshot.of("Pod") if not spec_of(pod).get("nodeName")]
     return LEAST_PAUSE + PAUSE_PER_OBJECT * (len(waiting) + len(snapshot.of(HELD)) + len(snapshot.of("Node")))
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vcdebug.snapshot.json_values import Json, JsonDict
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.verify.messages import Body
 
 
 def selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
     """Whether an object belongs to what was asked for."""
-    metadata = item.get("metadata") or {}
+    metadata = metadata_of(item)
     if namespace and metadata.get("namespace") != namespace:
         return False
     labels: JsonDict = metadata.get("labels") or {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.manifest import annotations_of, metadata_of, spec_of
 from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import ABSENT, Body, Reply, Request, refusal, success
@@ -123,7 +124,7 @@ class ApiServer:
 
     def _create(self, request: Request, address: Address) -> Reply:
         body = dict(request.body or {})
-        metadata = {"creationTimestamp": self.now(), **(body.get("metadata") or {})}
+        metadata = {"creationTimestamp": self.now(), **metadata_of(body)}
         metadata["creationTimestamp"] = metadata["creationTimestamp"] or self.now()
         metadata.setdefault("name", f"{metadata.get('generateName', '')}{self.store.revision}")
         if address.namespace:
@@ -141,10 +142,10 @@ class ApiServer:
         body = request.body or {}
         if address.part == BINDING:
             node = str((body.get("target") or {}).get("name") or "")
-            annotations = (body.get("metadata") or {}).get("annotations") or {}
-            known = pod["metadata"].get("annotations") or {}
+            annotations = annotations_of(body)
+            known = annotations_of(pod)
             metadata = pod["metadata"] | ({"annotations": {**known, **annotations}} if annotations else {})
-            spec = {**(pod.get("spec") or {}), "nodeName": node}
+            spec = {**spec_of(pod), "nodeName": node}
             self._put(Written("bind", address, {**pod, "metadata": metadata, "spec": spec}))
         elif address.part == EVICTION:
             self._put(Written("evict", address, self._leaving(pod)))

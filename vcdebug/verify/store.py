@@ -6,6 +6,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from vcdebug.snapshot import manifest
 from vcdebug.verify.messages import Body
 
 FIRST_REVISION = 100
@@ -86,5 +87,4 @@ class Store:
 
 def key_of(body: Body) -> str:
     """`namespace/name`, or the name alone."""
-    metadata = body.get("metadata") or {}
-    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}".lstrip("/")
+    return manifest.key_of(body).lstrip("/")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import annotations_of, name_of, spec_of, status_of
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import Body
 from vcdebug.verify.store import Store, key_of
@@ -21,35 +21,35 @@ NONE: Final = "kubernetes.io/no-provisioner"
 def follow_up(store: Store, address: Address, body: Body) -> None:
     """A volume that names its claim is bound to it; a claim for which a node is chosen gets a volume."""
     if address.collection == VOLUMES:
-        reference = (body.get("spec") or {}).get("claimRef") or {}
+        reference = spec_of(body).get("claimRef") or {}
         claim = store.get(CLAIMS, f"{reference.get('namespace', '')}/{reference.get('name', '')}")
         if claim is not None:
             _bind(store, body, claim)
-    elif address.collection == CLAIMS and SELECTED in (body["metadata"].get("annotations") or {}):
+    elif address.collection == CLAIMS and SELECTED in annotations_of(body):
         _provide(store, body)
 
 
 def _bind(store: Store, volume: Body, claim: Body) -> None:
     """Each names the other; one that is taken by somebody else is left alone."""
-    name = volume["metadata"]["name"]
-    if (claim.get("spec") or {}).get("volumeName", name) != name or (claim.get("status") or {}).get("phase") == "Bound":
+    name = name_of(volume)
+    if spec_of(claim).get("volumeName", name) != name or status_of(claim).get("phase") == "Bound":
         return
-    annotations = {**(claim["metadata"].get("annotations") or {}), **COMPLETED}
-    store.put(VOLUMES, {**volume, "status": {**(volume.get("status") or {}), **BOUND}})
+    annotations = {**annotations_of(claim), **COMPLETED}
+    store.put(VOLUMES, {**volume, "status": {**status_of(volume), **BOUND}})
     store.put(
         CLAIMS,
         {
             **claim,
             "metadata": {**claim["metadata"], "annotations": annotations},
-            "spec": {**(claim.get("spec") or {}), "volumeName": name},
-            "status": {**(claim.get("status") or {}), **BOUND},
+            "spec": {**spec_of(claim), "volumeName": name},
+            "status": {**status_of(claim), **BOUND},
         },
     )
 
 
 def _provide(store: Store, claim: Body) -> None:
     """A new volume for a claim, unless its class is of volumes that somebody makes by hand."""
-    spec: JsonDict = claim.get("spec") or {}
+    spec = spec_of(claim)
     storage_class = store.get(CLASSES, str(spec.get("storageClassName") or ""))
     if spec.get("volumeName") or storage_class is None or storage_class.get("provisioner") in (None, "", NONE):
         return

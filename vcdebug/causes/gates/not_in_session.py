@@ -11,7 +11,8 @@ from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodNames
-from vcdebug.model.podgroup import PodGroup, group_name
+from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.manifest import key_of
 from vcdebug.trace.recording import Recording
 
 QUEUE_MISSING = "queue-missing"
@@ -69,7 +70,7 @@ def _groups(recording: Recording) -> list[PodGroup]:
 
 
 def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
-    return (PodGroup(manifest) for manifest in recording.snapshot.of("PodGroup") if group_name(manifest) == job)
+    return (PodGroup(manifest) for manifest in recording.snapshot.of("PodGroup") if key_of(manifest) == job)
 
 
 def _queue_missing(recording: Recording, subject: Subject, queue: str) -> Finding:

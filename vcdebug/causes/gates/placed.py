@@ -15,6 +15,7 @@ from vcdebug.gotime import SECOND, nanoseconds, time_of
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.manifest import metadata_of
 
 PLACES = "places"
 PIPELINED = "pipelined"
@@ -112,7 +113,7 @@ def _line(view: JobView, task: TaskInfo) -> str:
 
 def deletion_due(view: JobView, task: TaskInfo) -> str:
     """When a pod that leaves should be gone: `due in 20s`, `2h overdue`; `evicted now` where no manifest says it."""
-    gone = (task.pod.manifest.get("metadata") or {}).get("deletionTimestamp")
+    gone = metadata_of(task.pod.manifest).get("deletionTimestamp")
     if not isinstance(gone, str):
         return "evicted now"
     seconds = (time_of(gone) - nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints

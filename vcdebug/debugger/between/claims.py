@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from vcdebug.kube.dynamic_resources import Reserved, users_of
-from vcdebug.kube.listers import key_of
 from vcdebug.model.names import TaskKey
 from vcdebug.model.pod import ENDED, Pod
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
+from vcdebug.snapshot.manifest import key_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.claims import reserved_claims
 from vcdebug.trace.recording import Recording
@@ -40,6 +40,6 @@ def _allocated(claim: Manifest, reserved: Reserved, pod: Pod) -> Manifest:
     allocation: JsonDict = {"devices": {"results": list(reserved.allocation.results)}}
     if reserved.allocation.selector is not None:
         allocation["nodeSelector"] = reserved.allocation.selector
-    status: JsonObject = claim.get("status") or {}
+    status: JsonObject = status_of(claim)
     users = [*users_of(claim), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
     return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}

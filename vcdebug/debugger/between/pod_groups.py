@@ -10,6 +10,7 @@ from vcdebug.model.gofields import condition_fields
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.podgroup import Condition, PodGroup
+from vcdebug.snapshot.manifest import status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import pod_group_changes
@@ -30,11 +31,11 @@ def _status(job: JobInfo, ssn: Session) -> Manifest:
     manifest, after = job.pod_group.manifest, job.pod_group
     times = {
         (raw.get("type"), raw.get("transitionID") or ""): raw.get("lastTransitionTime")
-        for raw in (manifest.get("status") or {}).get("conditions") or ()
+        for raw in status_of(manifest).get("conditions") or ()
     }
     now = ssn.snapshot.now
     return {
-        **(manifest.get("status") or {}),
+        **status_of(manifest),
         "phase": after.phase,
         "running": after.running,
         "succeeded": after.succeeded,

@@ -13,6 +13,7 @@ from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
@@ -85,24 +86,24 @@ class PodChanges:
 def _annotated(manifest: Manifest, annotations: Mapping[str, str]) -> Manifest:
     if not annotations:
         return manifest
-    metadata = manifest.get("metadata") or {}
+    metadata = metadata_of(manifest)
     return {**manifest, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
 def _bound(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
     """On its node, where it runs at once."""
-    status = {key: value for key, value in (manifest.get("status") or {}).items() if key != NOMINATED}
+    status = {key: value for key, value in status_of(manifest).items() if key != NOMINATED}
     scheduled = {"type": POD_SCHEDULED, "status": "True"}
     return {
         **manifest,
-        "spec": {**(manifest.get("spec") or {}), "nodeName": node},
+        "spec": {**spec_of(manifest), "nodeName": node},
         "status": {**status, "phase": RUNNING, "conditions": with_condition(status, scheduled, now)},
     }
 
 
 def _waiting(manifest: Manifest, said: PodStatus, now: datetime) -> Manifest:
     """A nominated node is never removed, only replaced."""
-    status = dict(manifest.get("status") or {})
+    status = dict(status_of(manifest))
     told = {"type": POD_SCHEDULED, "status": "False", "reason": said.reason, "message": said.message}
     status["conditions"] = with_condition(status, told, now)
     if said.nominated:
@@ -125,7 +126,7 @@ def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> 
 
 def _leaving(manifest: Manifest, now: datetime) -> Manifest:
     """Deleted, as the API server marks it: the time at which the grace period ends."""
-    grace = (manifest.get("spec") or {}).get("terminationGracePeriodSeconds")
+    grace = spec_of(manifest).get("terminationGracePeriodSeconds")
     grace = GRACE if grace is None else max(int(grace), 0)
     gone = time_text(now + timedelta(seconds=min(grace, LONGEST_GRACE)))
     return {
@@ -135,18 +136,18 @@ def _leaving(manifest: Manifest, now: datetime) -> Manifest:
 
 
 def _patched(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
-    metadata = manifest.get("metadata") or {}
+    metadata = metadata_of(manifest)
     kept = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in patch.remove}
     return {**manifest, "metadata": {**metadata, "annotations": {**kept, **patch.set}}}
 
 
 def _finished(manifest: Manifest) -> Manifest:
-    return {**manifest, "status": {**(manifest.get("status") or {}), "phase": "Succeeded"}}
+    return {**manifest, "status": {**status_of(manifest), "phase": "Succeeded"}}
 
 
 def _present(manifest: Manifest, now: datetime, between: Between) -> Iterator[Manifest]:
     """The pod, its successor, or nothing once its time is over."""
-    gone = time_in((manifest.get("metadata") or {}).get("deletionTimestamp"))
+    gone = time_in(metadata_of(manifest).get("deletionTimestamp"))
     if gone is None or gone > now or Pod(manifest).key in between.stuck:
         yield manifest
     elif between.recreate and Pod(manifest).key not in between.for_good:
@@ -159,5 +160,5 @@ def _successor(manifest: Manifest, now: datetime) -> Manifest:
     metadata |= {"uid": f"{metadata.get('uid', '')}+", "creationTimestamp": time_text(now)}
     if metadata.get("annotations"):
         metadata["annotations"] = {key: text for key, text in metadata["annotations"].items() if key not in OF_TASKS}
-    spec = {key: value for key, value in (manifest.get("spec") or {}).items() if key != "nodeName"}
+    spec = {key: value for key, value in spec_of(manifest).items() if key != "nodeName"}
     return {**manifest, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}

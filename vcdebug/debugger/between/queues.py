@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.framework.record import CloseEvent
+from vcdebug.snapshot.manifest import name_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 
@@ -15,7 +16,7 @@ def next_queues(recording: Recording) -> list[Manifest]:
 
 
 def _written(manifest: Manifest, close: CloseEvent) -> Manifest:
-    allocated = close.queues.get(manifest["metadata"]["name"])
+    allocated = close.queues.get(name_of(manifest))
     if allocated is None:
         return manifest
-    return {**manifest, "status": {**(manifest.get("status") or {}), "allocated": dict(allocated)}}
+    return {**manifest, "status": {**status_of(manifest), "allocated": dict(allocated)}}

@@ -10,6 +10,7 @@ from typing import Final
 from vcdebug.gotime import time_in
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.manifest import owners_of
 
 ASSUMED: Final = timedelta(hours=1)
 """For a pod of which nothing is known."""
@@ -49,7 +50,7 @@ class RunTimes:
 
 def endless(pod: Pod) -> bool:
     """Whether it is a service: made to run for ever, or restarted whenever it ends."""
-    owners = (pod.manifest.get("metadata") or {}).get("ownerReferences") or ()
+    owners = owners_of(pod.manifest)
     return pod.spec.get("restartPolicy") == "Always" or any(owner.get("kind") in SERVICES for owner in owners)
 
 

@@ -14,6 +14,7 @@ from vcdebug.plugins.cdp import Cdp, Cooldown
 from vcdebug.plugins.rescheduling import Rescheduling
 from vcdebug.plugins.sla import Sla
 from vcdebug.plugins.tdm import Tdm
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
@@ -60,7 +61,7 @@ def by_the_clock(recording: Recording) -> Iterator[TimedChange]:
 
 def _deletions(after: Snapshot, between: Between) -> Iterator[datetime]:
     for pod in map(Pod, after.of("Pod")):
-        gone = time_in((pod.manifest.get("metadata") or {}).get("deletionTimestamp"))
+        gone = time_in(metadata_of(pod.manifest).get("deletionTimestamp"))
         if gone is not None and pod.key not in between.stuck:
             yield gone
 

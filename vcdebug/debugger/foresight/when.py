@@ -18,6 +18,7 @@ from vcdebug.gotime import time_in
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.questions.reply import Question, Reply
+from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
@@ -89,7 +90,7 @@ def _between(snapshot: Snapshot, assumed: Assumptions) -> Between:
 
 
 def _gone(pod: Pod, snapshot: Snapshot) -> bool:
-    time = time_in((pod.manifest.get("metadata") or {}).get("deletionTimestamp"))
+    time = time_in(metadata_of(pod.manifest).get("deletionTimestamp"))
     return time is not None and time + OVERDUE <= snapshot.now
 
 

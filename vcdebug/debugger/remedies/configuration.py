@@ -9,6 +9,7 @@ from typing import Final
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation
 from vcdebug.explain.advice import Harm
 from vcdebug.framework.yaml_v2 import load_yaml
+from vcdebug.snapshot.manifest import labels_of
 
 _ORDER: Final = ("enqueue", "allocate", "backfill", "gangpreempt", "preempt", "gangreclaim", "reclaim")
 """Where a missing action is put in."""
@@ -107,10 +108,7 @@ def _node_groups(situation: Situation) -> Iterator[Lever]:
         edits = ("conf:plugins.nodegroup.arguments.strict=false",)
         words = "let queues without node groups use all nodes: strict false"
         yield Lever(words, edits, Harm.CLUSTER, ("predicates-*",))
-    groups = dict.fromkeys(
-        (node["metadata"].get("labels") or {}).get("volcano.sh/nodegroup-name")
-        for node in situation.snapshot.of("Node")
-    )
+    groups = dict.fromkeys(labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.of("Node"))
     if "nodegroup" not in situation.recording.conf.plugin_names():
         return
     for group in groups:

@@ -10,6 +10,7 @@ from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
 from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import name_of, spec_of, status_of
 
 _MOST_PODS = 32
 """Pods that are added at most."""
@@ -168,7 +169,7 @@ def _topology(situation: Situation) -> Iterator[Lever]:
     group = situation.group
     if group is None or group.network_topology is None or group.network_topology.mode != "hard":
         return
-    tiers = [int((m.get("spec") or {}).get("tier") or 0) for m in situation.snapshot.of("HyperNode")]
+    tiers = [int(spec_of(m).get("tier") or 0) for m in situation.snapshot.of("HyperNode")]
     allowed = group.network_topology.highest_tier_allowed
     causes = ("no-hypernode", "gang-discard", "predicates-*", "network-topology*")
     if allowed is not None and tiers and max(tiers) > allowed:
@@ -182,9 +183,9 @@ def _topology(situation: Situation) -> Iterator[Lever]:
 def _priority(situation: Situation) -> Iterator[Lever]:
     """The next higher priority classes that are there."""
     classes = sorted(
-        (int(m.get("value") or 0), m["metadata"]["name"])
+        (int(m.get("value") or 0), name_of(m))
         for m in situation.snapshot.of("PriorityClass")
-        if not m["metadata"]["name"].startswith("system-")
+        if not name_of(m).startswith("system-")
     )
     present = situation.job.priority if situation.job is not None else _stated_priority(situation)
     higher = [(value, name) for value, name in classes if value > present]
@@ -215,8 +216,8 @@ def _stated_priority(situation: Situation) -> int:
 
 def _other_queue(situation: Situation) -> Iterator[Lever]:
     """Open queues without children."""
-    parents = {(m.get("spec") or {}).get("parent") for m in situation.snapshot.of("Queue")}
-    open_ = [m["metadata"]["name"] for m in situation.snapshot.of("Queue") if _is_open(m)]
+    parents = {spec_of(m).get("parent") for m in situation.snapshot.of("Queue")}
+    open_ = [name_of(m) for m in situation.snapshot.of("Queue") if _is_open(m)]
     others = [name for name in open_ if name not in (situation.queue, "root") and name not in parents]
     for name in others[:_MOST_QUEUES]:
         edits = (f"{situation.group_path}:spec.queue={name}",)
@@ -224,7 +225,7 @@ def _other_queue(situation: Situation) -> Iterator[Lever]:
 
 
 def _is_open(queue: JsonObject) -> bool:
-    return (queue.get("status") or {}).get("state") == "Open"
+    return status_of(queue).get("state") == "Open"
 
 
 def _gates(situation: Situation) -> Iterator[Lever]:

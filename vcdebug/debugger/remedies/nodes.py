@@ -10,6 +10,7 @@ from vcdebug.debugger.remedies.amounts import field, known, request_of, resource
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation
 from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import listed, plural
+from vcdebug.snapshot.manifest import labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 
 _NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
@@ -34,9 +35,9 @@ def of_nodes(situation: Situation) -> Iterator[Lever]:
 def _repaired(situation: Situation) -> Iterator[Lever]:
     """Nodes whose kubelet does not report Ready, as they would be if it did."""
     for node in situation.snapshot.of("Node"):
-        name, conditions = node["metadata"]["name"], (node.get("status") or {}).get("conditions") or ()
+        name, conditions = name_of(node), status_of(node).get("conditions") or ()
         if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
-            taints = [taint.get("key") or "" for taint in (node.get("spec") or {}).get("taints") or ()]
+            taints = [taint.get("key") or "" for taint in spec_of(node).get("taints") or ()]
             lifted = [key for key in dict.fromkeys(taints) if key in _NOT_READY and taints.count(key) == 1]
             edits = (
                 f'Node/{name}:status.conditions[Ready].status="True"',
@@ -47,7 +48,7 @@ def _repaired(situation: Situation) -> Iterator[Lever]:
 
 def _uncordoned(situation: Situation) -> Iterator[Lever]:
     for node in situation.snapshot.of("Node"):
-        spec, name = node.get("spec") or {}, node["metadata"]["name"]
+        spec, name = spec_of(node), name_of(node)
         if spec.get("unschedulable"):
             taints = spec.get("taints") or ()
             edits = [f"Node/{name}:spec.unschedulable-"]
@@ -63,7 +64,7 @@ def _labelled(situation: Situation) -> Iterator[Lever]:
     for pod in situation.waiting[:1]:
         wanted: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
         for node in situation.snapshot.of("Node")[:3] if wanted else ():
-            labels, name = node["metadata"].get("labels") or {}, node["metadata"]["name"]
+            labels, name = labels_of(node), name_of(node)
             lacking = {key: value for key, value in wanted.items() if labels.get(key) != value}
             if lacking and not any(_is_fact(key) for key in lacking):
                 edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
@@ -82,7 +83,7 @@ def _more_nodes(situation: Situation) -> Iterator[Lever]:
     model = _most_like(situation)
     if model is None:
         return
-    larger, name = _larger(situation, model), model["metadata"]["name"]
+    larger, name = _larger(situation, model), name_of(model)
     shown = listed(f"{amount} {resource}" for resource, amount in larger.items())
     like = f"like {name}{f' but with {shown}' if larger else ''}"
     sizes = []
@@ -97,7 +98,7 @@ def _more_nodes(situation: Situation) -> Iterator[Lever]:
 def _added(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
     """A copy that no taint and no cordon keeps pods from."""
     yield f"Node/{name}:+={model['metadata']['name']}"
-    yield from (f"Node/{name}:spec.{mark}-" for mark in _MARKS if (model.get("spec") or {}).get(mark))
+    yield from (f"Node/{name}:spec.{mark}-" for mark in _MARKS if spec_of(model).get(mark))
     for resource, amount in larger.items():
         yield f'Node/{name}:status.allocatable{field(resource)}="{amount}"'
         yield f'Node/{name}:status.capacity{field(resource)}="{amount}"'
@@ -105,7 +106,7 @@ def _added(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[st
 
 def _larger(situation: Situation, model: Manifest) -> dict[str, str]:
     """What the model has less of than the job's largest pod asks for, and how much would do."""
-    has, found = known((model.get("status") or {}).get("allocatable")), {}
+    has, found = known(status_of(model).get("allocatable")), {}
     for resource in resources_of(situation.waiting):
         unit = unit_of(resource)
         request = max(request_of([pod], resource) for pod in situation.waiting)
@@ -124,8 +125,8 @@ def _most_like(situation: Situation) -> Manifest | None:
 
 def _suits(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
     """Labels first, then what it has at all, no taint, and its size."""
-    own = node["metadata"].get("labels") or {}
-    has = known((node.get("status") or {}).get("allocatable"))
+    own = labels_of(node)
+    has = known(status_of(node).get("allocatable"))
     matching = len([key for key, value in labels.items() if own.get(key) == value])
-    marked = any((node.get("spec") or {}).get(mark) for mark in _MARKS)
+    marked = any(spec_of(node).get(mark) for mark in _MARKS)
     return matching, len([name for name in needed if has.get(name)]), not marked, has.get("cpu", 0)

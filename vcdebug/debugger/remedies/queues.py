@@ -12,6 +12,7 @@ from vcdebug.grouping import by_key
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.trace.effects import effects
 
 _LIMITS = ("queue-*", "enqueue-queue-quota", "gang-discard", "overused")
@@ -50,7 +51,7 @@ def of_queues(situation: Situation) -> Iterator[Lever]:
 
 
 def _state(situation: Situation) -> Iterator[Lever]:
-    names = [manifest["metadata"]["name"] for manifest in situation.snapshot.of("Queue")]
+    names = [name_of(manifest) for manifest in situation.snapshot.of("Queue")]
     if situation.queue not in names:
         manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 1}, status: {state: Open}}"
         edits = (f"Queue/{situation.queue}:+={manifest}",)
@@ -91,7 +92,7 @@ def _limits(situation: Situation, queue: QueueInfo) -> Iterator[Lever]:
 def _own_queue(situation: Situation) -> Iterator[Lever]:
     """A queue that nobody shares, without limits."""
     name = f"{situation.explanation.job.partition('/')[2]}-own"
-    if situation.group is None or any(m["metadata"]["name"] == name for m in situation.snapshot.of("Queue")):
+    if situation.group is None or any(name_of(m) == name for m in situation.snapshot.of("Queue")):
         return
     manifest = f"{{apiVersion: scheduling.volcano.sh/v1beta1, spec: {{weight: {_WEIGHT}}}, status: {{state: Open}}}}"
     edits = (f"Queue/{name}:+={manifest}", f"{situation.group_path}:spec.queue={name}")
@@ -128,7 +129,7 @@ def _quotas(situation: Situation) -> Iterator[Lever]:
         metadata = manifest["metadata"]
         if metadata.get("namespace") != namespace:
             continue
-        for resource, hard in ((manifest.get("spec") or {}).get("hard") or {}).items():
+        for resource, hard in (spec_of(manifest).get("hard") or {}).items():
             plain = resource.rpartition("requests.")[2].rpartition("limits.")[2]
             amount = more_of(plain, units(resource, hard), request_of(situation.waiting, plain))
             words = f"raise {resource} of ResourceQuota {metadata['name']} to {BLANK} (now {hard})"

@@ -15,6 +15,7 @@ from vcdebug.kube.fitness import may_be_lifted, may_be_tolerated
 from vcdebug.kube.taints import Taint, parse_taints, parse_tolerations, tolerated
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import name_of, spec_of
 
 _CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 
@@ -41,8 +42,8 @@ def _keeping(situation: Situation, allowed: Callable[[Taint, JsonObject], bool])
     """Taints that some pod of the job does not tolerate, and the nodes that have them."""
     tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.waiting]
     return by_key(
-        (taint, NodeName(node["metadata"]["name"]))
+        (taint, NodeName(name_of(node)))
         for node in situation.snapshot.of("Node")
-        for taint in parse_taints((node.get("spec") or {}).get("taints"))
+        for taint in parse_taints(spec_of(node).get("taints"))
         if allowed(taint, node) and not all(tolerated(taint, one) for one in tolerations)
     )

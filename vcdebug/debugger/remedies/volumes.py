@@ -10,6 +10,7 @@ from vcdebug.explain.amounts import plural
 from vcdebug.grouping import by_key
 from vcdebug.model.csi import LIMIT_PREFIX
 from vcdebug.model.pod import Pod
+from vcdebug.snapshot.manifest import name_of
 
 _VOLUMES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
 _MOST_NODES = 8
@@ -29,7 +30,7 @@ def _without_claims(situation: Situation) -> Iterator[Lever]:
         for pod in situation.waiting
         for at, name, claim in _claims(pod)
     )
-    names = [m["metadata"]["name"] for m in situation.snapshot.of("PersistentVolumeClaim")]
+    names = [name_of(m) for m in situation.snapshot.of("PersistentVolumeClaim")]
     for claim, changes in edits.items():
         missing = "" if claim in names else ", which does not exist"
         words = f"mount an emptyDir in place of claim {claim}{missing} ({plural(len(changes), 'pod')})"
@@ -55,7 +56,7 @@ def _drivers(situation: Situation) -> Iterator[Lever]:
         if name.startswith(LIMIT_PREFIX)
     )
     nodes = situation.recording.session.nodes
-    known = {m["metadata"]["name"] for m in situation.snapshot.of("CSINode")}
+    known = {name_of(m) for m in situation.snapshot.of("CSINode")}
     for driver in asked:
         if any(node.allocatable.get(LIMIT_PREFIX + driver) > 0 for node in nodes.values()):
             continue

@@ -17,11 +17,12 @@ from vcdebug.kube.devices.pools import Pool, Pools
 from vcdebug.kube.devices.requests import MOST_DEVICES, Claim, Reader, Wanted
 from vcdebug.kube.devices.search import Search
 from vcdebug.kube.devices.taken import Allocation, Held, InUse, allocation, held_by
-from vcdebug.kube.listers import Listers, key_of, spec_of
+from vcdebug.kube.listers import Listers
 from vcdebug.kube.selector import Labels
 from vcdebug.model.names import NodeName
 from vcdebug.model.ordering import Ordering
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import key_of, spec_of
 
 INVALID_POOLS: Final = "invalid resource pools were encountered"
 CANNOT: Final = "cannot allocate all claims"

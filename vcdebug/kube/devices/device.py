@@ -15,6 +15,7 @@ from vcdebug.kube.taints import Taint, parse_taints
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import name_of, spec_of
 
 
 class DeviceId(NamedTuple):
@@ -111,12 +112,12 @@ class Slice:
 
 def slice_of(manifest: JsonObject) -> Slice:
     """Read one."""
-    spec = manifest.get("spec") or {}
+    spec = spec_of(manifest)
     pool, sets = spec.get("pool") or {}, spec.get("sharedCounters") or ()
     names = [one.get("name") or "" for one in sets]
     place = Place.of(spec)
     found = Slice(
-        name=(manifest.get("metadata") or {}).get("name") or "",
+        name=name_of(manifest),
         pool=PoolId(spec.get("driver") or "", pool.get("name") or ""),
         generation=pool.get("generation") or 0,
         count=pool.get("resourceSliceCount") or 0,

@@ -16,6 +16,7 @@ from vcdebug.kube.devices.features import Features
 from vcdebug.kube.devices.selection import Selection, expressions
 from vcdebug.kube.taints import Tolerations, parse_tolerations
 from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import spec_of
 
 EXACT, ALL = "ExactCount", "All"
 MOST_DEVICES: Final = 32
@@ -131,7 +132,7 @@ class Reader:
     def _selection(self, class_name: str, own: tuple[str, ...]) -> Selection:
         found = self._selections.get((class_name, own))
         if found is None:
-            spec = self._classes[class_name].get("spec") or {}
+            spec = spec_of(self._classes[class_name])
             of_class = tuple(one or "" for one in expressions(spec.get("selectors")))
             found = Selection(class_name, of_class, own, capacity=self._features.capacity)
             self._selections[class_name, own] = found

@@ -15,6 +15,7 @@ from vcdebug.kube.devices.requests import Wanted
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
+from vcdebug.snapshot.manifest import status_of
 
 
 class Held(NamedTuple):
@@ -97,7 +98,7 @@ class InUse:
 
 def held_by(claim: JsonObject, features: Features) -> Iterator[Held]:
     """The devices of a claim's status."""
-    allocation = (claim.get("status") or {}).get("allocation") or {}
+    allocation = status_of(claim).get("allocation") or {}
     for one in (allocation.get("devices") or {}).get("results") or ():
         name = DeviceId(one.get("driver") or "", one.get("pool") or "", one.get("device") or "")
         shared = features.capacity and one.get("shareID") is not None

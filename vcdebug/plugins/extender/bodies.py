@@ -23,6 +23,7 @@ from vcdebug.model.node import NodeInfo, oversubscription
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.manifest import status_of
 
 Body = dict[str, object]
 
@@ -164,7 +165,7 @@ def _pod(task: TaskInfo) -> Body:
 
 def _pod_group(group: PodGroup) -> Body:
     """With the phase and the conditions that the session has come to."""
-    raw = group.manifest.get("status") or {}
+    raw = status_of(group.manifest)
     status = {**raw, "phase": group.phase}
     if group.conditions:
         status["conditions"] = [condition_fields(condition) for condition in group.conditions]
@@ -183,5 +184,5 @@ def _namespaces(ssn: Session) -> Body:
     quotas: dict[str, dict[str, object]] = {}
     for manifest in ssn.snapshot.of("ResourceQuota"):
         metadata = manifest["metadata"]
-        quotas.setdefault(metadata.get("namespace") or "", {})[metadata["name"]] = manifest.get("status") or {}
+        quotas.setdefault(metadata.get("namespace") or "", {})[metadata["name"]] = status_of(manifest)
     return {name: {"Name": name, "QuotaStatus": by_name} for name, by_name in quotas.items()}

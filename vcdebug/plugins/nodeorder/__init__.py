@@ -32,6 +32,7 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SCORE
+from vcdebug.snapshot.manifest import owners_of
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], FloatArray | None]
 """0 to 100 per row times a weight, None where upstream skips the scorer."""
@@ -192,7 +193,7 @@ class Scorers:
             raise ScoreError(f"obtaining pod's soft topology spread constraints: {error}") from error
         if not self._listers.selects_pods:
             return ()
-        owners = (pod.manifest.get("metadata") or {}).get("ownerReferences") or []
+        owners = owners_of(pod.manifest)
         return default_constraints(self._listers.default_selector(pod.namespace, pod.labels, owners))
 
 

@@ -8,7 +8,6 @@ from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Term
 from vcdebug.explain.selectors import field_text, requirement_text, term_text
 from vcdebug.kube.dynamic_resources import ClaimState
-from vcdebug.kube.listers import key_of
 from vcdebug.kube.node_affinity import NodeTerm
 from vcdebug.kube.taints import (
     NO_EXECUTE,
@@ -29,6 +28,7 @@ from vcdebug.plugins.predicates.volume_filters import (
     VolumeBindingFilter,
     VolumeZoneFilter,
 )
+from vcdebug.snapshot.manifest import key_of
 
 
 def pod_number(plugin: Predicates, asked: Asked) -> Iterator[Term]:

@@ -22,6 +22,7 @@ ALTERED = [
     ("preempt-intra-job-commits-failures", "wild-0013"),
     ("reclaim-shared-statement", "reclaim-0008"),
     ("reclaim-evicts-before-test", "reclaim-0006"),
+    ("reclaim-immediate", "reclaim-0008"),
     ("gang-eviction", "wild-0034"),
     ("statement-no-self-rollback", "wildcore-0008"),
     ("reprieve-order", "preempt-topology-0006"),

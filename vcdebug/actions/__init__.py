@@ -1,8 +1,8 @@
 """The actions of a cycle: one line per action, imported when a configuration names it."""
 
-from vcdebug.framework.registry import Registry
+from vcdebug.framework.registry import OtherForms, Registry
 from vcdebug.releases.change import Change
-from vcdebug.releases.scheduling import GANG_EVICTION
+from vcdebug.releases.scheduling import GANG_EVICTION, RECLAIM_IMMEDIATE
 
 ACTIONS: Registry = {
     "enqueue": "vcdebug.actions.enqueue:Enqueue",
@@ -14,6 +14,11 @@ ACTIONS: Registry = {
     "gangreclaim": "vcdebug.actions.gangreclaim:GangReclaim",
     "shuffle": "vcdebug.actions.shuffle:Shuffle",
 }
+
+OTHER_FORMS: OtherForms = {
+    "reclaim": ((RECLAIM_IMMEDIATE, "vcdebug.actions.reclaim.at_once:ReclaimAtOnce"),),
+}
+"""Actions of which older releases have another form that does not share the newer one's code."""
 
 LATER: dict[str, Change] = {"gangpreempt": GANG_EVICTION, "gangreclaim": GANG_EVICTION}
 """Actions that older releases do not have, and the change that brought them."""

@@ -130,11 +130,21 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     reach = _in_reach(recording, action, task, within=within)
     at, search = next(recording.of_kind(PredicateEvent, span.seqs), (span.first, None))
     if search is None:
-        return Funnel(action, task.key, at, 0, 0, tried, (), reach, within, _stopped(recording, span, task))
+        asked, refused = _one_by_one(recording, span)
+        stopped = "" if asked else _stopped(recording, span, task)
+        return Funnel(action, task.key, at, asked, refused, tried, (), reach, within, stopped)
     visited = dict.fromkeys(each.node for each in tried)
     feasible = (recording.node_names[row] for row in search.feasible.tolist())
     never = tuple(name for name in feasible if name not in visited)
     return Funnel(action, task.key, at, search.considered, len(search.failed), tried, never, reach, within, "")
+
+
+def _one_by_one(recording: Recording, span: Span) -> tuple[int, int]:
+    """(nodes that the predicates were asked about outside a search, those of them that they refused)."""
+    turns = [inner.name for inner in inside(recording, span) if inner.level is Level.NODE]
+    hooks = (event for _, event in recording.of_kind(HookEvent, span.seqs) if event.point == "Predicate")
+    asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in hooks)]) if turns else {}
+    return len(asked), len([name for name in asked if name not in turns])
 
 
 def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:

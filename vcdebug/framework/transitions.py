@@ -167,6 +167,12 @@ def binding(ssn: Session, task: TaskInfo) -> None:
     ssn.record.change("task", task.key, (task.status, task.node_name))
 
 
+def pipeline(ssn: Session, task: TaskInfo, host: str) -> None:
+    """Session.Pipeline: no statement, and a handler's refusal is not heard. Upstream: framework/session.Pipeline."""
+    place(ssn, task, host, TaskStatus.PIPELINED)
+    record_op(ssn, "pipeline", task, node=host, eviction=False, via="session")
+
+
 def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     """Session.Allocate: no statement, no rollback; a ready job's Allocated tasks are bound at once.
     Upstream: framework/session.Allocate.

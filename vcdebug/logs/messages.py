@@ -129,13 +129,19 @@ reclaim.go reclaim
   no-task 3 No preemptor task in job <{job}>.
   tasks 3> Considering reclaim for {count} tasks of job <{job}>.
   never 3 Task {task} cannot preempt (policy Never)
+  never 3@reclaim-immediate Task {task} is not eligible to preempt other tasks due to preemptionPolicy is Never
   refused 3 Queue <{queue}> cannot reclaim for task <{name}>, skip
+  refused 3@reclaim-immediate Queue <{queue}> can not reclaim by preempt others when considering task <{name}> , ignore it.
   pre-predicate 3 PrePredicate failed for task {task}: …
+  pre-predicate 3@reclaim-immediate PrePredicate for task {task} failed for: …
+  predicate 4 Reclaim predicate for task {task} on node {node} return error …
   node 3> Considering Task <{task}> on Node <{node}>.
   nobody 4 No reclaimees on Node <{node}>.
   no-victims 3 No validated victims on Node <{node}>: not enough resources: requested <{request}>, but future idle <{future}>
   victim 3> Try to reclaim Task <{victim}> for Tasks <{task}>
+  victim 0>@reclaim-immediate Try to reclaim Task <{victim}> for Tasks <{task}>
   sum 3> Reclaimed <{amount}> for task <{task}> requested <{request}>, and Node <{node}> availableResources <{available}>.
+  sum 3>@reclaim-immediate Reclaimed <{amount}> for task <{task}> requested <{request}>.
   leave 5 Leaving Reclaim ...
 
 gangpreempt.go gangpreempt

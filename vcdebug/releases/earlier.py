@@ -24,7 +24,6 @@ PREEMPT_WITH_TOPOLOGY = Change(
 
 CHANGES = (
     PREEMPT_WITH_TOPOLOGY,
-    _known("reclaim-immediate", "reclaim evicts at once, task by task, without a statement.", ("v1.14.0",), "#4794"),
     _known(
         "allocate-flat-retry", "allocate visits a job again that failed, with the tasks left.", ("v1.14.0",), "#4721"
     ),

@@ -63,6 +63,14 @@ RECLAIM_EVICTS_BEFORE_TEST = Change(
     "#5067",
     "H",
 )
+RECLAIM_IMMEDIATE = Change(
+    "reclaim-immediate",
+    "reclaim evicts at once, task by task, counts no free room, and knows no gang.",
+    "who is evicted, also for nothing",
+    ("v1.14.0",),
+    "#4794",
+    "H",
+)
 VICTIM_TIE_BY_JOB_AGE = Change(
     "victim-tie-by-job-age",
     "Among victims of jobs that the plugins rank alike the younger job loses all its tasks first.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from vcdebug.actions import ACTIONS, LATER
+from vcdebug.actions import ACTIONS, LATER, OTHER_FORMS
 from vcdebug.framework.conf import SchedulerConf, read_conf
-from vcdebug.framework.registry import Registry
+from vcdebug.framework.registry import Registry, registry_of
 from vcdebug.releases.release import NEWEST, Release
 
 
@@ -20,6 +20,7 @@ def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
 
 
 def actions_of(release: Release) -> Registry:
-    """Those that a release has."""
+    """Those that a release has, in its form."""
     absent = [name for name, change in LATER.items() if release.has(change)]
-    return {name: module for name, module in ACTIONS.items() if name not in absent}
+    forms = registry_of(release, ACTIONS, OTHER_FORMS)
+    return {name: module for name, module in forms.items() if name not in absent}

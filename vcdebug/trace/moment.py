@@ -8,7 +8,6 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Final, SupportsIndex
 
-from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.bound import RecordFullError
@@ -18,6 +17,7 @@ from vcdebug.framework.registry import registry_of
 from vcdebug.framework.session import Session, read_cluster
 from vcdebug.model.names import Seq
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
+from vcdebug.trace.conf import actions_of
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -67,7 +67,7 @@ def look_on(recording: Recording, look: Look) -> None:
     record.events = _Events(lambda seq, event: look(session, seq, event))
     plugins = registry_of(recording.snapshot.release, PLUGINS, OTHER_FORMS)
     with collector_paused():
-        run_session(session, plugins=plugins, actions=ACTIONS, beside=recording.session)
+        run_session(session, plugins=plugins, actions=actions_of(recording.snapshot.release), beside=recording.session)
 
 
 class NotReachedError(VcdebugError):

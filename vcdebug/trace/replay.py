@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vcdebug.actions import ACTIONS
 from vcdebug.collector import collector_paused
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import SchedulerConf
@@ -17,7 +16,7 @@ from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.panics import PANICS
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.conf import parse_conf
+from vcdebug.trace.conf import actions_of, parse_conf
 from vcdebug.trace.recording import Recording
 
 Clock = Callable[[], float]
@@ -44,7 +43,7 @@ def replay(
             conf,
             Record(bound or Bound()),
             plugins=registry_of(snapshot.release, PLUGINS, OTHER_FORMS),
-            actions=ACTIONS,
+            actions=actions_of(snapshot.release),
             tick=stages.end,
             ask_extender=ask_extender,
             beside=None if beside is None else beside.session,

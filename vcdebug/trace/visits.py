@@ -106,9 +106,16 @@ class Visit:
         return self.end is not None and self.end[1].what == "commit"
 
     @property
+    def at_once(self) -> bool:
+        """Whether no statement held back what was done."""
+        return not any(isinstance(event, StatementEvent) for _, event in self.events)
+
+    @property
     def planned(self) -> list[TaskKey]:
-        """Tasks for which the statement had a place."""
-        return [task for kind, task, _ in self.end[1].ops if kind in PLACING] if self.end else []
+        """Tasks for which the statement had a place, or that got one at once."""
+        if self.end:
+            return [task for kind, task, _ in self.end[1].ops if kind in PLACING]
+        return [one.task for one in self.tries if one.place] if self.at_once else []
 
 
 def visits(recording: Recording, job: JobId) -> list[Visit]:

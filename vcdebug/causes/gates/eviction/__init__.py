@@ -77,10 +77,11 @@ def evicting(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list
     """The gates at which the action left the job, the deciding one first; empty if the action never ran."""
     if view.action_starts(action) is None:
         return []
-    visits = [visit for visit in view.visits_of(action) if visit.tries and visit.end is not None]
+    visits = [visit for visit in view.visits_of(action) if visit.tries and (visit.end is not None or visit.at_once)]
     if not visits:
         return _not_entitled(view, action, task, room)
-    stuck = _visited(view, visits[-1], task, room)
+    failed = [visit for visit in visits if visit.at_once and not visit.planned]
+    stuck = _visited(view, failed[-1] if failed else visits[-1], task, room)
     blame = "" if stuck is None else BLAMES.get(stuck.finding.cause, f"{stuck.finding.cause} leaves nobody to evict")
     discard = gang.discarded(view, action, blame)
     if discard is None:

@@ -58,7 +58,7 @@ class Reclaim(Action):
         self._evicts_first = ssn.release.has(RECLAIM_EVICTS_BEFORE_TEST)
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
         heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
-        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: _pending_tasks(ssn, job)}))
+        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}))
         while starving.queues:
             queue = starving.queues.pop()
             with ssn.scope(Level.QUEUE, queue.name):
@@ -174,5 +174,6 @@ def spares(
     return "" if queues[owner.queue].reclaimable else NOT_RECLAIMABLE
 
 
-def _pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
+def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
+    """Those that reclaim is to find room for."""
     return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)

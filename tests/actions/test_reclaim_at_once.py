@@ -1,0 +1,81 @@
+"""reclaim without a statement: one task per turn, evictions that stay, and a queue that gives up its turns."""
+
+from typing import Any
+
+from tests.actions.outcome import ops, pops, statements
+from tests.actions.test_reclaim import TIERS, poor, victim_queue
+from tests.builders import cluster, conf_of, node, pod_group, pods, queue
+from vcdebug.causes.pending import explain
+from vcdebug.explain.evictions import carried_out
+from vcdebug.explain.funnel import funnel_at
+from vcdebug.framework.record import HookEvent
+from vcdebug.logs.log_writer import log_lines
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+
+def reclaim(*objects: Any) -> Recording:
+    snapshot = cluster(*objects, conf=conf_of(*TIERS, actions="reclaim"))
+    return replay(released(snapshot, "master,+reclaim-immediate"))
+
+
+def test_an_incomplete_gang_evicts_all_the_same() -> None:
+    recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(2, min_member=2))
+    assert (["evict r-1@n1", "pipeline p-0@n1"], []) == (ops(recording), statements(recording))
+    assert [("default/r-1", "at once")] == [(one.victim, one.fate) for one in carried_out(recording)]
+
+
+def test_free_room_does_not_count() -> None:
+    """Half of the request is free on the node: victims for all of it go."""
+    waiting = [pod_group("p", queue="poor"), *pods("p", 1, cpu="2")]
+    recording = reclaim(node("n1", cpu="5"), queue("poor"), victim_queue(4, "n1"), waiting)
+    assert ["evict r-3@n1", "evict r-2@n1", "pipeline p-0@n1"] == ops(recording)
+
+
+def test_what_a_node_gave_for_nothing_stays_given() -> None:
+    """With what is free the first node would hold the task; its one victim is less than the request."""
+    first = [pod_group("a", queue="rich", phase="Running", min_member=0), *pods("a", 1, on="n1")]
+    waiting = [pod_group("p", queue="poor"), *pods("p", 1, cpu="2")]
+    recording = reclaim(node("n1", cpu="2"), node("n2", cpu="3"), queue("poor"), first, victim_queue(3, "n2"), waiting)
+    assert ["evict a-0@n1", "evict r-2@n2", "evict r-1@n2", "pipeline p-0@n2"] == ops(recording)
+
+
+def test_queues_take_turns_task_by_task() -> None:
+    others = [queue("also"), pod_group("q", queue="also"), *pods("q", 2)]
+    group, *members = poor(2)
+    recording = reclaim(node("n1", cpu="6"), queue("poor"), victim_queue(6, "n1"), group, members, others)
+    assert ["also", "poor"] == [name for name in pops(recording, "queue") if name != "rich"][:2]
+
+
+def test_a_job_that_does_not_starve_any_more_ends_the_turns_of_its_queue() -> None:
+    recording = reclaim(node("n1", cpu="8"), queue("poor"), victim_queue(8, "n1"), poor(2, name="p"), poor(1, name="s"))
+    assert ["default/p", "default/p"] == pops(recording, "job")
+    assert "pipeline p-0@n1" == ops(recording)[-1]
+
+
+def test_a_node_that_the_predicates_refuse_is_counted() -> None:
+    tainted = node("n1", cpu="2", taints=[{"key": "team", "value": "ml", "effect": "NoSchedule"}])
+    recording = reclaim(tainted, node("n2", cpu="2"), queue("poor"), victim_queue(2, "n2"), poor(1))
+    events = enumerate(recording.events, start=1)
+    asked = [seq for seq, event in events if isinstance(event, HookEvent) and event.point == "Predicate"]
+    funnel = funnel_at(recording, asked[-1])
+    assert funnel is not None
+    assert (2, 1, ["n2"], "") == (funnel.considered, funnel.refused, [one.node for one in funnel.tried], funnel.stopped)
+
+
+def test_its_lines_of_the_log() -> None:
+    recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(2, min_member=2))
+    lines = {line.key: (line.level, line.text) for line in log_lines(recording)}
+    assert (0, "Try to reclaim Task <default/r-1> for Tasks <default/p-0>") == lines["reclaim.victim"]
+    amount = "cpu 1000.00, memory 1000000000.00, pods 1.00"
+    assert (3, f"Reclaimed <{amount}> for task <default/p-0> requested <{amount}>.") == lines["reclaim.sum"]
+    text = "Queue <poor> can not reclaim by preempt others when considering task <p-1> , ignore it."
+    assert (3, text) == lines["reclaim.refused"]
+
+
+def test_why_a_job_still_waits() -> None:
+    recording = reclaim(
+        node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(2, min_member=2)
+    )
+    assert "reclaimable" in explain(recording, "default/p").dominant.sentence

@@ -1,0 +1,117 @@
+"""reclaim as it once was: one task per turn of its queue, and whoever is evicted is gone at once.
+
+Upstream: actions/reclaim, up to v1.13.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from vcdebug.actions.reclaim import NEVER, REASON, pending_tasks, spares
+from vcdebug.framework import transitions
+from vcdebug.framework.action import Action, collect_starving
+from vcdebug.framework.evictions import candidates_on, copies, make_room
+from vcdebug.framework.hooks import JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
+from vcdebug.framework.order import PriorityQueue, victims_queue
+from vcdebug.framework.placement import PREEMPT, filter_out_unresolvable, predicate_node
+from vcdebug.framework.record import Level
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+
+
+class ReclaimAtOnce(Action):
+    """No statement and no gang: what was evicted stays evicted, whether or not it helped."""
+
+    name = "reclaim"
+
+    def execute(self, ssn: Session) -> None:
+        """Queues take turns, task by task. Upstream: actions/reclaim.Execute."""
+        ssn.log("total", len(ssn.jobs), len(ssn.queues))
+        heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
+        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}))
+        while starving.queues:
+            queue = starving.queues.pop()
+            with ssn.scope(Level.QUEUE, queue.name):
+                again = self._turn(ssn, queue, starving.jobs[queue.name], heaps)
+            if again:
+                starving.queues.push(queue)
+
+    def _turn(
+        self, ssn: Session, queue: QueueInfo, jobs: PriorityQueue[JobInfo], heaps: dict[JobId, PriorityQueue[TaskInfo]]
+    ) -> bool:
+        """One task of the first job; whether the queue gets another turn: a job without a task ends it for all."""
+        if ssn.ask(OVERUSED, queue):
+            ssn.log("overused", queue.name)
+            return False
+        if not jobs:
+            return False
+        job = jobs.pop()
+        tasks = heaps[job.uid]
+        with ssn.scope(Level.JOB, job.uid):
+            if not tasks or not ssn.ask(JOB_STARVING, job):
+                return False
+            task = tasks.pop()
+            with ssn.scope(Level.TASK, task.key):
+                if task.pod.preemption_policy == NEVER:
+                    ssn.log("never", task.key)
+                    jobs.push(job)
+                    return True
+                if not _may_reclaim(ssn, queue, task):
+                    return False
+                if _reclaimed(ssn, job, task):
+                    jobs.push(job)
+                return True
+
+
+def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
+    if not ssn.ask(PREEMPTIVE, queue, [task]):
+        ssn.log("refused", queue.name, task.name)
+        return False
+    if ssn.ask(PRE_PREDICATE, task) is not None:
+        ssn.log("pre-predicate", task.key)
+        return False
+    return True
+
+
+def _reclaimed(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
+    """Whether some node in the session's order gave enough: neither searched as elsewhere, nor scored."""
+    nodes = filter_out_unresolvable(ssn, task)
+    for node in ssn.draws.first(nodes.nodes, task.key):
+        code = predicate_node(ssn, task, node)
+        if ssn.reasons.blocking()[PREEMPT][code]:
+            ssn.log("predicate", task.key, node.name)
+            continue
+        with ssn.scope(Level.NODE, node.name):
+            if _reclaimed_on(ssn, job, task, node):
+                return True
+    return False
+
+
+def _reclaimed_on(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> bool:
+    """Whether the victims of this node alone make up the request: what is free there does not count."""
+    ssn.log("node", task.key, node.name)
+    reclaimees = candidates_on(node, partial(spares, ssn.jobs, ssn.queues, job))
+    if not reclaimees:
+        ssn.log("nobody", node.name)
+        return False
+    victims = ssn.ask(RECLAIMABLE, task, reclaimees) or []
+    if not make_room(ssn, task, node, victims):
+        return False
+    heap, freed = victims_queue(ssn, copies(victims), task), Resource()
+    while heap:
+        victim = heap.pop()
+        ssn.log("victim", victim.key, task.key)
+        transitions.evict(ssn, victim, REASON, via="session")
+        freed.add(victim.resreq)
+        if task.init_resreq.less_equal(freed):
+            break
+    ssn.log("sum", freed, task.key, task.init_resreq, node.name, None)
+    if not task.init_resreq.less_equal(freed):
+        return False
+    transitions.pipeline(ssn, task, node.name)
+    return True

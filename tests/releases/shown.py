@@ -16,6 +16,7 @@ from tests.builders import (
     queue,
 )
 from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
+from tests.releases.shown_topology import ON_TOPOLOGY
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -336,6 +337,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     "nodegroup-resource-limits": limits_of_groups,
     "nodegroup-preferred-order": preferred_groups_in_order,
     **ON_CARDS,
+    **ON_TOPOLOGY,
 }
 """Change → a cluster whose recording its switch alters."""
 BESIDE: dict[str, str] = {

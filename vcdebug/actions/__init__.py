@@ -2,7 +2,7 @@
 
 from vcdebug.framework.registry import OtherForms, Registry
 from vcdebug.releases.change import Change
-from vcdebug.releases.scheduling import GANG_EVICTION, RECLAIM_IMMEDIATE
+from vcdebug.releases.scheduling import ALLOCATE_FLAT_RETRY, GANG_EVICTION, RECLAIM_IMMEDIATE
 
 ACTIONS: Registry = {
     "enqueue": "vcdebug.actions.enqueue:Enqueue",
@@ -16,6 +16,7 @@ ACTIONS: Registry = {
 }
 
 OTHER_FORMS: OtherForms = {
+    "allocate": ((ALLOCATE_FLAT_RETRY, "vcdebug.actions.allocate.retrying:RetryingAllocate"),),
     "reclaim": ((RECLAIM_IMMEDIATE, "vcdebug.actions.reclaim.at_once:ReclaimAtOnce"),),
 }
 """Actions of which older releases have another form that does not share the newer one's code."""

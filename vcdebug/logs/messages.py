@@ -70,6 +70,9 @@ allocate.go allocate
   sub-job-fail 5 "Cannot find any solution for subJob" subJob="{sub_job}"
   sub-job-success 3 "Allocate subJob to hyperNode success" subJob="{sub_job}" hyperNode="{hyper_node}" score={score} newAllocatedHyperNode="{allocated}"
   no-nodes 4 "There is no node in hyperNode" job="{job}" hyperNode="{hyper_node}"
+  turn 3 Try to allocate resource to Jobs in Queue <{queue}>
+  rest 3 Try to allocate resource to {count} tasks of Job <{job}>
+  job-ready 3 "Job ready, return statement" jobName="{job}"
   lost 3 Queue <{queue}> is overused when considering task <{name}>, ignore it.
   again 5 Task {name} with role spec {role} has already predicated failed, skip
   nodes 3> There are <{count}> nodes for Job <{job}>

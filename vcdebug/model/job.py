@@ -316,12 +316,16 @@ class JobInfo(TaskSet):
 
     # Fit errors
 
-    def fit_failed_roles(self, sub_job: SubJobInfo) -> dict[str, None]:
-        """Roles of the sub job's tasks that have fit errors, in UID order. Upstream: api/job_info.FitFailedRoles."""
-        failed = (self.tasks[uid] for uid in sorted(self.nodes_fit_errors) if uid in self.tasks)
-        return dict.fromkeys(t.task_role for t in failed if self.task_to_sub_job.get(t.uid) == sub_job.uid)
+    def fit_failed_roles(self, sub_job: SubJobInfo | None) -> dict[str, None]:
+        """Roles of the sub job's (else all) tasks that have fit errors, in UID order.
+        Upstream: api/job_info.FitFailedRoles.
+        """
+        failed = [self.tasks[uid] for uid in sorted(self.nodes_fit_errors) if uid in self.tasks]
+        if sub_job is not None:
+            failed = [task for task in failed if self.task_to_sub_job.get(task.uid) == sub_job.uid]
+        return dict.fromkeys(task.task_role for task in failed)
 
-    def task_has_fit_errors(self, sub_job: SubJobInfo, task: TaskInfo) -> bool:
+    def task_has_fit_errors(self, sub_job: SubJobInfo | None, task: TaskInfo) -> bool:
         """Whether a task of the same (non-empty) role has already failed. Upstream: api/job_info.TaskHasFitErrors."""
         if not (task.task_role and self.nodes_fit_errors):
             return False
@@ -337,15 +341,15 @@ class JobInfo(TaskSet):
         for uid in [u for u in self.nodes_fit_errors if self.task_to_sub_job.get(u) == sub_job.uid]:
             del self.nodes_fit_errors[uid]
 
-    def need_continue_allocating(self, sub_job: SubJobInfo) -> bool:
-        """Whether placing further tasks can still make the gang after one failed.
+    def need_continue_allocating(self, sub_job: SubJobInfo | None) -> bool:
+        """Whether placing further tasks can still make the gang after one failed; without a sub job, the whole job's.
         Upstream: api/job_info.NeedContinueAllocating.
         """
         if self.min_available == len(self.tasks):
             return False
-        if sub_job.min_available >= len(sub_job.tasks):
+        if sub_job is not None and sub_job.min_available >= len(sub_job.tasks):
             return False
-        if self.pod_group.sub_group_policies:
+        if sub_job is not None and self.pod_group.sub_group_policies:
             return True
         failed = self.fit_failed_roles(sub_job)
         if self.roles_unchecked():

@@ -24,9 +24,6 @@ PREEMPT_WITH_TOPOLOGY = Change(
 
 CHANGES = (
     PREEMPT_WITH_TOPOLOGY,
-    _known(
-        "allocate-flat-retry", "allocate visits a job again that failed, with the tasks left.", ("v1.14.0",), "#4721"
-    ),
     _known("allocate-topology-tiers", "Hard topology is tried tier by tier, in all hypernodes.", ("v1.14.0",), "#4721"),
     _known("allocated-hypernode-annotation", "A job's hypernode is kept in an annotation.", ("v1.14.0",), "#4721"),
     _known("nta-node-score-only", "network-topology-aware scores nodes only.", ("v1.14.0",), "#4721"),

@@ -288,6 +288,22 @@ SUBJOB_RECOVERY_TIER = Change(
     "#5008",
     "M",
 )
+ALLOCATE_FLAT_RETRY = Change(
+    "allocate-flat-retry",
+    "A job whose visit ends with tasks left is visited again, also where its gang failed: for the tasks behind.",
+    "gangs in which one task finds no room; the order of visits",
+    ("v1.14.0",),
+    "#4721",
+    "H",
+)
+FIT_ROLES_PER_JOB = Change(
+    "fit-roles-per-job",
+    "allocate goes on past a task without room where a job has fewer tasks than its minimum.",
+    "the order of visits of jobs with too few tasks, where gang does not hold them back",
+    ("v1.14.0",),
+    "#4721",
+    "L",
+)
 HYPERNODE_UPDATE_REBUILD = Change(
     "hypernode-update-rebuild",
     "A hypernode that changes does not rebuild others that claim its children.",

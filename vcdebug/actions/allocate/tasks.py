@@ -22,7 +22,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.scheduling import NOMINATION_IN_HYPERNODE, PREPREDICATE_ALWAYS_BREAKS
+from vcdebug.releases.scheduling import FIT_ROLES_PER_JOB, NOMINATION_IN_HYPERNODE, PREPREDICATE_ALWAYS_BREAKS
 
 
 class TaskPlacement:
@@ -45,13 +45,8 @@ class TaskPlacement:
             return None
         statement = Statement(ssn)
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
-        visit = _Visit(ssn, job, sub_job, hyper_node, nodes, helper, statement)
-        while tasks:
-            task = tasks.pop()
-            with ssn.scope(Level.TASK, task.key):
-                go_on = visit.place(task)
-            if not go_on:
-                break
+        visit = Visit(ssn, job, sub_job, hyper_node, nodes, helper, statement)
+        visit.place_all(tasks)
         for enough, key in ((ssn.sub_job_ready, "ready"), (ssn.sub_job_pipelined, "pipelined")):
             if enough(job, sub_job):
                 ssn.log(key, job.uid, sub_job.uid)
@@ -60,7 +55,7 @@ class TaskPlacement:
         return None
 
 
-class _Visit:
+class Visit:
     """One pass over a sub job's tasks in one hypernode."""
 
     def __init__(
@@ -82,37 +77,56 @@ class _Visit:
         self._statement = statement
         self._allocated_in = sub_job.allocated_hyper_node
         self._breaks_at_refusal = ssn.release.has(PREPREDICATE_ALWAYS_BREAKS)
+        self._of_roles = None if ssn.release.has(FIT_ROLES_PER_JOB) else sub_job
         self._nominated_anywhere = ssn.release.has(NOMINATION_IN_HYPERNODE)
+
+    def place_all(self, tasks: PriorityQueue[TaskInfo]) -> None:
+        """Try one task after the other, until one ends the loop."""
+        while tasks:
+            task = tasks.pop()
+            with self._ssn.scope(Level.TASK, task.key):
+                go_on = self.place(task)
+            if not go_on:
+                return
 
     def place(self, task: TaskInfo) -> bool:
         """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
         ssn, job = self._ssn, self._job
-        if not ssn.ask(ALLOCATABLE, ssn.queues[job.queue], task):
-            ssn.log("lost", job.queue, task.name)
-            ssn.note(TASK_LOST_TO_QUEUE, f"{task.key} is dropped: {job.queue} may not allocate it", at_last=True)
-            return True
-        if task.sch_gated:
+        if self._lost_to_queue(task) or task.sch_gated:
             return True
         if is_restored(ssn, task):
             outcome = self._place_restored(task)
             if outcome is not None:
                 return outcome
-        if job.task_has_fit_errors(self._sub_job, task):
+        if job.task_has_fit_errors(self._of_roles, task):
             text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"
             job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
             ssn.log("again", task.name, task.task_role)
             return True
+        return self._search(task)
+
+    def _lost_to_queue(self, task: TaskInfo) -> bool:
+        ssn, queue = self._ssn, self._job.queue
+        if ssn.ask(ALLOCATABLE, ssn.queues[queue], task):
+            return False
+        ssn.log("lost", queue, task.name)
+        ssn.note(TASK_LOST_TO_QUEUE, f"{task.key} is dropped: {queue} may not allocate it", at_last=True)
+        return True
+
+    def _search(self, task: TaskInfo) -> bool:
+        """Look for a node; False ends the loop."""
+        ssn, job = self._ssn, self._job
         ssn.log("nodes", len(self._nodes), job.uid)
         error = ssn.ask(PRE_PREDICATE, task)
         if error is not None:
             ssn.log("pre-predicate", task.key)
             job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, self._nodes)
-            return not self._breaks_at_refusal and job.need_continue_allocating(self._sub_job)
+            return not self._breaks_at_refusal and job.need_continue_allocating(self._of_roles)
         feasible, errors = self._feasible(task)
         if not len(feasible):
             errors.hyper_node = "" if self._hyper_node == TOP_HYPER_NODE else self._hyper_node
             job.nodes_fit_errors[task.uid] = errors
-            return job.need_continue_allocating(self._sub_job)
+            return job.need_continue_allocating(self._of_roles)
         return self._place_on_best(task, feasible)
 
     def _feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:

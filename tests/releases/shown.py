@@ -15,6 +15,7 @@ from tests.builders import (
     pods,
     queue,
 )
+from tests.releases.shown_before_1_13 import BEFORE_1_13
 from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
 from tests.releases.shown_topology import ON_TOPOLOGY
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
@@ -338,6 +339,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     "nodegroup-preferred-order": preferred_groups_in_order,
     **ON_CARDS,
     **ON_TOPOLOGY,
+    **BEFORE_1_13,
 }
 """Change → a cluster whose recording its switch alters."""
 BESIDE: dict[str, str] = {

@@ -6,7 +6,7 @@ Upstream: framework/interface (Action), actions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import ClassVar
 
@@ -22,6 +22,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
+from vcdebug.releases.change import Change
 
 ERROR_CACHE = "predicateErrorCacheEnable"
 
@@ -30,6 +31,8 @@ class Action(ABC):
     """Base of all actions."""
 
     name: ClassVar[str]
+    later_arguments: ClassVar[Mapping[str, Change]] = {}
+    """Arguments that a release does not read while the older form of the change is in force."""
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments

@@ -16,9 +16,10 @@ from vcdebug.model.panics import PANICS
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
-from vcdebug.model.status import ALLOCATED_MASK, TaskStatus
+from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
+from vcdebug.releases.release import Release
+from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING, PODGROUP_RUNNING_AT_ALLOCATION
 from vcdebug.snapshot.canonical import binary_text, decimal_text, milli_text
 
 UNSCHEDULABLE_CONDITION = "Unschedulable"
@@ -71,12 +72,19 @@ def _phase(ssn: Session, job: JobInfo, *, running_unschedulable: bool, finished:
     """Upstream: framework/session.getPodGroupPhase."""
     if running_unschedulable:
         return UNKNOWN
-    scheduled = job.scheduled_task_num()
-    if not ssn.release.has(PODGROUP_PHASE_RELEASING):
-        scheduled += job.releasing_scheduled_task_num()
+    scheduled = counted_for_phase(job, ssn.release)
     if scheduled >= job.pod_group.min_member:
         return COMPLETED if scheduled == finished else RUNNING
     return INQUEUE if job.pod_group.phase == INQUEUE else PENDING
+
+
+def counted_for_phase(job: JobInfo, release: Release) -> int:
+    """Tasks that a PodGroup's minMember is compared with when the session closes."""
+    if release.has(PODGROUP_RUNNING_AT_ALLOCATION):
+        counted = job.count(*ALLOCATED_CLASS, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    else:
+        counted = job.scheduled_task_num()
+    return counted if release.has(PODGROUP_PHASE_RELEASING) else counted + job.releasing_scheduled_task_num()
 
 
 def _job_close(job: JobInfo, placed: dict[tuple[TaskStatus, NodeName], TaskClose]) -> JobClose:

@@ -15,6 +15,7 @@ from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, switches
 from vcdebug.framework.registry import Registry
 from vcdebug.framework.yaml_v2 import load_yaml
+from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.problem import Problem
@@ -65,9 +66,11 @@ class SchedulerConf:
     metrics: Mapping[str, str] = field(default_factory=dict)
     """The section `metrics`: where nodes' usage comes from, and how often."""
 
-    def arguments_of(self, action: str, release: Release = NEWEST) -> Arguments:
+    def arguments_of(
+        self, action: str, release: Release = NEWEST, later: Mapping[str, Change] | None = None
+    ) -> Arguments:
         """Arguments of the first entry for the action. Upstream: framework/arguments.GetArgOfActionFromConf."""
-        return release_arguments(release, self.action_arguments.get(action))
+        return release_arguments(release, self.action_arguments.get(action), later)
 
     def hierarchy_enabled(self, plugin: str) -> bool:
         """enableHierarchy of the first option of that name."""

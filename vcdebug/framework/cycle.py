@@ -6,7 +6,7 @@ Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
 from vcdebug.model.panics import PANICS, SchedulerPanic
+from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 
 Tick = Callable[[str], None]
@@ -37,6 +38,7 @@ class Action(Protocol):
     """One action of the cycle."""
 
     name: str
+    later_arguments: ClassVar[Mapping[str, Change]]
 
     def __init__(self, arguments: Arguments) -> None: ...
 
@@ -160,8 +162,10 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
 
 
 def _run_action(ssn: Session, name: str, actions: Registry) -> None:
-    arguments = ssn.action_arguments[name] = ssn.conf.arguments_of(name, ssn.release)
-    action: Action = resolve(actions[name])(arguments)
+    kind: type[Action] = resolve(actions[name])
+    arguments = ssn.conf.arguments_of(name, ssn.release, kind.later_arguments)
+    ssn.action_arguments[name] = arguments
+    action = kind(arguments)
     with ssn.scope(Level.ACTION, name):
         ssn.record.append(ActionEvent("start", name))
         if ssn.past is not None:

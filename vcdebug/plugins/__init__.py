@@ -1,7 +1,7 @@
 """The plugins that a scheduler configuration may name; a module is imported when a configuration names it."""
 
 from vcdebug.framework.registry import OtherForms
-from vcdebug.releases.nodes import NODEORDER_TWO_KINDS, USAGE_SHADOW_LOAD
+from vcdebug.releases.nodes import NODEGROUP_BY_POD_LABEL, NODEORDER_TWO_KINDS, USAGE_SHADOW_LOAD
 
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
@@ -31,6 +31,7 @@ PLUGINS: dict[str, str] = {
 }
 
 OTHER_FORMS: OtherForms = {
+    "nodegroup": ((NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup.by_pod:NodeGroupByPod"),),
     "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder.two_kinds:TwoKinds"),),
     "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage.measured:MeasuredUsage"),),
 }

@@ -42,19 +42,6 @@ CHANGES = (
     ),
     _known("vgpu-memory-percentage", "A share of a card's memory counts otherwise.", ("v1.14.0",), "#4714"),
     _known(
-        "podgroup-running-at-allocation",
-        "A PodGroup is Running at the end of the cycle that placed it.",
-        ("v1.13.0",),
-        "#4384",
-    ),
-    _known(
-        "pod-affinity-unresolvable",
-        "A pod that affinity keeps off a node never preempts there.",
-        ("v1.13.0",),
-        "#4279",
-    ),
-    _known("nodegroup-by-pod-label", "nodegroup reads the queue from the pod.", ("v1.13.0",), "#4455"),
-    _known(
         "capacity-preemptive-every-dimension",
         "A queue reclaims only while it is below what it deserves in every dimension.",
         ("v1.13.1",),
@@ -66,7 +53,6 @@ CHANGES = (
         ("v1.13.0",),
         "#4504",
     ),
-    _known("nomination-needs-idle", "A nominated node is tried only while it has idle room.", ("v1.13.0",), "#4588"),
     _known(
         "vgpu-scalars-ignored", "Memory and cores of virtual GPUs are dropped from requests.", ("v1.13.0",), "#4520"
     ),

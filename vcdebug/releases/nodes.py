@@ -167,6 +167,14 @@ RESERVE_FAILURE_CONTINUES = Change(
     "#5116",
     "H",
 )
+POD_AFFINITY_UNRESOLVABLE = Change(
+    "pod-affinity-unresolvable",
+    "No eviction is thought to help where affinity between pods keeps a pod off a node; filters behind are not run.",
+    "where preempt and reclaim look for victims; the reasons of such nodes",
+    ("v1.13.0",),
+    "#4279",
+    "H",
+)
 SIMULATE_WITHOUT_DEVICES = Change(
     "simulate-without-devices",
     "Topology-aware preemption does not ask about devices in its dry run.",
@@ -225,6 +233,15 @@ NODEGROUP_PREFERRED_ORDER = Change(
     ("v1.15.0",),
     "#5110",
     "M",
+)
+NODEGROUP_BY_POD_LABEL = Change(
+    "nodegroup-by-pod-label",
+    "nodegroup takes the queue from the pod's label or annotation: a pod without one fits everywhere, one whose queue "
+    "has no affinity nowhere; there are neither strict nor inherited affinities.",
+    "feasible nodes in every configuration with nodegroup",
+    ("v1.13.0",),
+    "#4455",
+    "H",
 )
 NODEGROUP_NIL_ATTR = Change(
     "nodegroup-nil-attr",

@@ -264,6 +264,38 @@ PREEMPT_TASKS_PER_QUEUE = Change(
     "#5141",
     "H",
 )
+PODGROUP_RUNNING_AT_ALLOCATION = Change(
+    "podgroup-running-at-allocation",
+    "Tasks count for the PodGroup's phase as soon as they have a place: it is Running at the end of that cycle.",
+    "phases, and what later jobs find reserved",
+    ("v1.13.0",),
+    "#4384",
+    "H",
+)
+NOMINATION_NEEDS_IDLE = Change(
+    "nomination-needs-idle",
+    "A task's nominated node is tried first only while it has idle room, not while victims are still leaving.",
+    "where a task goes in the cycles after its preemption",
+    ("v1.13.0",),
+    "#4588",
+    "H",
+)
+PREEMPT_WHILE_NOMINATED = Change(
+    "preempt-while-nominated",
+    "A task may preempt although it has a nominated node that is free for it or about to be.",
+    "who else is evicted for a task that has preempted before",
+    ("v1.13.0",),
+    "#4279",
+    "H",
+)
+TOPOLOGY_PREEMPT_ABSENT = Change(
+    "topology-preempt-absent",
+    "There is no topology-aware preemption: preempt does not read its arguments.",
+    "who is evicted where enableTopologyAwarePreemption is set",
+    ("v1.13.0",),
+    "#4279",
+    "M",
+)
 HIGHEST_TIER_NAME_SUBGROUP = Change(
     "highest-tier-name-subgroup",
     "A sub group's highestTierName is not translated: its topology is not hard.",

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from vcdebug.framework.closing import UNSCHEDULABLE_CONDITION
+from vcdebug.framework.closing import UNSCHEDULABLE_CONDITION, counted_for_phase
 from vcdebug.framework.record import CloseEvent
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskKey
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, RUNNING, UNKNOWN, Condition, PodGroup
-from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.steps import Step, counted
@@ -134,9 +133,7 @@ def _counts(job: JobInfo) -> str:
 def _why(recording: Recording, job: JobInfo) -> str:
     """The rule of the phase, with its figures."""
     group = job.pod_group
-    scheduled, finished = job.scheduled_task_num(), group.succeeded + group.failed
-    if not recording.session.release.has(PODGROUP_PHASE_RELEASING):
-        scheduled += job.releasing_scheduled_task_num()
+    scheduled, finished = counted_for_phase(job, recording.session.release), group.succeeded + group.failed
     if group.phase == UNKNOWN:
         return f"{group.running} running, and the gang is unschedulable in this session"
     compared = f"{scheduled} scheduled {'≥' if scheduled >= group.min_member else '<'} minMember {group.min_member}"

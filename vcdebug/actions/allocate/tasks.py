@@ -22,7 +22,12 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.scheduling import FIT_ROLES_PER_JOB, NOMINATION_IN_HYPERNODE, PREPREDICATE_ALWAYS_BREAKS
+from vcdebug.releases.scheduling import (
+    FIT_ROLES_PER_JOB,
+    NOMINATION_IN_HYPERNODE,
+    NOMINATION_NEEDS_IDLE,
+    PREPREDICATE_ALWAYS_BREAKS,
+)
 
 
 class TaskPlacement:
@@ -79,6 +84,7 @@ class Visit:
         self._breaks_at_refusal = ssn.release.has(PREPREDICATE_ALWAYS_BREAKS)
         self._of_roles = None if ssn.release.has(FIT_ROLES_PER_JOB) else sub_job
         self._nominated_anywhere = ssn.release.has(NOMINATION_IN_HYPERNODE)
+        self._nominated_if_idle = ssn.release.has(NOMINATION_NEEDS_IDLE)
 
     def place_all(self, tasks: PriorityQueue[TaskInfo]) -> None:
         """Try one task after the other, until one ends the loop."""
@@ -132,7 +138,7 @@ class Visit:
     def _feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:
         """Upstream: actions/allocate.predicate."""
         nominated = self._ssn.nodes.get(task.pod.nominated_node_name)
-        if nominated is not None and nominated.future_holds(task.init_resreq):
+        if nominated is not None and self._may_hold(nominated, task):
             anywhere = self._ssn.all_rows() if self._nominated_anywhere else self._nodes
             alone = anywhere.select(anywhere.rows == nominated.row)
             if len(alone):
@@ -140,6 +146,12 @@ class Visit:
                 if len(feasible):
                     return feasible, errors
         return self._helper.predicate_nodes(task, self._nodes, allocate_judge)
+
+    def _may_hold(self, nominated: NodeInfo, task: TaskInfo) -> bool:
+        """Whether it is worth looking at the nominated node first."""
+        if self._nominated_if_idle:
+            return task.init_resreq.less_equal(nominated.idle)
+        return nominated.future_holds(task.init_resreq)
 
     def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
         ssn, sub_job = self._ssn, self._sub_job

@@ -58,6 +58,8 @@ from vcdebug.releases.scheduling import (
     PREEMPT_REQUEUE_AFTER_ASSIGN,
     PREEMPT_SHARED_STATEMENT,
     PREEMPT_TASKS_PER_QUEUE,
+    PREEMPT_WHILE_NOMINATED,
+    TOPOLOGY_PREEMPT_ABSENT,
 )
 
 NEVER = "Never"
@@ -70,6 +72,7 @@ class Preempt(Action):
     """Between the jobs of a queue first, then within each of them."""
 
     name = "preempt"
+    later_arguments = {TOPOLOGY_AWARE: TOPOLOGY_PREEMPT_ABSENT}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -110,6 +113,7 @@ class Preempt(Action):
         self._queues_by_name = has(PREEMPT_QUEUE_ORDER)
         self._shares_tasks = has(PREEMPT_TASKS_PER_QUEUE)
         self._serves_topology = has(PREEMPT_WITH_TOPOLOGY)
+        self._heeds_nomination = not has(PREEMPT_WHILE_NOMINATED)
 
     def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
         """By queue order, or by name where upstream walks a map."""
@@ -184,7 +188,7 @@ class Preempt(Action):
         """Find victims for one task. The second shard group's result replaces the first's.
         Upstream: actions/preempt.preempt.
         """
-        if not _eligible(ssn, task):
+        if task.pod.preemption_policy == NEVER or (self._heeds_nomination and _about_to_fit(ssn, task)):
             ssn.log("never" if task.pod.preemption_policy == NEVER else "failed", task.key)
             return False
         if ssn.ask(PRE_PREDICATE, task) is not None:
@@ -258,24 +262,22 @@ def spares_of_own(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskIn
     return "" if victim.job == preemptor.job else OTHER_JOB
 
 
-def _eligible(ssn: Session, task: TaskInfo) -> bool:
-    """Policy Never may not preempt, nor may a task whose nominated node is about to have room for it.
+def _about_to_fit(ssn: Session, task: TaskInfo) -> bool:
+    """Whether the task's nominated node has room for it or is about to, or is gone.
     Upstream: actions/preempt.taskEligibleToPreempt.
     """
-    if task.pod.preemption_policy == NEVER:
-        return False
     nominated = task.pod.nominated_node_name
     if not nominated:
-        return True
+        return False
     node = ssn.nodes.get(nominated)
     if node is None:
-        return False
+        return True
     code = predicate_node(ssn, task, node)
     if code == 0:
-        return False
-    if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses(code)):
         return True
-    return not any(_terminating_for(task, other) for other in node.tasks_in_order())
+    if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses(code)):
+        return False
+    return any(_terminating_for(task, other) for other in node.tasks_in_order())
 
 
 def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:

@@ -13,11 +13,18 @@ from vcdebug.explain.equation import Amount, Equation, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.nodegroup import NodeGroup, Standing
+from vcdebug.plugins.nodegroup.by_pod import NodeGroupByPod
 
 FORMULA = "100 for a required group, up to 50 for a preferred one, -1 for one better avoided"
 ACCEPT_FORMULA = "the node's group is one that the queue requires or prefers, and within the queue's limit there"
 LIMIT_COLUMNS = ("limit", "used", "request")
 LISTS = ("required", "preferred", "avoided", "better avoided")
+
+
+def _standing(asked: Asked) -> Standing:
+    plugin = asked.session.plugins[NodeGroup.name]
+    assert isinstance(plugin, NodeGroup | NodeGroupByPod)
+    return plugin.standing(asked.task, asked.node.name)
 
 
 def _lists(found: Standing) -> tuple[Term, ...]:
@@ -33,7 +40,7 @@ def _lists(found: Standing) -> tuple[Term, ...]:
 
 def inside(asked: Asked, part: str) -> Equation | None:
     """What the queue's affinity says about the node's group."""
-    found = asked.plugin(NodeGroup).standing(asked.task, asked.node.name)
+    found = _standing(asked)
     affinity = found.queue.affinity if found.queue is not None else None
     if affinity is None:
         return None
@@ -44,7 +51,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
 
 def refusals(asked: Asked) -> Iterator[Equation]:
     """The group, the queue's lists, and the limit."""
-    found = asked.plugin(NodeGroup).standing(asked.task, asked.node.name)
+    found = _standing(asked)
     own = Term("node's group", (found.group, f"queue {found.queue_name}"), not found.refusal, found.refusal)
     lists, limits = (own, *_lists(found)), tuple(_limits(found, asked.task.resreq))
     heads = LIMIT_COLUMNS if limits else ()

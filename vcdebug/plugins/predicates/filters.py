@@ -34,6 +34,7 @@ from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRES
 from vcdebug.model.names import IntArray
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.predicates.verdicts import Verdict, everywhere, where
+from vcdebug.releases.nodes import POD_AFFINITY_UNRESOLVABLE
 
 
 class PreFilterError(Exception):
@@ -89,9 +90,13 @@ class InterPodAffinityFilter:
         Status(UNSCHEDULABLE, ANTI_AFFINITY_REASON),
         Status(UNSCHEDULABLE, EXISTING_ANTI_AFFINITY_REASON),
     )
+    UNRESOLVABLE = tuple(status._replace(code=UNSCHEDULABLE_AND_UNRESOLVABLE) for status in STATUSES)
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
         self._view = view
+        final = listers.flags.release.has(POD_AFFINITY_UNRESOLVABLE)
+        self._statuses = self.UNRESOLVABLE if final else self.STATUSES
+        self._missing_code = UNSCHEDULABLE_AND_UNRESOLVABLE if final else ERROR
         self._check = InterPodAffinity(view, IncomingTermsTable(listers.namespace_labels))
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
@@ -107,8 +112,8 @@ class InterPodAffinityFilter:
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
         counted = state.data.get(self.STATE)
         if not isinstance(counted, AffinityState):
-            return everywhere(Status(ERROR, self.MISSING), len(rows))
-        return Verdict(self.STATUSES, self._check.filter(counted, rows))
+            return everywhere(Status(self._missing_code, self.MISSING), len(rows))
+        return Verdict(self._statuses, self._check.filter(counted, rows))
 
     def overlooks(self, pod: Pod, row: int) -> bool:
         """Whether later pods will not see this pod's required anti-affinity on the node."""

@@ -1,5 +1,6 @@
 """The Kubernetes scorers, weighted and added."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from tests.builders import amounts, cluster, conf_of, node, open_session, pod, p
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, ScoreError
 from vcdebug.framework.session import Session
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.snapshot import Manifest
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -15,6 +17,7 @@ ZONE = "topology.kubernetes.io/zone"
 GPU = "nvidia.com/gpu"
 FIT = "NodeResourcesFit_"
 BALANCED = "NodeResourcesBalancedAllocation"
+BROKEN = {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]}
 WEIGHTS_OF_ONE = {
     f"{key}.weight": 1
     for key in (
@@ -40,9 +43,9 @@ def conf(weights: dict[str, int]) -> str:
     return lines + "".join(f"      {key}: {weight}\n" for key, weight in weights.items())
 
 
-def opened(*objects: Manifest, weights: dict[str, int] | None = None) -> Session:
+def opened(*objects: Manifest, weights: dict[str, int] | None = None, release: str = "master") -> Session:
     text = conf(WEIGHTS_OF_ONE if weights is None else weights)
-    return open_session(cluster(pod_group("j"), *objects, conf=text))
+    return open_session(released(cluster(pod_group("j"), *objects, conf=text), release))
 
 
 def batch(ssn: Session, name: str = "j-0") -> NodeScores | None:
@@ -205,6 +208,16 @@ def test_an_unparsable_preference_loses_all_scores() -> None:
     ssn = opened(node("n1"), pod("j-0", "j", affinity=affinity))
     with pytest.raises(ScoreError, match="not a valid node selector operator"):
         batch(ssn)
+
+
+@pytest.mark.parametrize(("release", "asked"), [("v1.14.4", False), ("v1.13.3", True)])
+def test_whether_a_scorer_is_asked_that_counts_nothing(release: str, asked: bool) -> None:
+    constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": BROKEN}
+    weights = dict.fromkeys(WEIGHTS_OF_ONE, 0) | {"tainttoleration.weight": 1}
+    member = pod("j-0", "j", topologySpreadConstraints=[constraint])
+    ssn = opened(node("n1"), member, weights=weights, release=release)
+    with pytest.raises(ScoreError) if asked else nullcontext():
+        assert ["TaintToleration"] == list(parts(ssn))
 
 
 @pytest.mark.parametrize("gpu", [None, "1"])

@@ -17,6 +17,7 @@ from tests.builders import (
 )
 from tests.releases.shown_before_1_13 import BEFORE_1_13
 from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
+from tests.releases.shown_pods import BY_PODS
 from tests.releases.shown_topology import ON_TOPOLOGY
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
@@ -340,11 +341,13 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     **ON_CARDS,
     **ON_TOPOLOGY,
     **BEFORE_1_13,
+    **BY_PODS,
 }
 """Change → a cluster whose recording its switch alters."""
 BESIDE: dict[str, str] = {
     "preempt-tasks-per-queue": "preempt-queue-order",
     "releasing-charged-to-devices": "vgpu-ledger-leaks",
     "nil-ledger-asked": "nil-device-ledger",
+    "device-missing-refused": "nil-device-ledger",
 }
 """Changes that decide nothing on top of the newest rules, with the older form that they need beside them."""

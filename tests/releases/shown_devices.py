@@ -205,6 +205,30 @@ def cards_in_a_dry_run() -> Snapshot:
     return sharing(*objects, owner, waits, actions="preempt", extra=TOPOLOGY_AWARE)
 
 
+def whole_cards_of_two_sizes() -> Snapshot:
+    """By the last card, which is the larger one, the first one is too small for all of a card."""
+    snapshot = sharing(cards(1), pod_group("j"), *(asking(f"j-{at}") for at in range(2)))
+    entries = "gpu-a,1,500,NVIDIA,true,hami-core:gpu-b,1,1000,NVIDIA,true,hami-core:"
+    snapshot.objects["Node"][0]["metadata"]["annotations"] = {"volcano.sh/node-vgpu-register": entries}
+    for waits in snapshot.objects["Pod"]:
+        limits = {"volcano.sh/vgpu-number": "2"}
+        waits["spec"]["containers"][0]["resources"] = {"limits": limits, "requests": limits}
+    return snapshot
+
+
+def first_cycle_with_cards() -> Snapshot:
+    """A pod that nothing but the card keeps from the node."""
+    snapshot = sharing(cards(1), pod_group("j"), asking("j-0", memory="1001"))
+    snapshot.process = Process()
+    return snapshot
+
+
+def refused_by_the_other_pod() -> Snapshot:
+    """Two tasks on a card that has room for both once, and not twice for the first."""
+    gang = [pod_group("j", min_member=2), asking("j-0", memory="400"), asking("j-1", memory="400")]
+    return sharing(cards(1), gang)
+
+
 ON_CARDS: dict[str, Callable[[], Snapshot]] = {
     "simulate-without-devices": cards_in_a_dry_run,
     "vgpu-uuid-lists": wanted_card,
@@ -224,5 +248,9 @@ ON_CARDS: dict[str, Callable[[], Snapshot]] = {
     "gpushare-idle-wraps": overcommitted_card,
     "nil-device-ledger": no_cards_to_score,
     "nil-ledger-asked": no_cards_to_take,
+    "vgpu-memory-percentage": whole_cards_of_two_sizes,
+    "devices-always-registered": first_cycle_with_cards,
+    "device-missing-refused": no_cards_to_take,
+    "vgpu-charged-twice": refused_by_the_other_pod,
 }
 """Change → a cluster whose recording its switch alters."""

@@ -84,14 +84,15 @@ def written(taint: Taint) -> str:
 
 
 def _ports(room: NodeFits) -> Iterator[Obstacle]:
-    wanted = host_ports(room.task.pod.spec)
+    release = room.view.recording.snapshot.release
+    wanted = host_ports(room.task.pod.spec, release)
     refusing = room.refused_for(NO_FREE_PORTS)
     for port in wanted if refusing else ():
         held = [
             f"{other.name} on {node.name}"
             for node in refusing
             for other in room.tasks_on(node.name)
-            if any(port.conflicts(theirs) for theirs in host_ports(other.pod.spec))
+            if any(port.conflicts(theirs) for theirs in host_ports(other.pod.spec, release))
         ]
         if held:
             yield Obstacle(

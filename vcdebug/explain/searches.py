@@ -100,9 +100,10 @@ def _against(requirement: Requirement, node: NodeInfo) -> str:
 
 
 def _ports(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeName) -> Iterator[str]:
-    wanted = host_ports(asking.pod.spec)
+    release = recording.snapshot.release
+    wanted = host_ports(asking.pod.spec, release)
     for key in before(recording, seq).tasks_on(node) if wanted else ():
-        for used in host_ports(task_of(recording, key).pod.spec):
+        for used in host_ports(task_of(recording, key).pod.spec, release):
             if any(one.conflicts(used) for one in wanted):
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 

@@ -39,7 +39,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.nodes import IMAGE_STATES, NODEORDER_POD_LEVEL_REQUESTS
+from vcdebug.releases.nodes import IMAGE_STATES
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
 from vcdebug.snapshot.manifest import name_of, spec_of
@@ -146,7 +146,7 @@ class Session:
             self.nodes,
             {} if has(IMAGE_STATES) else None,
             flags.gate,
-            incoming_pod_level=not has(NODEORDER_POD_LEVEL_REQUESTS),
+            release=self.release,
             shapes=beside.view.shapes if beside is not None and beside.flags == flags else None,
         )
 

@@ -33,6 +33,7 @@ MOST_USERS = 256
 """Pods that one claim may be reserved for."""
 MOST_ALTERNATIVES = 8
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
+NO_ALTERNATIVES = "resource claim {}, request {}: has subrequests, but the DRAPrioritizedList feature is disabled"
 NO_ALLOCATION = "claim allocation not found for node"
 UNAVAILABLE = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
 
@@ -90,6 +91,12 @@ class DynamicResources:
         classes = self._listers.device_classes if self._listers.flags.gate("DRAExtendedResource") else {}
         said = [str(spec_of(one).get("extendedResourceName") or "") for one in classes.values()]
         return dict.fromkeys([*filter(None, said), *(f"{CLASS_PREFIX}{name}" for name in classes)])
+
+    @cached_property
+    def _alternatives_known(self) -> bool:
+        from vcdebug.kube.devices.features import features_of
+
+        return features_of(self._listers.flags).alternatives
 
     @property
     def _allocators(self) -> Allocators:
@@ -224,6 +231,8 @@ class DynamicResources:
         if key_of(claim) in self._in_flight:
             raise DynamicResourcesError(f"resource claim {key_of(claim)} is in the process of being allocated")
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
+            if request.get("firstAvailable") and not self._alternatives_known:
+                raise DynamicResourcesError(NO_ALTERNATIVES.format(key_of(claim), request.get("name") or ""))
             for wanted, name in _alternatives(request):
                 device_class = wanted.get("deviceClassName")
                 if not device_class:

@@ -25,6 +25,7 @@ from vcdebug.kube.ports import UsedPorts
 from vcdebug.kube.requests import GPU, IMMENSE, Gate, Scored
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.status import TaskStatus
+from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.quantity import milli_value, value
@@ -98,7 +99,7 @@ class NodeView:
         nodes: Mapping[NodeName, NodeInfo],
         gate: Gate,
         *,
-        incoming_pod_level: bool = True,
+        release: Release = NEWEST,
         shapes: PodShapes | None = None,
     ) -> None:
         """`shapes` are those of another view with the same gates, where pods of this one are parsed already."""
@@ -109,7 +110,7 @@ class NodeView:
         self.labels = NodeLabels(self.names, [nodes[name].labels for name in self.names])
         self.taints = NodeTaints([spec_of(manifest) for manifest in self.manifests])
         self.images: list[ImageStates] = [{} for _ in self.names]
-        self.shapes = shapes or PodShapes(gate, incoming_pod_level=incoming_pod_level)
+        self.shapes = shapes or PodShapes(gate, release)
         self.ports = UsedPorts()
         self.counts = PodCounts(size)
         self.pods: list[list[Pod]] = [[] for _ in self.names]
@@ -133,14 +134,14 @@ class NodeView:
         images: Mapping[NodeName, ImageStates] | None = None,
         gate: Gate = _gate_open,
         *,
-        incoming_pod_level: bool = True,
+        release: Release = NEWEST,
         shapes: PodShapes | None = None,
     ) -> NodeView:
         """The view at session open: every task of a node counts, releasing and foreign ones included.
 
         A pipelined one does not: it enters with the event of its allocation.
         """
-        view = cls(names, nodes, gate, incoming_pod_level=incoming_pod_level, shapes=shapes)
+        view = cls(names, nodes, gate, release=release, shapes=shapes)
         states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
         view.allocatable.fill([_allocatable(manifest) for manifest in view.manifests])
         view.images = [states.get(name, {}) for name in view.names]

@@ -12,6 +12,8 @@ from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, 
 from vcdebug.kube.placement import Placement, placement
 from vcdebug.kube.ports import HostPorts, host_ports
 from vcdebug.kube.requests import Gate, PodRequests, pod_requests
+from vcdebug.releases.nodes import NODEORDER_POD_LEVEL_REQUESTS
+from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.json_values import JsonObject
 
 if TYPE_CHECKING:
@@ -48,11 +50,12 @@ class PodShape:
 class PodShapes:
     """Parses pods, each distinct part once."""
 
-    def __init__(self, gate: Gate, *, incoming_pod_level: bool = True) -> None:
-        """`incoming_pod_level`: whether requests of a pod as a whole count for its own balanced score."""
+    def __init__(self, gate: Gate, release: Release = NEWEST) -> None:
         self._mark: object = object()
         self._gate = gate
-        self._incoming_pod_level = incoming_pod_level
+        self._release = release
+        self._incoming_pod_level = not release.has(NODEORDER_POD_LEVEL_REQUESTS)
+        """Whether requests of a pod as a whole count for its own balanced score."""
         self._known: dict[tuple[str, bool, int, int, int], tuple[object, object, PodShape]] = {}
         """By namespace, deletion, and the identities of labels, affinity and what is asked for, kept beside."""
         self._asked: dict[tuple[int, ...], tuple[object, _Asked]] = {}
@@ -123,7 +126,7 @@ class PodShapes:
         if not [1 for container in containers if container.get("ports")]:
             return ()
         text = repr([(c.get("restartPolicy"), c.get("ports")) for c in containers])
-        return _once(self._ports, text, lambda: host_ports(pod.spec))
+        return _once(self._ports, text, lambda: host_ports(pod.spec, self._release))
 
     def _pod_requests(self, pod: Pod) -> PodRequests:
         spec, status = pod.spec, pod.status

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vcdebug.model.names import Row
+from vcdebug.releases.nodes import SIDECAR_HOST_PORTS
+from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.json_values import JsonObject
 
 ANY_IP = "0.0.0.0"
@@ -35,13 +37,14 @@ def overlap(wanted: str, used: str) -> bool:
 HostPorts = tuple[HostPort, ...]
 
 
-def host_ports(spec: JsonObject) -> HostPorts:
+def host_ports(spec: JsonObject, release: Release = NEWEST) -> HostPorts:
     """Host ports of the sidecars, then of the containers."""
-    return tuple(_ports(spec))
+    return tuple(_ports(spec, with_sidecars=not release.has(SIDECAR_HOST_PORTS)))
 
 
-def _ports(spec: JsonObject) -> Iterator[HostPort]:
-    sidecars = [c for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"]
+def _ports(spec: JsonObject, *, with_sidecars: bool) -> Iterator[HostPort]:
+    first = spec.get("initContainers") or () if with_sidecars else ()
+    sidecars = [c for c in first if c.get("restartPolicy") == "Always"]
     for container in (*sidecars, *(spec.get("containers") or ())):
         for port in container.get("ports") or ():
             if (port.get("hostPort") or 0) > 0:

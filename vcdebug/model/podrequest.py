@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from vcdebug.model.pod import Pod, resize_infeasible
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED
+from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED, RESIZE_STATUS_IGNORED
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value
 from vcdebug.snapshot.snapshot import Flags
@@ -47,7 +47,7 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
     """The request that a task is scheduled by: init containers included, `pods` = 1.
     Upstream: api/pod_info.GetPodResourceRequest.
     """
-    resized = statuses(pod, "containerStatuses") if flags.gate("InPlacePodVerticalScaling") else {}
+    resized = statuses(pod, "containerStatuses") if _heeds_resizes(flags) else {}
     infeasible = bool(resized) and resize_infeasible(pod.status)
     regular = Resource()
     for container in pod.spec.get("containers") or ():
@@ -66,13 +66,13 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
 
 def request_parts(pod: Pod, flags: Flags) -> Iterator[tuple[str, str, Resource]]:
     """(kind, name, amount) of everything that `pod_request` makes the request of, in the order of the manifest."""
-    gate = flags.gate("InPlacePodVerticalScaling")
-    resized = statuses(pod, "containerStatuses") if gate else {}
+    heeded = _heeds_resizes(flags)
+    resized = statuses(pod, "containerStatuses") if heeded else {}
     infeasible = bool(resized) and resize_infeasible(pod.status)
     for container in pod.spec.get("containers") or ():
         amount = Resource.from_list(_container_requests(container, resized, infeasible=infeasible))
         yield "container", container.get("name", ""), amount
-    started = statuses(pod, "initContainerStatuses") if gate else {}
+    started = statuses(pod, "initContainerStatuses") if heeded else {}
     for container in pod.spec.get("initContainers") or ():
         if container.get("restartPolicy") == "Always":
             amount = Resource.from_list(_container_requests(container, started, infeasible=infeasible))
@@ -86,10 +86,14 @@ def request_parts(pod: Pod, flags: Flags) -> Iterator[tuple[str, str, Resource]]
         yield "pod level", "", Resource.from_list(supported)
 
 
+def _heeds_resizes(flags: Flags) -> bool:
+    return flags.gate("InPlacePodVerticalScaling") and not flags.release.has(RESIZE_STATUS_IGNORED)
+
+
 def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resource, Resource]:
     """(maximum over the steps of initialisation, sum of the sidecars)."""
     containers = pod.spec.get("initContainers") or ()
-    resized = statuses(pod, "initContainerStatuses") if containers and flags.gate("InPlacePodVerticalScaling") else {}
+    resized = statuses(pod, "initContainerStatuses") if containers and _heeds_resizes(flags) else {}
     highest, sidecars = Resource(), Resource()
     for container in containers:
         if container.get("restartPolicy") == "Always":

@@ -69,7 +69,7 @@ def _in_queue(recording: Recording, name: str) -> tuple[str, list[Holder]]:
 
 
 def _on_port(recording: Recording, number: str) -> tuple[str, list[Holder]]:
-    held = [task for task in _tasks(recording) if number in _ports(task.pod)]
+    held = [task for task in _tasks(recording) if number in _ports(recording, task.pod)]
     return f"host port {number}", [_holder(recording, task) for task in held]
 
 
@@ -92,8 +92,8 @@ _BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[Holder]]
 }
 
 
-def _ports(pod: Pod) -> list[str]:
-    return [str(one.port) for one in host_ports(pod.spec)]
+def _ports(recording: Recording, pod: Pod) -> list[str]:
+    return [str(one.port) for one in host_ports(pod.spec, recording.snapshot.release)]
 
 
 def _claims(pod: Pod) -> list[str]:
@@ -113,13 +113,13 @@ def _for_job(recording: Recording, word: str) -> Reply:
         return Reply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
     room = NodeFits(view, task, len(recording))
     wanted = [name for name, value in task.init_resreq.items() if value > 0]
-    ports, volumes = _ports(task.pod), _claims(task.pod)
+    ports, volumes = _ports(recording, task.pod), _claims(task.pod)
     suitable = {node.name for node in room.waiting}
     found = []
     for other in _tasks(recording):
         if other.job == subject.job:
             continue
-        shared = [*(f"port {port}" for port in dict.fromkeys(_ports(other.pod)) if port in ports)]
+        shared = [*(f"port {port}" for port in dict.fromkeys(_ports(recording, other.pod)) if port in ports)]
         shared += [f"claim {name}" for name in dict.fromkeys(_claims(other.pod)) if name in volumes]
         amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
         if shared or amounts:

@@ -217,4 +217,47 @@ VNPUS_WRAPPER = Change(
     unshown=ASCEND,
 )
 
+VGPU_MEMORY_PERCENTAGE = Change(
+    "vgpu-memory-percentage",
+    "A part of a vGPU card's memory below 100 percent asks for none, and the whole of it is that of the first card "
+    "with a user left, for all cards of the container; an amount of memory wins over a part.",
+    "pods that ask for cards without an amount of memory, which is all of a card or a part of it",
+    ("v1.14.0",),
+    "#4714",
+    "H",
+)
+DEVICES_ALWAYS_REGISTERED = Change(
+    "devices-always-registered",
+    "Nodes have their cards from the start: pods are given some in the first cycle, in which nobody who runs is "
+    "charged for shared GPUs.",
+    "pods that ask for cards in the first cycle after a start",
+    ("v1.14.0",),
+    "#4717",
+    "M",
+)
+DEVICE_MISSING_REFUSED = Change(
+    "device-missing-refused",
+    "A node without cards refuses a pod that asks for some; not only its resources do.",
+    "nodes that have virtual or shared GPUs among their resources and register none",
+    ("v1.14.0",),
+    "#4789",
+    "M",
+)
+ASCEND_ABSENT = Change(
+    "ascend-absent",
+    "deviceshare does not know Ascend cards: they are resources like others.",
+    "pods with Ascend cards",
+    ("v1.14.0",),
+    "#4717",
+    "L",
+)
+VGPU_CHARGED_TWICE = Change(
+    "vgpu-charged-twice",
+    "A pod that is given virtual GPUs is charged for them twice until the next cycle.",
+    "which later tasks of the session find room on those cards",
+    ("v1.14.0", "v1.13.2", "v1.12.3"),
+    "fe1988d1b",
+    "M",
+)
+
 CHANGES = tuple(value for value in globals().values() if isinstance(value, Change))

@@ -40,7 +40,6 @@ CHANGES = (
         ("v1.14.0",),
         "#4919",
     ),
-    _known("vgpu-memory-percentage", "A share of a card's memory counts otherwise.", ("v1.14.0",), "#4714"),
     _known(
         "capacity-preemptive-every-dimension",
         "A queue reclaims only while it is below what it deserves in every dimension.",

@@ -108,6 +108,31 @@ FEATURE_GATES_1_33 = Change(
     "k8s 1.33.2",
     "M",
 )
+SIDECAR_HOST_PORTS = Change(
+    "sidecar-host-ports",
+    "Host ports of sidecars are neither asked for nor taken.",
+    "feasible nodes of pods beside sidecars with host ports",
+    ("v1.14.0",),
+    "k8s 1.33.2",
+    "M",
+)
+DEVICE_FEATURES_1_33 = Change(
+    "dra-1.33",
+    "Of the features of resource claims only administrators' access is known, whatever the gates: a request with "
+    "alternatives is refused.",
+    "feasible nodes of pods with resource claims",
+    ("v1.14.0",),
+    "k8s 1.33.2",
+    "M",
+)
+NODEORDER_WEIGHT_ZERO = Change(
+    "nodeorder-weight-zero",
+    "Pod affinity, taints and soft spread are asked even where they count nothing: an error there voids the others.",
+    "the best node of pods with affinity or spread that cannot be read, where its weight is 0",
+    ("v1.14.0",),
+    "#4983",
+    "L",
+)
 TAINT_TEXT = Change(
     "taint-text",
     "The text about taints names the first one that is not tolerated.",
@@ -131,6 +156,7 @@ PREDICATES_BATCH_ALL_NODES = Change(
     ("v1.15.1",),
     "#5497",
     "T",
+    since="v1.14.0",
 )
 PREFILTER_REGISTRATIONS = Change(
     "prefilter-registrations",

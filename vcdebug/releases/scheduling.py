@@ -147,6 +147,14 @@ POD_LEVEL_REQUESTS_IGNORED = Change(
     "#5020",
     "M",
 )
+RESIZE_STATUS_IGNORED = Change(
+    "resize-status-ignored",
+    "What a task requests is read from its spec only: a resize that has begun does not count.",
+    "the request of pods that are being resized in place",
+    ("v1.14.0",),
+    "#3839",
+    "M",
+)
 ADD_POD_ON_ERROR = Change(
     "add-pod-on-error",
     "A pod whose volumes cannot be resolved takes part without volume counts.",

@@ -117,7 +117,11 @@ def _asks(stated: Mapping[str, Mapping[str, object]], resource: str) -> bool:
 
 def _ports(situation: Situation) -> Iterator[Lever]:
     """Another host port, one that no pod of the snapshot takes."""
-    taken = {used.port for pod in map(Pod, situation.snapshot.of("Pod")) for used in host_ports(pod.spec)}
+    taken = {
+        used.port
+        for pod in map(Pod, situation.snapshot.of("Pod"))
+        for used in host_ports(pod.spec, situation.snapshot.release)
+    }
     wanted = [(pod, *place) for pod in situation.waiting for place in _host_ports(pod)]
     for port in dict.fromkeys(place[-1] for place in wanted):
         other = next(number for number in range(port + 1, port + len(taken) + 2) if number not in taken)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from vcdebug.releases.nodes import DEVICE_FEATURES_1_33
 from vcdebug.snapshot.snapshot import Flags
 
 NEWEST: Final = (1, 36)
@@ -36,6 +37,8 @@ class Features(NamedTuple):
 def features_of(flags: Flags) -> Features:
     """The one allocator that can do what the gates ask for."""
     gate, library = flags.gate, flags.release.kubernetes
+    if flags.release.has(DEVICE_FEATURES_1_33):
+        return Features(gate("DRAAdminAccess"), *[False] * (len(Features._fields) - 1))
     bindings = gate("DRADeviceBindingConditions") and gate("DRAResourceClaimDeviceStatus")
     capacity, taints = gate("DRAConsumableCapacity"), gate("DRADeviceTaints")
     newer = bindings or capacity

@@ -12,7 +12,7 @@ from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.vgpu import Card, VgpuLedger, misfit
-from vcdebug.model.devices.vgpu_request import CardFilter, ContainerRequest, requests_of
+from vcdebug.model.devices.vgpu_request import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
 
 NO_CARD = "the pod's annotations do not accept it"
@@ -67,14 +67,15 @@ def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[
 
 
 def _virtual(ledger: VgpuLedger, pod: Pod) -> Drawing:
-    requests, wanted = requests_of(pod, ledger.rules.names), CardFilter.of_pod(pod, ledger.rules)
-    asks = ", then ".join(_request(one) for one in requests)
-    first = requests[0] if requests else ContainerRequest(0, 0, 0)
+    wanted = CardFilter.of_pod(pod, ledger.rules)
+    asks = ", then ".join(map(_request, requests_of(pod, ledger.rules.names)))
+    first = next(ledger.requests(pod, ledger.cards), ContainerRequest(0, 0, 0))
     return Drawing(asks, tuple(_card(card, first, wanted) for card in ledger.cards.values()))
 
 
 def _request(one: ContainerRequest) -> str:
-    memory = f"memory {one.memory}" if one.memory else "all of its memory"
+    memory = f"memory {one.memory}" if one.percentage is None else f"{one.percentage}% of its memory"
+    memory = "all of its memory" if one.percentage == WHOLE_CARD else memory
     return f"{one.number} of {memory} and cores {one.cores}"
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vcdebug.model.devices.gpushare import DEVICE_NAME as SHARED
 from vcdebug.model.devices.gpushare import GpuShareLedger, held_indexes
 from vcdebug.model.devices.ledger import Released
+from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
 from vcdebug.model.devices.vgpu import asks_vgpu
 from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
 from vcdebug.model.pod import Pod
@@ -16,13 +18,14 @@ from vcdebug.snapshot.device_config import VgpuNames
 
 
 class NilLedger:
-    """Filters pass over it; what else asks it reads from a nil pointer, unless it looks first."""
+    """Filters pass over it or refuse for it; what else asks it reads from a nil pointer, unless it looks first."""
 
-    __slots__ = ("_asked",)
+    __slots__ = ("_asked", "_refusal")
 
-    def __init__(self, *, asked: bool) -> None:
+    def __init__(self, device: str, *, asked: bool, refuses: bool) -> None:
         self._asked = asked
         """Whether placements and their ends ask it, as they would any other."""
+        self._refusal = f"node not initialized with device{device}" if refuses else None
 
     def add_resource(self, pod: Pod) -> None:
         """Charges nothing."""
@@ -31,8 +34,8 @@ class NilLedger:
         """Nothing is charged."""
 
     def filter(self, pod: Pod, policy: str) -> str | None:
-        """Never asked. Upstream: plugins/deviceshare.OnSessionOpen."""
-        return None
+        """Whoever asks is refused, or the ledger is passed over. Upstream: plugins/deviceshare.OnSessionOpen."""
+        return self._refusal
 
     def allocate(self, pod: Pod) -> str | None:
         """Upstream: plugins/predicates.OnSessionOpen."""
@@ -58,8 +61,8 @@ class NilVgpuLedger(NilLedger):
 
     __slots__ = ("_names",)
 
-    def __init__(self, names: VgpuNames, *, asked: bool) -> None:
-        super().__init__(asked=asked)
+    def __init__(self, names: VgpuNames, *, asked: bool, refuses: bool = False) -> None:
+        super().__init__(VGPU, asked=asked, refuses=refuses)
         self._names = names
 
     def has_request(self, pod: Pod) -> bool:
@@ -80,8 +83,8 @@ class NilShareLedger(NilLedger):
 
     __slots__ = ("_empty",)
 
-    def __init__(self, *, sharing_on: bool, number_on: bool, asked: bool) -> None:
-        super().__init__(asked=asked)
+    def __init__(self, *, sharing_on: bool, number_on: bool, asked: bool, refuses: bool = False) -> None:
+        super().__init__(SHARED, asked=asked, refuses=refuses)
         self._empty = GpuShareLedger("", 0, [], sharing_on=sharing_on, number_on=number_on)
 
     def has_request(self, pod: Pod) -> bool:

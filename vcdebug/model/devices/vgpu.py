@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -180,6 +180,9 @@ class VgpuLedger:
 
     def filter(self, pod: Pod, policy: str) -> str | None:
         """Upstream: api/devices/nvidia/vgpu/device_info.FilterNode."""
+        if not self.has_request(pod):
+            self.last_score = 0.0
+            return None
         cards = {index: card.clone() for index, card in self.cards.items()}
         choice = self._choose(pod, cards, policy)
         if choice.error is not None:
@@ -203,6 +206,8 @@ class VgpuLedger:
             for card in self.cards.values():
                 if card.uuid in held.uuid:
                     card.give(pod, held.memory, held.core)
+                    if self.rules.charges_twice:
+                        card.charge(held.memory, held.core)
         if self.rules.on_pods and not self.rules.leaks:
             notes = {ASSIGNED_NODE: self.node, BIND_PHASE: "allocating", **self.reservation(pod)}
             self._notes.write(pod, notes)
@@ -257,6 +262,11 @@ class VgpuLedger:
         copy._given = dict(self._given)
         return copy
 
+    def requests(self, pod: Pod, cards: Cards) -> Iterator[ContainerRequest]:
+        """What the pod's containers ask for, each as the cards stand when its turn comes."""
+        for request in requests_of(pod, self.rules.names):
+            yield settled(request, cards) if self.rules.settles else request
+
     def _holder(self, held: Held) -> Card | None:
         return next((card for card in self.cards.values() if card.uuid in held.uuid), None)
 
@@ -272,7 +282,7 @@ class VgpuLedger:
         held: list[Held] = []
         charged: list[tuple[Card, int, int]] = []
         score = 0.0
-        for request in requests_of(pod, self.rules.names):
+        for request in self.requests(pod, cards):
             missing, error = request.number, None
             if missing > len(cards):
                 error = TOO_FEW_CARDS.format(self.node)
@@ -283,6 +293,12 @@ class VgpuLedger:
                     card.charge(memory, core, -1)
                 return Choice([], 0.0, error or wanted.complaint(cards, self.node) or NOTHING_FITS)
         return Choice(held, score, None)
+
+
+def settled(request: ContainerRequest, cards: Cards) -> ContainerRequest:
+    """By the first card, from the last one back, that has a user left."""
+    open_ones = (cards[index].memory for index in _visiting_order(cards, "") if _has_user_left(cards[index]))
+    return request.settled(next(filter(None, open_ones), 0))
 
 
 def _serve(
@@ -317,7 +333,7 @@ def _fits(card: Card, request: ContainerRequest, memory: int, group: str) -> boo
 
 def misfit(card: Card, request: ContainerRequest, memory: int, group: str) -> str:
     """Why a card cannot serve a container; empty where it can."""
-    if card.number <= card.used_number:
+    if not _has_user_left(card):
         return "it has no user left"
     if card.memory - card.used_memory < memory:
         return "its memory is short"
@@ -328,6 +344,10 @@ def misfit(card: Card, request: ContainerRequest, memory: int, group: str) -> st
     if request.cores == 100 and card.used_number > 0:
         return "all of its cores are asked for, and somebody uses it"
     return "all of its cores are taken" if card.used_core == 100 and request.cores == 0 else ""
+
+
+def _has_user_left(card: Card) -> bool:
+    return card.number > card.used_number
 
 
 def _visiting_order(cards: Cards, policy: str) -> list[int]:

@@ -13,11 +13,13 @@ from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.releases.devices import (
     DEVICE_ANNOTATIONS_ON_POD,
     DEVICES_SHARED_WITH_CACHE,
+    VGPU_CHARGED_TWICE,
     VGPU_DEVICE_ORDER,
     VGPU_DUPLICATE_ALLOCATE,
     VGPU_HANDSHAKE,
     VGPU_IDS_VALIDATION,
     VGPU_LEDGER_LEAKS,
+    VGPU_MEMORY_PERCENTAGE,
     VGPU_PODGROUP_SPREAD,
     VGPU_SPREAD_SCORE,
     VGPU_UUID_LISTS,
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from vcdebug.model.devices.vgpu import Card
 
 WHOLE_CARD = 100
+NO_PART = 101
+"""A part that counts as none stated."""
 VOLCANO_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
 HAMI_CORE = "hami-core"
 MODE_ANNOTATION = "volcano.sh/vgpu-mode"
@@ -43,17 +47,23 @@ NO_UUID_MATCHES = 'no GPU matches UUID constraints {}="{}", {}="{}" on node {}'
 
 
 class ContainerRequest(NamedTuple):
-    """Virtual GPUs of one container: how many cards, and memory (0: a part of the card) and cores on each."""
+    """Virtual GPUs of one container: how many cards, and memory and cores on each."""
 
     number: int
     memory: int
     cores: int
-    percentage: int = 100
-    """That part, where no memory is named."""
+    percentage: int | None = None
+    """A part of each card instead of that memory."""
 
     def memory_on(self, card_memory: int) -> int:
         """Memory that a card of this size has to give."""
-        return self.memory or card_memory * self.percentage // 100  # exact: ints
+        return self.memory if self.percentage is None else card_memory * self.percentage // 100  # exact: ints
+
+    def settled(self, card_memory: int) -> ContainerRequest:
+        """Older releases took the first card's memory for all, in whole cards; an amount that is named wins."""
+        if self.memory or self.percentage is None:
+            return self._replace(percentage=None)
+        return self._replace(memory=card_memory * (self.percentage // 100), percentage=None)  # exact: ints
 
 
 def requests_of(pod: Pod, names: VgpuNames = BUILT_IN) -> list[ContainerRequest]:
@@ -67,8 +77,9 @@ def requests_of(pod: Pod, names: VgpuNames = BUILT_IN) -> list[ContainerRequest]
             continue
         count = 1 if number is None else exact_integer(number)
         memory, cores, part = (exact_integer(_limit_or_request(container, name)) for name in names[1:])
-        stated = _limit_or_request(container, names.percentage) is not None
-        found.append(ContainerRequest(count, memory, cores, part if stated else WHOLE_CARD))
+        stated = _limit_or_request(container, names.percentage) is not None and part != NO_PART
+        unstated = None if memory else WHOLE_CARD
+        found.append(ContainerRequest(count, memory, cores, part if stated else unstated))
     return found
 
 
@@ -106,6 +117,10 @@ class CardRules(NamedTuple):
     """Cards count while the device plugin answers; a release gives nothing back."""
     validates: bool = True
     """Entries that cannot be read are passed over."""
+    settles: bool = False
+    """The first card settles how much memory a container asks of all of them."""
+    charges_twice: bool = False
+    """A pod is charged when its cards are chosen and once more when they are noted."""
     names: VgpuNames = BUILT_IN
     """The resources by which pods ask."""
 
@@ -123,6 +138,8 @@ class CardRules(NamedTuple):
             release.has(DEVICES_SHARED_WITH_CACHE),
             release.has(VGPU_HANDSHAKE),
             not release.has(VGPU_IDS_VALIDATION),
+            release.has(VGPU_MEMORY_PERCENTAGE),
+            release.has(VGPU_CHARGED_TWICE),
             names,
         )
 

@@ -34,8 +34,11 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.deviceshare.settings import RULES, Settings
+from vcdebug.plugins.deviceshare.settings import ASCEND, RULES, Settings
 from vcdebug.releases.devices import (
+    ASCEND_ABSENT,
+    DEVICE_MISSING_REFUSED,
+    DEVICES_ALWAYS_REGISTERED,
     GPU_EXCLUSIVE_RULES,
     NIL_DEVICE_LEDGER,
     NIL_LEDGER_ASKED,
@@ -50,14 +53,15 @@ class Deviceshare(Plugin):
     """Asks the ledgers; the plugin predicates is the one that changes them."""
 
     name: ClassVar[str] = "deviceshare"
-    later_arguments = {RULES: GPU_EXCLUSIVE_RULES}
+    later_arguments = {RULES: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND, ASCEND_ABSENT)}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self._settings = Settings.read(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
-        """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none.
+        """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none, or
+        what shared GPUs hold is not known.
         Upstream: plugins/deviceshare.OnSessionOpen.
         """
         self._ssn = ssn
@@ -68,11 +72,15 @@ class Deviceshare(Plugin):
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
         self._keeps_nil = ssn.release.has(NIL_DEVICE_LEDGER)
-        self._asks_nil = ssn.release.has(NIL_LEDGER_ASKED)
+        self._nil = {
+            "asked": ssn.release.has(NIL_LEDGER_ASKED),
+            "refuses": ssn.release.has(DEVICE_MISSING_REFUSED),
+        }
+        self._first = ssn.snapshot.process.first_cycle(ssn.snapshot.now)
         self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
         if self._settings.fatal is not None:
             raise SchedulerPanic(self._settings.fatal)
-        if ssn.snapshot.process.first_cycle(ssn.snapshot.now):
+        if self._first and not ssn.release.has(DEVICES_ALWAYS_REGISTERED):
             return
         for node in ssn.nodes.values():
             self._give_ledgers(node, notes)
@@ -87,9 +95,9 @@ class Deviceshare(Plugin):
             switches = {"sharing_on": settings.sharing, "number_on": settings.number}
             cards: DeviceLedger | None = GpuShareLedger.of_node(node.manifest, rules=self._share_rules, **switches)
             if cards is None and self._keeps_nil:
-                cards = NilShareLedger(asked=self._asks_nil, **switches)
+                cards = NilShareLedger(**self._nil, **switches)
             if cards is not None:
-                node.devices[gpushare.DEVICE_NAME] = _charged(cards, pods)
+                node.devices[gpushare.DEVICE_NAME] = _charged(cards, () if self._first else pods)
         if settings.vgpu:
             now = self._ssn.snapshot.now
             cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
@@ -97,7 +105,7 @@ class Deviceshare(Plugin):
                 _charged(cut, pods)
                 node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut
             elif cut is None and self._keeps_nil:
-                node.devices[vgpu.DEVICE_NAME] = NilVgpuLedger(self._card_rules.names, asked=self._asks_nil)
+                node.devices[vgpu.DEVICE_NAME] = NilVgpuLedger(self._card_rules.names, **self._nil)
 
     def _exclusive(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
         ledger = ExclusiveLedger(cut, list(self._settings.rules))

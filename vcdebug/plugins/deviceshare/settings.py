@@ -12,6 +12,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.model.devices.exclusive import Rule, parse_rules
 from vcdebug.model.devices.vgpu import registers_mig
+from vcdebug.releases.devices import DEVICES_ALWAYS_REGISTERED
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import readable
 from vcdebug.snapshot.problem import Problem
@@ -71,7 +72,7 @@ class Settings(NamedTuple):
         for switch in self.ascend:
             yield _problem(switch, "Ascend devices are not replayed", "pods that request them fit every node")
         if (self.sharing or self.number or self.vgpu) and snapshot.process.started is None:
-            effect = "a first cycle is assumed, in which no node has a device ledger"
+            effect = f"a first cycle is assumed, in which {_in_first_cycle(snapshot)}"
             yield Problem("meta.json", "", "scheduler.started", "is missing and deviceshare needs it", effect)
         if self.vgpu:
             yield from self._vgpu_problems(snapshot)
@@ -89,6 +90,12 @@ class Settings(NamedTuple):
                 where = f"Node {node['metadata']['name']}"
                 effect = "pods that request virtual GPUs fit it as far as its resources go"
                 yield Problem("", where, "", "its cards are in MIG mode, which is not replayed", effect)
+
+
+def _in_first_cycle(snapshot: Snapshot) -> str:
+    if snapshot.release.has(DEVICES_ALWAYS_REGISTERED):
+        return "nobody who runs is charged for shared GPUs"
+    return "no node has a device ledger"
 
 
 def _problem(field: str, what: str, effect: str) -> Problem:

@@ -95,9 +95,10 @@ class Scorers:
         self._image_scores: dict[PodImages, FloatArray] = {}
         self._any_images = any(self.view.images)
 
-    def asked(self) -> tuple[Asked, ...]:
-        """(weight, name, scorer) of those that count, for whoever asks them: kept here they would speak of themselves,
-        and a session that is let go would stay until somebody looks for garbage.
+    def asked(self, even: tuple[str, ...] = ()) -> tuple[Asked, ...]:
+        """(weight, name, scorer) of those that count, and of some that need not, for whoever asks them.
+        Kept here they would speak of themselves, and a session that is let go would stay until somebody looks for
+        garbage.
         """
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
@@ -109,7 +110,7 @@ class Scorers:
             (SPREAD, self._pod_topology_spread),
         )
         weighed = ((self.weights[KEYS[part]], part, score) for part, score in scorers)
-        return tuple((float(weight), part, score) for weight, part, score in weighed if weight)
+        return tuple((float(weight), part, score) for weight, part, score in weighed if weight or part in even)
 
     def origin(self, part: str, score: float, pod: Pod, row: int) -> Weighed | None:
         """What a node's weighted score in one part was made of; None for a sum."""
@@ -208,7 +209,7 @@ def batch(asked: Iterable[Asked], pod: Pod, shape: PodShape, nodes: NodeRows) ->
     total, rows = nodes.zeros(), nodes.rows
     for weight, part, score in asked:
         weighted = score(pod, shape, rows, weight)
-        if weighted is not None:
+        if weight and weighted is not None:
             parts.append((BATCH_PART[part], weighted))
             total = total + weighted
     return NodeScores(total, tuple(parts)) if parts else None

@@ -18,7 +18,20 @@ from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.nodeorder import AFFINITY, BALANCED, IMAGES, LEAST, MOST, Scorers, batch, weights_of
+from vcdebug.plugins.nodeorder import (
+    AFFINITY,
+    BALANCED,
+    IMAGES,
+    LEAST,
+    MOST,
+    POD_AFFINITY,
+    SPREAD,
+    TAINTS,
+    Scorers,
+    batch,
+    weights_of,
+)
+from vcdebug.releases.nodes import NODEORDER_WEIGHT_ZERO
 
 _PER_NODE = (AFFINITY, BALANCED, LEAST, MOST)
 """In the order in which upstream asks them, behind image locality."""
@@ -35,7 +48,7 @@ class TwoKinds(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         self.scorers = Scorers(ssn, self._weights, hosts_seem_empty=True)
-        asked = self.scorers.asked()
+        asked = self.scorers.asked((POD_AFFINITY, TAINTS, SPREAD) if ssn.release.has(NODEORDER_WEIGHT_ZERO) else ())
         by_part = {part: (weight, score) for weight, part, score in asked}
         self._per_node = [(part, *by_part[part]) for part in _PER_NODE if part in by_part]
         self._batch = tuple(one for one in asked if one[1] not in _PER_NODE)

@@ -11,7 +11,6 @@ from vcdebug.explain.selectors import affinity_term_text, selector_text
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_affinity import AffinityState, AllTerms, IncomingTerm, PairCounts
 from vcdebug.kube.pod_shape import PodShape
-from vcdebug.kube.ports import host_ports
 from vcdebug.kube.topology_spread import domains, rows_with_all_keys
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, PodTopologySpreadFilter
@@ -23,7 +22,7 @@ SHOWN_DOMAINS = 12
 def ports(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Each wanted port, and who holds it."""
     view, row = plugin.view, asked.row
-    for wanted in host_ports(asked.pod.spec):
+    for wanted in view.shapes.shape(asked.pod).ports:
         holders = [pod.key for pod in view.pods[row] if any(map(wanted.conflicts, view.shapes.shape(pod).ports))]
         free = row not in view.ports.conflicts((wanted,))
         yield Term(f"{wanted.port}/{wanted.protocol} on {wanted.ip}", (", ".join(holders) or "nobody",), free)

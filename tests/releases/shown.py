@@ -197,6 +197,34 @@ def claim_of_a_parent() -> Snapshot:
     return over_capacity("reclaim", *objects, tree=True, ancestorReclaimLevel=1)
 
 
+def child_with_more_than_its_parent() -> Snapshot:
+    queues = [queue("p", capability=amounts("2")), queue("a", parent="p", capability=amounts("5"))]
+    return over_capacity("allocate", *_flat([node("n1"), queues, *job("a", 1)]), tree=True)
+
+
+def queue_that_deserves_nothing() -> Snapshot:
+    """One place for two jobs: the queue that comes first by name deserves nothing."""
+    queues = [queue("a"), queue("b", deserved=amounts("2"))]
+    return over_capacity("allocate", *_flat([node("n1", cpu="1"), queues, *job("a", 1), *job("b", 1)]))
+
+
+def queue_that_deserves_its_guarantee() -> Snapshot:
+    queues = [queue("a"), queue("b", guarantee=amounts("1"))]
+    return over_capacity("allocate", *_flat([node("n1", cpu="2"), queues, *job("a", 2), *job("b", 2)]), tree=True)
+
+
+def more_than_deserved_of_something_else() -> Snapshot:
+    """b holds too many GPUs, all of them in its first pod."""
+    queues = [queue("a", deserved=amounts("2", "2G")), queue("b", deserved=amounts("9", "9G", gpu="1"))]
+    running = pod_group("b", queue="b", min_member=0, phase="Running")
+    pods_of_b = [pod("b-1", "b", on="n1", requests=amounts("1", "1G"))]
+    pods_of_b.append(pod("b-0", "b", on="n1", requests=amounts("1", "1G", gpu="2")))
+    return over_capacity(
+        "reclaim",
+        *_flat([node("n1", cpu="2", **{"nvidia.com/gpu": "2"}), queues, running, pods_of_b, *job("a", 1, cpu="2")]),
+    )
+
+
 def quota_of_devices(**capacity: Any) -> Snapshot:
     exactly = {"deviceClassName": "gpu", "count": 2, **capacity}
     claim = {
@@ -326,6 +354,11 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     "capacity-ancestor-level": claim_of_a_parent,
     "dra-quota": quota_of_devices,
     "root-infinite": root_with_a_limit,
+    "capacity-tree-violation-fatal": child_with_more_than_its_parent,
+    "capacity-tree-deserved-raw": queue_that_deserves_its_guarantee,
+    "capacity-best-effort-first": queue_that_deserves_nothing,
+    "capacity-reclaim-all-under-deserved": more_than_deserved_of_something_else,
+    "capacity-preemptive-every-dimension": more_victims_than_needed,
     "nodeorder-pod-level-requests": requests_of_the_pod_for_the_balance,
     "volumebinding-capacity": storage_without_room,
     "feature-gate-ceiling-1.35": quota_of_shared_out_devices,

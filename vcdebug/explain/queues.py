@@ -120,7 +120,7 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
     title, recorded = f"share of queue {queue}", attr.share
     if plugin == CAPACITY and attr.deserved.is_empty():
-        return Equation(title, "share = 1, as it deserves nothing", (), "dimension", (), 1.0)
+        return Equation(title, f"share = {recorded:g}, as it deserves nothing", (), "dimension", (), recorded)
     parts = attr.fractions()
     terms = tuple(
         Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts
@@ -171,7 +171,7 @@ def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
     title = f"what queue {queue} deserves"
     if attr is None:
         return None
-    if tree is not None and queue == ROOT_QUEUE:
+    if tree is not None and queue == ROOT_QUEUE and attr.entitlement is None:
         return _sum_of_children(attr, title)
     if attr.entitlement is None:
         return None

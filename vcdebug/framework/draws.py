@@ -35,12 +35,23 @@ class Rows:
 class Draws:
     """A sequence of numbers that is the same for the same seed."""
 
-    __slots__ = ("_choices", "_count", "_dry_runs", "_placements", "_seed", "_won", "job_domains", "sub_job_domains")
+    __slots__ = (
+        "_choices",
+        "_count",
+        "_dry_runs",
+        "_placements",
+        "_reclaims",
+        "_seed",
+        "_won",
+        "job_domains",
+        "sub_job_domains",
+    )
 
     def __init__(self, chance: Chance) -> None:
         self._seed = chance.tie_seed
         self._choices = chance.choices
         self._dry_runs = chance.dry_runs
+        self._reclaims = chance.reclaims
         self._placements: dict[TaskKey, int] = {}
         self._won: dict[TaskKey, int] = {}
         self._count = 0
@@ -87,6 +98,13 @@ class Draws:
     def first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
         """Nodes that upstream finds in any order: the one that is known to have been found first leads."""
         return leading(nodes, self.choice(task))
+
+    def in_turn(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
+        """Nodes on which reclaim looks for victims until one does: in the order that is known, the others behind."""
+        if task not in self._reclaims:
+            return self.first(nodes, task)
+        turn = {name: place for place, name in enumerate(self._reclaims[task].split(";"))}
+        return sorted(nodes, key=lambda node: turn.get(node.name, len(turn)))
 
     def domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
         """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""

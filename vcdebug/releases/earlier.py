@@ -27,25 +27,6 @@ CHANGES = (
     _known("allocate-topology-tiers", "Hard topology is tried tier by tier, in all hypernodes.", ("v1.14.0",), "#4721"),
     _known("allocated-hypernode-annotation", "A job's hypernode is kept in an annotation.", ("v1.14.0",), "#4721"),
     _known("nta-node-score-only", "network-topology-aware scores nodes only.", ("v1.14.0",), "#4721"),
-    _known("capacity-tree-violation-fatal", "A wrong limit in a tree of queues stops capacity.", ("v1.14.0",), "#4864"),
-    _known(
-        "capacity-best-effort-first",
-        "Queues that deserve nothing come first in capacity, not last.",
-        ("v1.14.0",),
-        "#4865",
-    ),
-    _known(
-        "capacity-reclaim-all-under-deserved",
-        "capacity spares a queue that is below what it deserves in every dimension only.",
-        ("v1.14.0",),
-        "#4919",
-    ),
-    _known(
-        "capacity-preemptive-every-dimension",
-        "A queue reclaims only while it is below what it deserves in every dimension.",
-        ("v1.13.1",),
-        "#4659",
-    ),
     _known(
         "capacity-scalars-not-inherited",
         "Limits of accelerators are not inherited in a tree of queues.",

@@ -96,6 +96,56 @@ DRA_CAPACITY_MUL = Change(
     "c7fb3fe74",
     "L",
 )
+CAPACITY_TREE_VIOLATION_FATAL = Change(
+    "capacity-tree-violation-fatal",
+    "A queue with more capability, or whose children deserve or are guaranteed more than it, stops all of capacity.",
+    "everything in a tree of queues: nothing is admitted or placed",
+    ("v1.14.0",),
+    "#4864",
+    "H",
+)
+CAPACITY_TREE_DESERVED_RAW = Change(
+    "capacity-tree-deserved-raw",
+    "In a tree of queues a guarantee does not raise what a queue deserves.",
+    "shares, and from whom may be reclaimed",
+    ("v1.15.0", "v1.14.2"),
+    "#4973",
+    "M",
+)
+CAPACITY_BEST_EFFORT_FIRST = Change(
+    "capacity-best-effort-first",
+    "Queues that deserve nothing come first in capacity, not last.",
+    "which queue is served first",
+    ("v1.14.0",),
+    "#4865",
+    "H",
+)
+CAPACITY_RECLAIM_ALL_UNDER_DESERVED = Change(
+    "capacity-reclaim-all-under-deserved",
+    "capacity spares a queue only while it holds no more than it deserves in every dimension that it states.",
+    "who is evicted",
+    ("v1.14.0",),
+    "#4919",
+    "H",
+)
+CAPACITY_PREEMPTIVE_EVERY_DIMENSION = Change(
+    "capacity-preemptive-every-dimension",
+    "A queue reclaims only where it deserves more in every dimension of the task.",
+    "who is evicted",
+    ("v1.13.1",),
+    "#4659",
+    "H",
+)
+CAPACITY_CYCLE = Change(
+    "capacity-cycle",
+    "Queues that are each other's parents are not looked for.",
+    "nothing",
+    ("v1.14.0",),
+    "#4697",
+    "L",
+    replayed=False,
+    unshown="The search for a cycle in newer releases never finds one.",
+)
 ROOT_INFINITE = Change(
     "root-infinite",
     "The root queue's limit is the cluster, whatever it states.",

@@ -12,6 +12,7 @@ from vcdebug.snapshot.chance import Chance
 from vcdebug.verify.domains import Domains
 from vcdebug.verify.dry_runs import DryRuns
 from vcdebug.verify.placements import Placements
+from vcdebug.verify.reclaims import Reclaims
 from vcdebug.verify.searches import Searches
 
 KEPT = 150_000
@@ -30,6 +31,7 @@ class KeptLog:
         self.count = 0
         self._searches = Searches()
         self._dry_runs = DryRuns()
+        self._reclaims = Reclaims()
         self._placements = Placements()
         self._domains = Domains()
         self.jobs: int | None = None
@@ -45,7 +47,7 @@ class KeptLog:
             self._file.write(f"{line}\n")
 
     def _understand(self, line: str) -> None:
-        for one in (self._searches, self._dry_runs, self._placements, self._domains):
+        for one in (self._searches, self._dry_runs, self._reclaims, self._placements, self._domains):
             one.read(line)
         if OPENED in line and "Open Session " in line:
             number = line.partition(" with <")[2].partition(">")[0]
@@ -53,7 +55,7 @@ class KeptLog:
 
     def begin(self) -> None:
         """Another cycle begins: what is known of the one before is forgotten."""
-        for one in (self._searches, self._dry_runs, self._placements, self._domains):
+        for one in (self._searches, self._dry_runs, self._reclaims, self._placements, self._domains):
             one.clear()
         self.jobs = None
 
@@ -81,6 +83,7 @@ class KeptLog:
             choices=self._placements.texts(),
             searches=self._searches.texts(nodes),
             dry_runs=self._dry_runs.texts(),
+            reclaims=self._reclaims.texts(),
             job_domains=self._domains.of_jobs(),
             sub_job_domains=self._domains.of_sub_jobs(),
         )

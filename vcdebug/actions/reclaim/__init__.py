@@ -109,7 +109,7 @@ class Reclaim(Action):
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
         feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
         for group in shard_groups(ssn, feasible):
-            for node in ssn.draws.first(group.nodes, task.key):
+            for node in ssn.draws.in_turn(group.nodes, task.key):
                 with ssn.scope(Level.NODE, node.name):
                     if self._reclaim_on_node(ssn, statement, job, task, node):
                         return

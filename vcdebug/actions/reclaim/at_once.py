@@ -81,7 +81,7 @@ def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
 def _reclaimed(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
     """Whether some node in the session's order gave enough: neither searched as elsewhere, nor scored."""
     nodes = filter_out_unresolvable(ssn, task)
-    for node in ssn.draws.first(nodes.nodes, task.key):
+    for node in ssn.draws.in_turn(nodes.nodes, task.key):
         code = predicate_node(ssn, task, node)
         if ssn.reasons.blocking()[PREEMPT][code]:
             ssn.log("predicate", task.key, node.name)

@@ -16,7 +16,7 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError,
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.device_claims import merge
-from vcdebug.model.inqueue import Reserving, format_resource_names
+from vcdebug.model.inqueue import format_resource_names
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
@@ -37,16 +37,18 @@ from vcdebug.plugins.capacity.attr import (
     parents_last,
 )
 from vcdebug.plugins.capacity.flat import build_flat
+from vcdebug.plugins.capacity.form import Form
 from vcdebug.plugins.capacity.limits import Limits
-from vcdebug.plugins.capacity.reclaim import Asker, Reclaim
+from vcdebug.plugins.capacity.reclaim import Asker, Reclaim, WholeReclaim
 from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated
 from vcdebug.plugins.capacity.tree import build_tree, has_cycle
 from vcdebug.releases.queues import (
     CAPACITY_ANCESTOR_LEVEL,
+    CAPACITY_PREEMPTIVE_EVERY_DIMENSION,
     CAPACITY_PREEMPTIVE_NO_CAP,
+    CAPACITY_RECLAIM_ALL_UNDER_DESERVED,
     CAPACITY_RECLAIM_LIST_ORDER,
     ENQUEUE_INQUEUE_AT_VOTE,
-    ROOT_INFINITE,
 )
 from vcdebug.releases.scheduling import LOG_NAMES, ORPHAN_NIL_PANICS
 
@@ -84,22 +86,21 @@ class Capacity(Plugin):
         self.tree = False
         self.ready = True
         """False where the tree of queues is broken: nothing is admitted, allocated or reclaimed then."""
+        self.claims_whole = False
+        """Whether a claim counts only where the queue deserves all of it; otherwise one dimension is enough."""
         self.ancestor_level = 0
         self.endless = False
         """Whether a queue is its own ancestor: upstream's copy of the tree overflows the stack."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/capacity.OnSessionOpen."""
-        self.reserves_at_vote = ssn.release.has(ENQUEUE_INQUEUE_AT_VOTE)
-        self.heeds_limit = not ssn.release.has(CAPACITY_PREEMPTIVE_NO_CAP)
-        self.takes_as_listed = ssn.release.has(CAPACITY_RECLAIM_LIST_ORDER)
-        self.no_queue = NO_QUEUE_UNNAMED if ssn.release.has(LOG_NAMES) else NO_QUEUE
         self.ssn = ssn
+        self._choose_forms(ssn)
         self.total.add(ssn.total_resource)
         ssn.log("capacity.total", self.total)
         self.limits = Limits(ssn, self.arguments)
         self.tree = ssn.hierarchy_enabled(self.name)
-        form = Reserving.of(ssn.release)
+        form = Form.of(ssn.release)
         if self.tree:
             self.open_tree(ssn, form)
         else:
@@ -107,12 +108,21 @@ class Capacity(Plugin):
             self.queues = {name: attrs[name] for name in sorted(attrs)}
             ssn.withdraw(self, "victim_queue_order")
 
-    def open_tree(self, ssn: Session, form: Reserving) -> None:
+    def _choose_forms(self, ssn: Session) -> None:
+        """How the release answers."""
+        has = ssn.release.has
+        self.reserves_at_vote = has(ENQUEUE_INQUEUE_AT_VOTE)
+        self.heeds_limit = not has(CAPACITY_PREEMPTIVE_NO_CAP)
+        self.claims_whole = ssn.persistence.on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
+        self.takes_as_listed = has(CAPACITY_RECLAIM_LIST_ORDER)
+        self.reclaim: type[Reclaim] = WholeReclaim if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else Reclaim
+        self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
+
+    def open_tree(self, ssn: Session, form: Form) -> None:
         """Every queue of the session takes part."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: Attrs = {}
-        bounded, demands = ssn.release.has(ROOT_INFINITE), self.limits.demands
-        broken = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, demands, form, bounded=bounded)
+        broken = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, self.limits.demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         self.endless = has_cycle(self.queues)
         quirks.parents_mistaken(ssn, self.queues)
@@ -174,7 +184,8 @@ class Capacity(Plugin):
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
         """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold.
 
-        With task state persistence in every dimension: two queues that may each claim one from the other never settle.
+        In every dimension in v1.13.0, and with task state persistence: two queues that may each claim one from the
+        other never settle.
         """
         if not self.ready or queue.state != OPEN:
             return False
@@ -186,11 +197,6 @@ class Capacity(Plugin):
             return False
         asked = counted(self.ssn, attr.name, request)
         return any(self.entitles(claim(claimant, request, asked)) for claimant in self.claimants(attr))
-
-    @property
-    def claims_whole(self) -> bool:
-        """Whether a claim counts only where the queue deserves all of it; otherwise one dimension is enough."""
-        return self.ssn.persistence.on
 
     def entitles(self, claimed: LimitCheck) -> bool:
         """Whether a claim counts."""
@@ -211,7 +217,7 @@ class Capacity(Plugin):
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
             return [], REJECT
-        reclaim = Reclaim(self.queues, self.ancestor_level, Asker(reclaimer, asking))
+        reclaim = self.reclaim(self.queues, self.ancestor_level, Asker(reclaimer, asking))
         victims = []
         for task in candidates if self.takes_as_listed else self.in_order(candidates, reclaimer):
             attr = self.queue_of(task)

@@ -23,6 +23,7 @@ from vcdebug.model.status import allocated_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import share
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
+from vcdebug.plugins.capacity.form import NEWEST_FORM, Form
 
 
 class Ancestors:
@@ -91,6 +92,8 @@ class QueueAttr:
     """How what is deserved came about."""
     devices: DeviceQuota | None = None
     share: float = 0.0
+    nothing_first: bool = False
+    """As in Form."""
     ancestors: Ancestors = field(default_factory=Ancestors)
     children: dict[QueueName, QueueAttr] = field(default_factory=dict)
     allocated: Resource = field(default_factory=Resource)
@@ -99,7 +102,7 @@ class QueueAttr:
     inqueue: Resource = field(default_factory=Resource)
 
     @classmethod
-    def of(cls, queue: QueueInfo) -> QueueAttr:
+    def of(cls, queue: QueueInfo, form: Form = NEWEST_FORM) -> QueueAttr:
         """The queue's limits as they are written."""
         return cls(
             queue.name,
@@ -107,14 +110,15 @@ class QueueAttr:
             Resource.from_list(queue.capability),
             Resource.from_list(queue.guarantee),
             devices=DeviceQuota.of(queue),
+            nothing_first=form.nothing_first,
         )
 
     def update_share(self) -> None:
-        """The largest fraction of a deserved dimension that is allocated; 1 for a queue that deserves nothing.
+        """The largest fraction of a deserved dimension that is allocated; for a queue that deserves nothing 1, or 0.
         Upstream: plugins/capacity.updateShare.
         """
         if self.deserved.is_empty():
-            self.share = 1.0
+            self.share = 0.0 if self.nothing_first else 1.0
             return
         self.share = 0.0
         for _, fraction in self.fractions():
@@ -131,14 +135,14 @@ class QueueAttr:
         if bound.capability is not None:
             self.capability = bound.capability
 
-    def entitle(self, within: Resource | None = None) -> None:
-        """What the queue deserves: what it states, within a limit, and at least its guarantee."""
-        stated = self.deserved
+    def entitle(self, within: Resource | None = None, *, raised: bool = True) -> None:
+        """What the queue deserves: what it states, within a limit, and at least its guarantee, where that raises it."""
+        stated, guarantee = self.deserved, self.guarantee if raised else Resource()
         bounded = stated.clone()
         if within is not None:
             bounded.min_dimension_resource(within, INFINITY)
-        self.deserved = resource_max(bounded, self.guarantee)
-        self.entitlement = Entitlement(stated, within, self.guarantee, self.deserved)
+        self.deserved = resource_max(bounded, guarantee)
+        self.entitlement = Entitlement(stated, within, guarantee, self.deserved)
 
     def nearest(self, distance: int) -> QueueName | None:
         """The ancestor at a distance from the queue, 1 for its parent."""
@@ -200,11 +204,11 @@ def parents_last(left: QueueAttr, right: QueueAttr) -> int:
 
 
 def compare_share(left: QueueAttr, right: QueueAttr) -> int:
-    """The smaller share first; of equal ones a queue that deserves something.
+    """The smaller share first; of equal ones a queue that deserves something, unless such ones go first.
     Upstream: plugins/capacity.compareShareWithDeserved.
     """
-    if left.share != right.share:
-        return -1 if left.share < right.share else 1
+    if left.share != right.share or left.nothing_first:
+        return (left.share > right.share) - (left.share < right.share)
     return int(left.deserved.is_empty()) - int(right.deserved.is_empty())
 
 

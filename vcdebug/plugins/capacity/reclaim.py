@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import INFINITY, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, concerned, exceeds_deserved, overlap, short_of_guarantee
 
@@ -101,3 +101,20 @@ class Reclaim:
             name = attr.nearest(distance)
             if name is not None and name not in (ROOT_QUEUE, self._asker.queue.nearest(distance)):
                 yield name
+
+
+class WholeReclaim(Reclaim):
+    """The form that looks at queues alone: one that holds more than it deserves in some dimension gives any task.
+
+    A dimension that the queue does not state is one in which it deserves everything.
+    """
+
+    def judge(self, task: TaskInfo, attr: QueueAttr) -> Judged:
+        """One candidate of a queue; a victim is off the queue with the next."""
+        held = self._held_by(attr)
+        if held.less_equal(attr.deserved, INFINITY):
+            return Judged(attr, held, DESERVED)
+        if short_of_guarantee(attr, held, task):
+            return Judged(attr, held, GUARANTEE)
+        self._held[attr.name] = held.clone().sub(task.resreq)
+        return Judged(attr, held)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vcdebug.model.device_claims import Demand, DeviceAmount, merge
-from vcdebug.model.inqueue import NEWEST_FORM, Reserving
+from vcdebug.model.inqueue import Reserving
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
@@ -16,6 +16,7 @@ from vcdebug.model.queuelimit import QueueLimit, queue_limit
 from vcdebug.model.resource import MAX_INT64, Resource
 from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, copied
+from vcdebug.plugins.capacity.form import NEWEST_FORM, Form
 
 NO_PARENT = "queue {queue}, or an ancestor of it, names a parent that does not exist"
 NOT_A_LEAF = "job {job} is in queue {queue}, which has children"
@@ -30,38 +31,39 @@ def build_tree(
     jobs: Iterable[JobInfo],
     total: Resource,
     demands: ClaimDemands | None,
-    form: Reserving = NEWEST_FORM,
-    *,
-    bounded: bool = False,
+    form: Form = NEWEST_FORM,
 ) -> str | None:
     """Fill `attrs` with all queues; where upstream gives up, why, with what there was until then.
 
-    A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree.
+    A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree; in
+    some releases a child with more than its parent too.
     Upstream: plugins/capacity.buildHierarchicalQueueAttrs.
     """
     for name in queues:
-        if name not in attrs and not link(attrs, queues, name):
+        if name not in attrs and not link(attrs, queues, name, form):
             return NO_PARENT.format(queue=name)
     for job in jobs:
-        if not count_job(attrs, job, demands, form):
+        if not count_job(attrs, job, demands, form.reserving):
             return NOT_A_LEAF.format(job=job.uid, queue=job.queue)
     root = attrs.get(ROOT_QUEUE)
     if root is None:
         return NO_ROOT
-    limit_from_root(root, total, bounded=bounded)
+    wrong = limit_from_root(root, total, form)
+    if wrong:
+        return wrong
     for attr in attrs.values():
         attr.update_share()
     return None
 
 
-def link(attrs: Attrs, queues: Queues, name: QueueName) -> bool:
+def link(attrs: Attrs, queues: Queues, name: QueueName, form: Form) -> bool:
     """Enter a queue and every ancestor that is new; False when one of them names a parent that does not exist.
 
     A cycle of parents is not noticed: its queues hang under each other, and not under the root.
     Upstream: plugins/capacity.updateAncestors.
     """
     chain = [name]
-    attrs[name] = QueueAttr.of(queues[name])
+    attrs[name] = QueueAttr.of(queues[name], form)
     while chain[-1] != ROOT_QUEUE:
         parent = parent_of(queues[chain[-1]])
         if parent not in queues:
@@ -69,7 +71,7 @@ def link(attrs: Attrs, queues: Queues, name: QueueName) -> bool:
         if parent in attrs:
             hang(attrs[chain[-1]], attrs[parent])
             break
-        attrs[parent] = QueueAttr.of(queues[parent])
+        attrs[parent] = QueueAttr.of(queues[parent], form)
         chain.append(parent)
     for child, parent in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
         hang(attrs[child], attrs[parent])
@@ -139,41 +141,78 @@ def _sums(attr: QueueAttr) -> tuple[Resource, Resource, Resource, Resource]:
     return attr.allocated, attr.request, attr.inqueue, attr.elastic
 
 
-def limit_from_root(root: QueueAttr, total: Resource, *, bounded: bool = False) -> None:
-    """Give every queue below the root what its parent leaves; a root without capability is unlimited.
+def limit_from_root(root: QueueAttr, total: Resource, form: Form = NEWEST_FORM) -> str:
+    """Give every queue below the root what its parent leaves; what is wrong, where that is fatal."""
+    if form.bounded:
+        _bound(root, total)
+    else:
+        _unbound(root, total)
+    return limit_below(root, form)
 
-    `bounded`: the root has what the cluster has.
-    """
-    if bounded:
-        root.capability = total.clone() if root.capability.is_empty() else root.capability
-    elif root.capability.is_empty():
+
+def _unbound(root: QueueAttr, total: Resource) -> None:
+    """A root without capability is unlimited."""
+    if root.capability.is_empty():
         root.capability = Resource.infinite()
         for name in total.scalars or ():
             root.capability.set_scalar(name, float(MAX_INT64))
     root.real_capability = root.capability
-    if bounded:
-        root.confine(QueueLimit(total, Resource(), Resource(), total, None, total.clone()))
-    level = [root]
-    while level:
-        for attr in level:
-            limit_children(attr)
-        level = [attr.children[name] for attr in level for name in sorted(attr.children)]
 
 
-def limit_children(attr: QueueAttr) -> None:
+def _bound(root: QueueAttr, total: Resource) -> None:
+    """The root has what the cluster has, and deserves it unless it states something else."""
+    root.capability = total.clone() if root.capability.is_empty() else root.capability
+    root.deserved = total.clone() if root.deserved.is_empty() else root.deserved
+    root.entitle(raised=False)
+    root.confine(QueueLimit(total, Resource(), Resource(), total, None, total.clone()))
+
+
+def limit_below(attr: QueueAttr, form: Form) -> str:
+    """The queue's children and theirs, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
+    wrong = limit_children(attr, form)
+    return wrong or next(filter(None, (limit_below(attr.children[name], form) for name in sorted(attr.children))), "")
+
+
+def limit_children(attr: QueueAttr, form: Form = NEWEST_FORM) -> str:
     """Children inherit capability where they state none, and share what the guarantees of all of them leave."""
     children = [attr.children[name] for name in sorted(attr.children)]
     guaranteed, deserved = Resource(), Resource()
     for child in children:
-        child.entitle()
+        child.entitle(raised=not form.raw_deserved)
         deserved.add(child.deserved)
         guaranteed.add(child.guarantee)
         inherit(child.capability, attr.capability)
     if attr.name == ROOT_QUEUE:
-        attr.guarantee, attr.deserved = guaranteed, deserved
+        _sum_up(attr, guaranteed, deserved, form)
     for child in children:
         whole = attr.real_capability
         child.confine(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
+    return violation(attr, children, guaranteed, deserved) if form.fatal else ""
+
+
+def _sum_up(root: QueueAttr, guaranteed: Resource, deserved: Resource, form: Form) -> None:
+    """The root has what its children have together; a bounded one only the guarantee, where it states none."""
+    if not form.bounded:
+        root.guarantee, root.deserved = guaranteed, deserved
+    elif root.guarantee.is_empty():
+        root.guarantee = guaranteed
+
+
+def violation(attr: QueueAttr, children: Iterable[QueueAttr], guaranteed: Resource, deserved: Resource) -> str:
+    """What the children have beyond their parent; a dimension that it does not state is beyond it too."""
+    for child in children:
+        if attr.capability.less_partly(child.capability):
+            return (
+                f"queue <{attr.name}> capability <{attr.capability}> is less than its child queue <{child.name}> "
+                f"capability <{child.capability}>"
+            )
+    for what, own, summed in (("deserved", attr.deserved, deserved), ("guarantee", attr.guarantee, guaranteed)):
+        if own.less_partly(summed):
+            return (
+                f"queue <{attr.name}> {what} resources <{own}> are less than the sum of its child queues' {what} "
+                f"resources <{summed}>"
+            )
+    return ""
 
 
 def inherit(capability: Resource, parent: Resource) -> None:

@@ -45,6 +45,7 @@ LIMIT = "realCapability"
 PARTIAL_CLAIM = "allocated + request ≤ limit in every dimension requested, and ≤ deserved in at least one of them"
 UNLIMITED_CLAIM = "allocated + request ≤ deserved in at least one dimension requested; this release asks for no limit"
 WHOLE_CLAIM = "allocated + request ≤ limit, and ≤ deserved, in every dimension that the queue configures"
+UNLIMITED_WHOLE_CLAIM = "allocated + request ≤ deserved in every dimension requested; this release asks for no limit"
 WITHIN = "allocated + request ≤ limit, in the dimensions requested, for the queue and each ancestor"
 NO_LEAF = "the queue has children: jobs may only be in leaves"
 NO_DRY_RUN = "PrePredicate has not run: there is nothing to simulate on"
@@ -197,7 +198,7 @@ def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 def _claimed_by(plugin: Capacity) -> tuple[str, str]:
     """The formula of a claim, and the comparisons that judge it."""
     if plugin.claims_whole:
-        return WHOLE_CLAIM, WHOLLY_CLAIMED
+        return (WHOLE_CLAIM, WHOLLY_CLAIMED) if plugin.heeds_limit else (UNLIMITED_WHOLE_CLAIM, WHOLLY_CLAIMED)
     return (PARTIAL_CLAIM, PARTLY_CLAIMED) if plugin.heeds_limit else (UNLIMITED_CLAIM, UNLIMITED_CLAIMED)
 
 

@@ -37,6 +37,7 @@ from vcdebug.plugins.capacity.reclaim import (
     Asker,
     Judged,
     Reclaim,
+    WholeReclaim,
 )
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, job_of, plugin_of, task_of
@@ -44,6 +45,7 @@ from vcdebug.trace.timeline import ClusterState
 
 NAME, GANG_PREEMPT = "capacity", "gangpreempt"
 VICTIMS = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
+VICTIMS_WHOLE = "the queue keeps its guarantee, and holds more than it deserves in any dimension that it states"
 BROKEN_TREE = "the tree of queues is broken: capacity refuses everything"
 
 
@@ -68,10 +70,14 @@ def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     asking = attrs.get(job.queue) if job is not None else None
     if not plugin.ready or asking is None:
         return Equation(title, VICTIMS, (), "task", (), (), None, BROKEN_TREE if asking is not None else NO_JOB)
-    reclaim = Reclaim(attrs, plugin.ancestor_level, Asker(task_of(recording, event.task), asking))
+    reclaim = plugin.reclaim(attrs, plugin.ancestor_level, Asker(task_of(recording, event.task), asking))
+    formula = VICTIMS_WHOLE if plugin.reclaim is WholeReclaim else VICTIMS
+    if plugin.takes_as_listed:
+        terms = [_judged(recording, reclaim, attrs, key) for key in event.candidates]
+        return choice(title, formula, COLUMNS, terms, "one after the other as they stand on the node")
     ordered = _in_order_of_eviction(recording, seq, event.candidates, event.task)
     terms = [_judged(recording, reclaim, attrs, key) for key in ordered]
-    return choice(title, VICTIMS, COLUMNS, terms, "one after the other in the order of eviction")
+    return choice(title, formula, COLUMNS, terms, "one after the other in the order of eviction")
 
 
 def _in_order_of_eviction(
@@ -156,7 +162,7 @@ def _reason(
     asker = job_of(recording, task.key)
     asking = attrs.get(asker.queue) if asker is not None else None
     asked = Asker(task, asking) if asking is not None else None
-    judged = Reclaim(attrs, plugin.ancestor_level, asked).judge(victim, attr)
+    judged = plugin.reclaim(attrs, plugin.ancestor_level, asked).judge(victim, attr)
     if judged.rule == NO_OVERLAP:
         return f"free nothing that {task.name} asks for"
     if judged.rule == GUARANTEE:

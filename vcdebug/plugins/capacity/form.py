@@ -1,0 +1,47 @@
+"""How capacity goes about it in a release.
+
+Upstream: plugins/capacity.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.model.inqueue import NEWEST_FORM as RESERVING
+from vcdebug.model.inqueue import Reserving
+from vcdebug.releases.queues import (
+    CAPACITY_BEST_EFFORT_FIRST,
+    CAPACITY_TREE_DESERVED_RAW,
+    CAPACITY_TREE_VIOLATION_FATAL,
+    ROOT_INFINITE,
+)
+from vcdebug.releases.release import Release
+
+
+class Form(NamedTuple):
+    """What differs between releases where queues are put together."""
+
+    reserving: Reserving = RESERVING
+    nothing_first: bool = False
+    """A queue that deserves nothing has the share 0, and no disadvantage among equals."""
+    bounded: bool = False
+    """The root has what the cluster has."""
+    raw_deserved: bool = False
+    """A guarantee does not raise what a queue in a tree deserves."""
+    fatal: bool = False
+    """A child with more than its parent spoils the whole tree."""
+
+    @classmethod
+    def of(cls, release: Release) -> Form:
+        """As the release does it."""
+        has = release.has
+        return cls(
+            Reserving.of(release),
+            has(CAPACITY_BEST_EFFORT_FIRST),
+            has(ROOT_INFINITE),
+            has(CAPACITY_TREE_DESERVED_RAW),
+            has(CAPACITY_TREE_VIOLATION_FATAL),
+        )
+
+
+NEWEST_FORM = Form()

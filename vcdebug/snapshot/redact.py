@@ -131,8 +131,11 @@ def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
         for known in (chance.choices, chance.dry_runs, chance.reclaims, chance.job_domains, chance.sub_job_domains)
     )
     searches = {value(pod): text for pod, text in chance.searches.items()}
-    by_name = {"choices": choices, "dry_runs": won, "reclaims": tried, "job_domains": jobs, "sub_job_domains": sub_jobs}
-    return replace(chance, searches=searches, **by_name)
+    return replace(
+        replace(chance, choices=choices, searches=searches, dry_runs=won, reclaims=tried),
+        job_domains=jobs,
+        sub_job_domains=sub_jobs,
+    )
 
 
 def _device_config(text: str | None, rewriter: Rewriter) -> str | None:

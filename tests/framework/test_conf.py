@@ -7,6 +7,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.hooks import HOOKS, JOB_ORDER
 from vcdebug.framework.yaml_v2 import load_yaml
+from vcdebug.releases.naming import named_release
 from vcdebug.releases.release import NEWEST
 from vcdebug.trace.conf import actions_of, parse_conf
 
@@ -120,6 +121,14 @@ def test_which_actions_there_are_is_said_by_their_list_alone() -> None:
     mine = {**ACTIONS, "mine": "vcdebug.actions.mine:Mine"}
     text = 'actions: "allocate, mine"'
     assert (("allocate", "mine"), True) == (read_conf(text, mine).actions, read_conf(text, ACTIONS).built_in)
+
+
+def test_an_older_release_leaves_out_an_action_that_it_does_not_know() -> None:
+    conf = parse_conf('actions: "allocate, gangpreempt, backfill"\n', named_release("v1.13.3").release)
+    assert (("allocate", "backfill"), False) == (conf.actions, conf.built_in)
+    assert ["there is no action 'gangpreempt'"] == [problem.what for problem in conf.problems]
+    assert ((), False) == (parse_conf("tiers: []\n", named_release("v1.13.3").release).actions, conf.built_in)
+    assert parse_conf('actions: "allocate, gangpreempt"\n', named_release("v1.14.0").release).built_in
 
 
 def test_what_came_later_is_an_action() -> None:

@@ -67,6 +67,10 @@ def starving_with_topology() -> Snapshot:
     return preempting(node("n1", cpu="2"), low("l", 2, "n1"), high("h", 1, **soft))
 
 
+def action_that_does_not_exist() -> Snapshot:
+    return cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang predicates", actions="enqueue, later"))
+
+
 def gate_of_volcano() -> Snapshot:
     gates = [{"name": "scheduling.volcano.sh/queue-allocation-gate"}]
     snapshot = cluster(
@@ -340,6 +344,7 @@ def image_on_one_node() -> Snapshot:
 SHOWN: dict[str, Callable[[], Snapshot]] = {
     "victim-tie-by-job-age": victims_of_two_jobs,
     "preempt-with-topology": starving_with_topology,
+    "unknown-action-skipped": action_that_does_not_exist,
     "queue-allocation-gate": gate_of_volcano,
     "nomination-in-hypernode": nominated_elsewhere,
     "overhead-before-init": large_init_container,

@@ -112,6 +112,16 @@ def test_the_younger_job_loses_all_its_tasks_first() -> None:
     assert ["b-1", "b-0", "z-1", "z-0"] != order_of_eviction(snapshot)
 
 
+@pytest.mark.parametrize(("release", "ready"), [("v1.13.3", "not ready"), ("v1.14.0", "ready")])
+def test_a_gang_that_is_ready_says_so(release: str, ready: str) -> None:
+    running = pod("j-0", "j", on="n1", requests={"cpu": "1"})
+    waiting = pod("j-1", "j", requests={"cpu": "99"})
+    snapshot = cluster(node("n1"), pod_group("j", phase="Running"), running, waiting, conf=conf_of("gang predicates"))
+    close = replay(released(snapshot, release)).events[-1]
+    assert isinstance(close, CloseEvent)
+    assert str(close.jobs["default/j"].fit_error).startswith(f"pod group is {ready}, 1 Pending")
+
+
 def taint_reasons(snapshot: Snapshot) -> str:
     close = replay(snapshot).events[-1]
     assert isinstance(close, CloseEvent)

@@ -85,13 +85,16 @@ class SchedulerConf:
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
 
-def read_conf(text: str | None, known: Registry) -> SchedulerConf:
-    """The text's configuration, or the built-in one (with a Problem) where it is rejected; `known` are the actions."""
+def read_conf(text: str | None, known: Registry, *, skips: bool = False) -> SchedulerConf:
+    """The text's configuration, or the built-in one (with a Problem) where it is rejected; `known` are the actions.
+
+    `skips`: an action that is not known is left out.
+    """
     if text is None:
         problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is in force")
         return _built_in((problem,), known)
     try:
-        return _parse(text, known)
+        return _parse(text, known, skips=skips)
     except ConfigError as error:
         what = f"rejected: {error.message}"
         problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is in force")
@@ -103,7 +106,7 @@ def _built_in(problems: tuple[Problem, ...], known: Registry) -> SchedulerConf:
     return SchedulerConf(conf.actions, conf.tiers, {}, DEFAULT_CONF.strip() + "\n", problems, built_in=True)
 
 
-def _parse(text: str, known: Registry) -> SchedulerConf:
+def _parse(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
     try:
         raw = load_yaml(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -111,21 +114,25 @@ def _parse(text: str, known: Registry) -> SchedulerConf:
     document = _mapping(raw if raw is not None else {}, "the file")
     problems: list[Problem] = []
     tiers = tuple(_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(_list(document.get("tiers"), "tiers")))
-    actions = _actions(document.get("actions"), known)
+    actions = _actions(document.get("actions"), known, problems if skips else None)
     arguments = _action_arguments(document.get("configurations"))
     metrics = _mapping(document.get("metrics") or {}, "metrics")
     settings = {str(key): str(value) for key, value in metrics.items()}
     return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings)
 
 
-def _actions(raw: object, known: Registry) -> tuple[str, ...]:
+def _actions(raw: object, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
+    """Those that are named; `skipped` takes down the others, without it they are refused."""
     if isinstance(raw, (list, dict)):
         raise ConfigError("actions must be one string", where="actions")
     names = tuple(name.strip() for name in str(raw if raw is not None else "").split(","))
     for name in names:
-        if name not in known:
+        if name in known:
+            continue
+        if skipped is None:
             raise ConfigError(f"failed to find Action {name}", where="actions")
-    return names
+        skipped.append(Problem(CONF_FILE, "actions", "", f"there is no action {name!r}", "it is left out: others run"))
+    return tuple(name for name in names if name in known)
 
 
 def _tier(raw: object, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:

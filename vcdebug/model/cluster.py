@@ -21,6 +21,7 @@ from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import HEADER_NOT_READY
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -108,9 +109,11 @@ class ClusterInfo:
 
     def _read_jobs(self) -> None:
         jobs: dict[JobId, JobInfo] = {}
+        says_ready = not self.snapshot.release.has(HEADER_NOT_READY)
         for manifest in self.snapshot.of("PodGroup"):
             job = JobInfo(PodGroup(manifest), self.snapshot.flags.default_queue, self.ordering)
             job.priority = self.priority_classes.value(job.pod_group.priority_class_name)
+            job.says_ready = says_ready
             if job.queue in self.queues:
                 jobs[job.uid] = job
         self.jobs = {uid: jobs[uid] for uid in self.ordering.keys(jobs)}

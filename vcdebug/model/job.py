@@ -43,6 +43,7 @@ class JobInfo(TaskSet):
         "priority",
         "queue",
         "revocable_zone",
+        "says_ready",
         "sub_jobs",
         "subject",
         "task_min_available",
@@ -79,6 +80,8 @@ class JobInfo(TaskSet):
         self.nodes_fit_errors: dict[TaskId, FitErrors] = {}
         self.job_fit_errors = ""
         self.allocated_hyper_node = ""
+        self.says_ready = True
+        """Whether a message may begin by saying so."""
 
     # Tasks
 
@@ -436,7 +439,7 @@ class JobInfo(TaskSet):
         """The job's whole story in upstream's one line. Upstream: api/job_info.FitError."""
         parts = {status.label: len(tasks) for status, tasks in self.task_status_index.items()}
         parts["minAvailable"] = self.min_available
-        ready = "pod group is ready" if self.is_ready() else "pod group is not ready"
+        ready = "pod group is ready" if self.says_ready and self.is_ready() else "pod group is not ready"
         text = f"{ready}, {_histogram(parts)}"
         pending = self.task_status_index.get(TaskStatus.PENDING)
         if pending:

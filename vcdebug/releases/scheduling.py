@@ -63,6 +63,22 @@ RECLAIM_EVICTS_BEFORE_TEST = Change(
     "#5067",
     "H",
 )
+UNKNOWN_ACTION_SKIPPED = Change(
+    "unknown-action-skipped",
+    "An action that does not exist is left out; the configuration stands.",
+    "the whole configuration",
+    ("v1.14.0",),
+    "#4661",
+    "M",
+)
+HEADER_NOT_READY = Change(
+    "header-not-ready",
+    'A gang\'s message begins with "pod group is not ready" although it is ready.',
+    "messages",
+    ("v1.14.0",),
+    "#4721",
+    "T",
+)
 RECLAIM_IMMEDIATE = Change(
     "reclaim-immediate",
     "reclaim evicts at once, task by task, counts no free room, and knows no gang.",

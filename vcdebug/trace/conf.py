@@ -8,6 +8,7 @@ from vcdebug.actions import ACTIONS, LATER, OTHER_FORMS
 from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.registry import Registry, registry_of
 from vcdebug.releases.release import NEWEST, Release
+from vcdebug.releases.scheduling import UNKNOWN_ACTION_SKIPPED
 
 
 @lru_cache(maxsize=64)
@@ -16,7 +17,7 @@ def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
 
     What-ifs, draws and cycles that follow each other replay under the same few texts; nobody alters what came of one.
     """
-    return read_conf(text, actions_of(release))
+    return read_conf(text, actions_of(release), skips=release.has(UNKNOWN_ACTION_SKIPPED))
 
 
 def actions_of(release: Release) -> Registry:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.architecture.source_tree import ROOT
-from vcdebug.releases import devices, earlier, nodes, queues, scheduling
+from vcdebug.releases import devices, earlier, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import MASTER_SAYS, at_tag
 from vcdebug.releases.table import CHANGES, KUBERNETES, SUPPORTED
@@ -31,6 +31,7 @@ panel), and replayed in its newer form.
 """
 GROUPS = (
     ("Actions, session and cache", scheduling),
+    ("Network topology and sub jobs", topology),
     ("Quota, share and admission", queues),
     ("Nodes: filters and scores", nodes),
     ("Devices", devices),

@@ -18,7 +18,7 @@ from tests.builders import (
 from tests.releases.shown_before_1_13 import BEFORE_1_13
 from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
 from tests.releases.shown_pods import BY_PODS
-from tests.releases.shown_topology import ON_TOPOLOGY
+from tests.releases.shown_topology import BESIDE_ON_TOPOLOGY, ON_TOPOLOGY
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -387,5 +387,6 @@ BESIDE: dict[str, str] = {
     "releasing-charged-to-devices": "vgpu-ledger-leaks",
     "nil-ledger-asked": "nil-device-ledger",
     "device-missing-refused": "nil-device-ledger",
+    **BESIDE_ON_TOPOLOGY,
 }
 """Changes that decide nothing on top of the newest rules, with the older form that they need beside them."""

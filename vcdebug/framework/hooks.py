@@ -23,6 +23,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GANG_EVICTION
+from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY, SUBJOBS_ABSENT
 
 if TYPE_CHECKING:
     from vcdebug.framework.evictions import EvictionContext
@@ -92,7 +93,12 @@ TASK_ORDER: Hook[[TaskInfo, TaskInfo], int] = Hook(
     "task_order", "TaskOrder", ("enableTaskOrder",), combine.first_difference, "comparison"
 )
 SUB_JOB_ORDER: Hook[[SubJobInfo, SubJobInfo], int] = Hook(
-    "sub_job_order", "SubJobOrder", ("enabledSubJobOrder",), combine.first_difference, "comparison"
+    "sub_job_order",
+    "SubJobOrder",
+    ("enabledSubJobOrder",),
+    combine.first_difference,
+    "comparison",
+    later=SUBJOBS_ABSENT,
 )
 CLUSTER_ORDER: Hook[[str, str], int] = Hook(
     "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.first_difference, "comparison"
@@ -104,13 +110,25 @@ JOB_READY: Hook[[JobInfo], bool] = Hook(
     "job_ready", "JobReady", ("enableJobReady",), combine.all_true, "truth", trace_form.job
 )
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_ready", "SubJobReady", ("enabledSubJobReady",), combine.all_true, "truth", trace_form.sub_job
+    "sub_job_ready",
+    "SubJobReady",
+    ("enabledSubJobReady",),
+    combine.all_true,
+    "truth",
+    trace_form.sub_job,
+    SUBJOBS_ABSENT,
 )
 JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
     "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.vote, "vote", trace_form.job
 )
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
-    "sub_job_pipelined", "SubJobPipelined", ("enabledSubJobPipelined",), combine.vote, "vote", trace_form.sub_job
+    "sub_job_pipelined",
+    "SubJobPipelined",
+    ("enabledSubJobPipelined",),
+    combine.vote,
+    "vote",
+    trace_form.sub_job,
+    SUBJOBS_ABSENT,
 )
 JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
     "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.vote, "vote", trace_form.job
@@ -179,6 +197,7 @@ HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], Hypers | None] = Hook(
     combine.first_answer,
     "rows",
     trace_form.gradient_job,
+    NTA_NODE_SCORE_ONLY,
     earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_job)),
 )
 HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = Hook(
@@ -188,6 +207,7 @@ HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = H
     combine.first_answer,
     "rows",
     trace_form.gradient_sub_job,
+    NTA_NODE_SCORE_ONLY,
     earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(

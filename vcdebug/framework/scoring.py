@@ -23,6 +23,9 @@ from vcdebug.model.nodetable import NodeRows, zeros
 from vcdebug.model.task import TaskInfo
 
 Parts = list[tuple[str, FloatArray]]
+Best = tuple[NodeInfo | None, float]
+"""A node, if any, and its total."""
+NOBODY: Best = (None, 0.0)
 WIDTH = 8
 """Bytes of a number."""
 MANY = 256
@@ -138,27 +141,32 @@ def select_best(ssn: Session, task: TaskInfo, scored: Scored | None) -> NodeInfo
     """BestNodeFn's choice, else a node with the highest total (by rule the first); None without scores.
     Upstream: util/scheduler_helper.SelectBestNodeAndScore.
     """
+    return select_with_score(ssn, task, scored)[0]
+
+
+def select_with_score(ssn: Session, task: TaskInfo, scored: Scored | None) -> Best:
+    """As `select_best`, with the total; BestNodeFn's choice counts 0."""
     if scored is None:
-        return None
+        return NOBODY
     chosen: NodeInfo | None = ssn.ask(BEST_NODE, task, scored.nodes)
-    return chosen if chosen is not None else _highest(ssn, task, scored)
+    return (chosen, 0.0) if chosen is not None else _highest(ssn, task, scored)
 
 
-def _highest(ssn: Session, task: TaskInfo, scored: Scored) -> NodeInfo | None:
+def _highest(ssn: Session, task: TaskInfo, scored: Scored) -> Best:
     """One of the nodes with the highest total; NaN and minus infinity never win."""
     total = scored.total
     best = float(np.maximum.reduce(total, initial=-np.inf))
     if not best > -np.inf:  # NaN, which hides the others
         best = float(total[total > -np.inf].max(initial=-np.inf))
         if best == -np.inf:
-            return None
+            return NOBODY
     positions = (total == best).nonzero()[0]
     tied: list[int] = scored.nodes.rows[positions].tolist()
     all_names = ssn.node_table.names
     names = tuple([all_names[row] for row in tied])
     chosen = ssn.draws.among(names, task.key)
     ssn.record.append(BestEvent("node", names[chosen], best, names))
-    return ssn.node_table.nodes[tied[chosen]]
+    return ssn.node_table.nodes[tied[chosen]], best
 
 
 def sort_nodes(ssn: Session, task: TaskInfo, scored: Scored | None) -> list[NodeInfo]:
@@ -178,15 +186,20 @@ def best_node(ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo | No
     """Nodes with idle room before nodes with future room; a group of one wins without scores.
     Upstream: actions/allocate.prioritizeNodes.
     """
+    return best_with_score(ssn, task, feasible)[0]
+
+
+def best_with_score(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Best:
+    """As `best_node`, with the total; the node of a group of one counts 0."""
     for index, group in enumerate(_groups(ssn, task, feasible)):
         ssn.log("group", task.name, index, group.rows)
         if len(group) == 1:
-            return group.nodes[0]
+            return group.nodes[0], 0.0
         if len(group) > 1:
-            node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
-            if node is not None:
-                return node
-    return None
+            best = select_with_score(ssn, task, prioritize_nodes(ssn, task, group))
+            if best[0] is not None:
+                return best
+    return NOBODY
 
 
 def _groups(ssn: Session, task: TaskInfo, feasible: NodeRows) -> Iterator[NodeRows]:

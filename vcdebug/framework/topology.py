@@ -12,6 +12,11 @@ from vcdebug.model.podgroup import NetworkTopology
 from vcdebug.model.status import ALLOCATED_CLASS, allocated_status
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD, SUBJOB_RECOVERY_TIER
+from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION, HYPERNODES_NOT_READY
+
+ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
+"""The annotation of a PodGroup in which older releases keep where the job is."""
+NONE_STATED = "there is no HyperNode"
 
 
 def open_topology(ssn: Session) -> None:
@@ -26,11 +31,22 @@ def open_topology(ssn: Session) -> None:
         _soft_to_hard(job, root_tier)
     for job in ssn.jobs.values() if ssn.process.hyper_nodes else ():
         recall_hyper_nodes(job, ssn.process)
-    if ssn.hyper_nodes.ready:
+    if ssn.release.has(HYPERNODES_NOT_READY) and not ssn.hyper_nodes.stated_tiers():
+        ssn.hyper_nodes.ready = False
+        ssn.hyper_nodes.problem = NONE_STATED
+    if ssn.release.has(ALLOCATED_HYPERNODE_ANNOTATION):
+        _read_annotations(ssn)
+    elif ssn.hyper_nodes.ready:
         for job in ssn.jobs.values():
             _remove_invalid(ssn, job)
             if job.contains_network_topology():
                 _recover(ssn, job)
+
+
+def _read_annotations(ssn: Session) -> None:
+    """Upstream: actions/allocate (v1.13 and older)."""
+    for job in ssn.jobs.values():
+        job.allocated_hyper_node = job.allocated_hyper_node or job.pod_group.annotations.get(ALLOCATED_HYPER_NODE, "")
 
 
 def _name_to_tier(ssn: Session, topology: NetworkTopology | None) -> None:

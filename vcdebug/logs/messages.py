@@ -16,6 +16,7 @@ ROWS = """
 session.go session
   hypernode 5 "hyperNode in session" name="{name}" tier={tier} parent="{parent}" children={children}
   open 3 Open Session … with <{jobs}> Job and <{queues}> Queues. HyperNodesReadyToSchedule: {ready}
+  open 3@hypernodes-not-ready Open Session … with <{jobs}> Job and <{queues}> Queues{ready:.0}
   close 3 Close Session …
 
 statement.go statement
@@ -73,6 +74,13 @@ allocate.go allocate
   turn 3 Try to allocate resource to Jobs in Queue <{queue}>
   rest 3 Try to allocate resource to {count} tasks of Job <{job}>
   job-ready 3 "Job ready, return statement" jobName="{job}"
+  unready 0 "RealNodesList not completely populated and not ready to schedule, please check logs for more details" job="{job}"
+  tier-missing 0 "HyperNode not exists." jobName="{job}" name="{hyper_node}" tier={tier}
+  tier-common 3 "Get LCAHyperNode for job" jobName="{job}" hyperNodeName="{hyper_node}" jobAllocatedHyperNode="{allocated}" tier={tier} LCAHyperNode="{common}"
+  tier-try 3 "Try to allocate resource for job in hyperNode" jobName="{job}" hyperNodeName="{hyper_node}" tier={tier}
+  tier-refused 4 "Cannot allocate resources for job with network topology constrains" jobName="{job}" hyperNodeName="{hyper_node}" tier={tier}
+  tier-none 3 "Failed to allocate resource for job, no available hyperNode is under highest allowed tier" jobName="{job}"
+  tier-best 3 "Allocate job to hyperNode" jobName="{job}" hyperNode="{hyper_node}"
   lost 3 Queue <{queue}> is overused when considering task <{name}>, ignore it.
   again 5 Task {name} with role spec {role} has already predicated failed, skip
   nodes 3> There are <{count}> nodes for Job <{job}>

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 
 from vcdebug.explain.plugins.proportion import counted, opening_rounds
 from vcdebug.logs.context import Context, Said
-from vcdebug.logs.gotext import json_text
+from vcdebug.logs.gotext import json_text, text_of
 from vcdebug.model.names import QueueName
 from vcdebug.model.totals import Totals
 from vcdebug.plugins.proportion import Dealt, QueueAttr, Round
+from vcdebug.releases.topology import HYPERNODES_NOT_READY
 from vcdebug.snapshot.manifest import metadata_of, spec_of
 from vcdebug.trace.recording import Recording
 
@@ -21,10 +22,11 @@ def session(recording: Recording) -> Iterator[Said]:
     """The snapshot, its HyperNodes, and the open session."""
     session = recording.session
     yield from _snapshot(recording)
-    for name, info in sorted(session.hyper_nodes.by_name.items()):
+    unnamed = session.release.has(HYPERNODES_NOT_READY)
+    for name, info in () if unnamed else sorted(session.hyper_nodes.by_name.items()):
         children = ",".join(f"{json_text(child)}:{{}}" for child in sorted(info.children))
         yield "session.hypernode", name, info.tier, info.parent, f"{{{children}}}"
-    yield "session.open", len(session.jobs), len(session.queues), session.hyper_nodes.ready
+    yield "session.open", len(session.jobs), len(session.queues), text_of(session.hyper_nodes.ready)
 
 
 def _snapshot(recording: Recording) -> Iterator[Said]:

@@ -22,6 +22,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import HEADER_NOT_READY
+from vcdebug.releases.topology import SUBJOBS_ABSENT
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -111,7 +112,10 @@ class ClusterInfo:
         jobs: dict[JobId, JobInfo] = {}
         says_ready = not self.snapshot.release.has(HEADER_NOT_READY)
         for manifest in self.snapshot.of("PodGroup"):
-            job = JobInfo(PodGroup(manifest), self.snapshot.flags.default_queue, self.ordering)
+            group = PodGroup(manifest)
+            if self.snapshot.release.has(SUBJOBS_ABSENT):
+                group.forget_sub_groups()
+            job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)
             job.priority = self.priority_classes.value(job.pod_group.priority_class_name)
             job.says_ready = says_ready
             if job.queue in self.queues:

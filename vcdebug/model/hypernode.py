@@ -29,6 +29,14 @@ class HyperNodeInfo:
         self.parent = ""
         self.children: dict[str, None] = {}
 
+    def has_members(self) -> bool:
+        """Whether it states any, be there such nodes or not."""
+        members = (self.manifest.get("spec") or {}).get("members") or ()
+        return any(
+            one.get("type") == "Node" or ((one.get("selector") or {}).get("exactMatch") or {}).get("name")
+            for one in members
+        )
+
 
 class HyperNodes:
     """All HyperNodes with their real nodes; `ready` is False when the tree could not be built.
@@ -144,6 +152,21 @@ class HyperNodes:
             return left or right
         candidates = self.ancestors(left)
         return next((name for name in self.ancestors(right) if name in candidates), "")
+
+    def stated_tiers(self) -> list[int]:
+        """Tiers of the HyperNodes that are stated, ascending."""
+        return [tier for tier in sorted(self.tiers) if self.tiers[tier] != [TOP_HYPER_NODE]]
+
+    def stated_lca(self, left: str, right: str) -> str:
+        """The lowest common ancestor that is stated; empty where there is none, and for a side that is empty.
+        Upstream: api/hyper_node_info.GetLCAHyperNode.
+        """
+        common = self.lca(left, right) if left and right else ""
+        return "" if common == TOP_HYPER_NODE else common
+
+    def stated_for_node(self, node: NodeName) -> str:
+        """As `lowest_for_node`, where nothing stands above what is stated."""
+        return self.lowest_for_node(node) if self.stated_tiers() else ""
 
     def lowest_for_node(self, node: NodeName) -> str:
         """The first HyperNode of the lowest tier that holds the node, else an empty name.

@@ -158,6 +158,12 @@ class PodGroup:
         self.conditions = list(status.conditions)
         self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
 
+    def forget_sub_groups(self) -> None:
+        """As a scheduler reads it that knows neither sub groups nor names of tiers."""
+        self.sub_group_policies = ()
+        if self.network_topology is not None:
+            self.network_topology.highest_tier_name = ""
+
     def set_condition(self, condition: Condition) -> None:
         """Replace the condition of the same type in place, otherwise append."""
         for index, present in enumerate(self.conditions):

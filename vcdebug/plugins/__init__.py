@@ -2,6 +2,7 @@
 
 from vcdebug.framework.registry import OtherForms
 from vcdebug.releases.nodes import NODEGROUP_BY_POD_LABEL, NODEORDER_TWO_KINDS, USAGE_SHADOW_LOAD
+from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY
 
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
@@ -31,6 +32,7 @@ PLUGINS: dict[str, str] = {
 }
 
 OTHER_FORMS: OtherForms = {
+    "network-topology-aware": ((NTA_NODE_SCORE_ONLY, "vcdebug.plugins.network_topology_aware.nodes_only:NodesOnly"),),
     "nodegroup": ((NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup.by_pod:NodeGroupByPod"),),
     "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder.two_kinds:TwoKinds"),),
     "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage.measured:MeasuredUsage"),),

@@ -24,9 +24,6 @@ PREEMPT_WITH_TOPOLOGY = Change(
 
 CHANGES = (
     PREEMPT_WITH_TOPOLOGY,
-    _known("allocate-topology-tiers", "Hard topology is tried tier by tier, in all hypernodes.", ("v1.14.0",), "#4721"),
-    _known("allocated-hypernode-annotation", "A job's hypernode is kept in an annotation.", ("v1.14.0",), "#4721"),
-    _known("nta-node-score-only", "network-topology-aware scores nodes only.", ("v1.14.0",), "#4721"),
     _known(
         "capacity-scalars-not-inherited",
         "Limits of accelerators are not inherited in a tree of queues.",

@@ -8,31 +8,27 @@ from __future__ import annotations
 from functools import partial
 
 from vcdebug.actions.allocate.domains import DomainSearch
-from vcdebug.actions.allocate.tasks import TaskPlacement, Visit, place_task
+from vcdebug.actions.allocate.runs import Runs
+from vcdebug.actions.allocate.tasks import TaskPlacement
+from vcdebug.actions.allocate.tiers import TierSearch
 from vcdebug.actions.allocate.visits import (
     allocate_in_domains,
     goes_by_domains,
-    left_open,
     not_admitted,
     placeable,
     take_turns,
 )
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
-from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY
 from vcdebug.framework.order import PriorityQueue, task_queue
-from vcdebug.framework.placement import PredicateHelper
 from vcdebug.framework.record import Level
-from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
-from vcdebug.framework.statement import Statement
 from vcdebug.framework.worksheet import Worksheet, build_worksheet
-from vcdebug.model.hypernode import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
-from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.topology import ALLOCATE_TOPOLOGY_TIERS
 
 
 class RetryingAllocate(Action):
@@ -42,6 +38,8 @@ class RetryingAllocate(Action):
 
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""
+        self._runs = Runs(ssn, error_cache=self.error_cache)
+        self._tiers = TierSearch(ssn, self._runs) if ssn.release.has(ALLOCATE_TOPOLOGY_TIERS) else None
         self._domains = DomainSearch(ssn, TaskPlacement(ssn, error_cache=self.error_cache))
         self._worksheets: dict[JobId, Worksheet] = {}
         self._tasks: dict[JobId, PriorityQueue[TaskInfo]] = {}
@@ -62,24 +60,40 @@ class RetryingAllocate(Action):
         ssn.log("turn", queue.name)
         job = waiting.jobs[queue.name].pop()
         with ssn.scope(Level.JOB, job.uid):
+            if self._ends_the_turn(ssn, job):
+                return
             again = self._allocate(ssn, job)
         if again:
             waiting.jobs[queue.name].push(job)
         waiting.queues.push(queue)
 
+    def _ends_the_turn(self, ssn: Session, job: JobInfo) -> bool:
+        """Whether the job asks for hard topology where the tree cannot be used: then nobody behind it has a turn."""
+        if self._tiers is None or ssn.hyper_nodes.ready or not _is_hard(job):
+            return False
+        tasks = self._tasks_of(ssn, job)
+        if tasks:
+            ssn.log("rest", len(tasks), job.uid)
+            ssn.log("unready", job.uid)
+        return bool(tasks)
+
     def _allocate(self, ssn: Session, job: JobInfo) -> bool:
         """True when the job goes back into its queue."""
-        if goes_by_domains(ssn, job):
+        if self._tiers is None and goes_by_domains(ssn, job):
             worksheet = self._worksheet_of(ssn, job)
             return not worksheet.empty and allocate_in_domains(ssn, self._domains, job, worksheet)
         tasks = self._tasks_of(ssn, job)
         if not tasks:
             return False
         ssn.log("rest", len(tasks), job.uid)
-        statement = self._allocate_tasks(ssn, job, tasks)
+        if self._tiers is not None and _is_hard(job):
+            statement, left = self._tiers.allocate(job, tasks)
+        else:
+            statement, left = self._runs.allocate(job, tasks), tasks
         if statement is not None:
             statement.commit()
-        return bool(tasks)
+        self._tasks[job.uid] = left or tasks
+        return bool(left)
 
     def _worksheet_of(self, ssn: Session, job: JobInfo) -> Worksheet:
         if job.uid not in self._worksheets:
@@ -92,43 +106,7 @@ class RetryingAllocate(Action):
             self._tasks[job.uid] = task_queue(ssn).extend(waiting)
         return self._tasks[job.uid]
 
-    def _allocate_tasks(self, ssn: Session, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> Statement | None:
-        """The statement, perhaps without operations, if the job ends ready; a pipelined job's stays open.
-        Upstream: actions/allocate.allocateResourcesForTasks.
-        """
-        statement = Statement(ssn)
-        helper = PredicateHelper(ssn, cache_on=self.error_cache)
-        RetryingVisit(ssn, job, job.only_sub_job(), TOP_HYPER_NODE, ssn.all_rows(), helper, statement).place_all(tasks)
-        if ssn.ask(JOB_READY, job):
-            ssn.log("job-ready", job.uid)
-            return statement
-        if not ssn.ask(JOB_PIPELINED, job):
-            statement.discard()
-        else:
-            left_open(ssn, job, statement)
-        return None
 
-
-class RetryingVisit(Visit):
-    """One pass over the tasks that a job has left."""
-
-    def place(self, task: TaskInfo) -> bool:
-        """Try one task; False ends the loop. A task whose role has failed before leaves no fit error of its own."""
-        if self._lost_to_queue(task):
-            return True
-        if self._job.task_has_fit_errors(self._of_roles, task):
-            self._ssn.log("again", task.name, task.task_role)
-            return True
-        return self._search(task)
-
-    def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
-        """A ready job ends the loop also where the task's placement was refused."""
-        topology = self._sub_job.with_network_topology()
-        if topology:
-            task.job_allocated_hyper_node = self._allocated_in
-        node = best_node(self._ssn, task, feasible)
-        if node is None:
-            return True
-        if place_task(self._ssn, self._statement, task, node) is None and topology:
-            self._widen(node)
-        return not self._ssn.ask(JOB_READY, self._job)
+def _is_hard(job: JobInfo) -> bool:
+    """Upstream: api/job_info (v1.13: IsHardTopologyMode)."""
+    return job.network_topology is not None and job.network_topology.hard_tier() is not None

@@ -78,6 +78,7 @@ class Visit:
         self._sub_job = sub_job
         self._hyper_node = hyper_node
         self._nodes = nodes
+        self._shown_nodes = len(nodes)
         self._helper = helper
         self._statement = statement
         self._allocated_in = sub_job.allocated_hyper_node
@@ -122,7 +123,7 @@ class Visit:
     def _search(self, task: TaskInfo) -> bool:
         """Look for a node; False ends the loop."""
         ssn, job = self._ssn, self._job
-        ssn.log("nodes", len(self._nodes), job.uid)
+        ssn.log("nodes", self._shown_nodes, job.uid)
         error = ssn.ask(PRE_PREDICATE, task)
         if error is not None:
             ssn.log("pre-predicate", task.key)

@@ -9,6 +9,7 @@ from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.plugins.network_topology_aware import Near, NetworkTopologyAware, NodeNearness
+from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
 
 FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
 NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest tier); the closest add their share of tasks"
@@ -17,7 +18,9 @@ CLOSEST = "several nodes are the closest"
 
 def inside(asked: Asked, part: str) -> Equation | None:
     """One of the two scores that the plugin gives."""
-    found = asked.plugin(NetworkTopologyAware).nearness(asked.task, asked.nodes, asked.row)
+    plugin = asked.session.plugins[NetworkTopologyAware.name]
+    assert isinstance(plugin, NetworkTopologyAware | NodesOnly)
+    found = plugin.nearness(asked.task, asked.nodes, asked.row)
     if found is None:
         return None
     return _near(asked, found.near, found.scale) if found.near is not None else _tiers(asked, found)

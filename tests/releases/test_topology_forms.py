@@ -1,0 +1,77 @@
+"""Older forms of network topology on clusters made for them, beyond that they alter something."""
+
+from tests.builders import cluster, pod_group, pods
+from tests.releases.shown_topology import (
+    HELD,
+    TOPOLOGY,
+    gang_behind_a_large_task,
+    hard_job,
+    hard_job_without_racks,
+    job_that_says_where_it_is,
+    racks,
+    with_topology,
+)
+from vcdebug.framework.record import CloseEvent, HookEvent, ScoreEvent
+from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+OLD = "v1.13.3"
+
+
+def old(snapshot: Snapshot) -> Recording:
+    return replay(released(snapshot, OLD))
+
+
+def nodes_of(recording: Recording, job: str) -> dict[str, str]:
+    close = recording.events[-1]
+    assert isinstance(close, CloseEvent)
+    return {name.partition("/")[2]: task.node for name, task in close.jobs[f"default/{job}"].tasks.items()}
+
+
+def test_a_job_whose_gang_failed_is_visited_again() -> None:
+    visits = [event for event in old(gang_behind_a_large_task()).events if getattr(event, "kind", "") == "job"]
+    assert 2 == len(visits)
+
+
+def test_a_hard_job_stays_in_one_rack() -> None:
+    recording = old(hard_job())
+    assert ["a"] == sorted({node[0] for node in nodes_of(recording, "j").values()})
+    assert recording.session.jobs["default/j"].allocated_hyper_node == "a"
+
+
+def test_the_annotation_says_where_the_rest_goes() -> None:
+    assert ["b"] == sorted({node[0] for node in nodes_of(old(job_that_says_where_it_is()), "j").values()})
+
+
+def test_a_job_whose_hypernode_is_gone_is_never_placed() -> None:
+    group = with_topology("hard")
+    group["metadata"]["annotations"] = {HELD: "gone"}
+    assert {"j-0": "", "j-1": ""} == nodes_of(old(cluster(racks(), group, pods("j", 2), conf=TOPOLOGY)), "j")
+
+
+def test_nodes_outside_all_hypernodes_serve_no_hard_job() -> None:
+    full = dict.fromkeys(("a1", "a2", "b1", "b2"), "1")
+    objects = cluster(racks(**full), with_topology("hard", 9), pods("j", 2, cpu="2"), conf=TOPOLOGY)
+    assert {"j-0": "", "j-1": ""} == nodes_of(old(objects), "j")
+
+
+def test_without_hypernodes_a_hard_job_ends_the_turn_of_its_queue() -> None:
+    recording = old(hard_job_without_racks())
+    assert {"k-0": ""} == nodes_of(recording, "k")
+    assert not [event for event in recording.events if isinstance(event, HookEvent) and event.point == "PrePredicate"]
+
+
+def test_nodes_near_a_soft_jobs_hypernode_score_a_hundred() -> None:
+    group = with_topology("soft", None)
+    group["metadata"]["annotations"] = {HELD: "b"}
+    recording = old(cluster(racks(), group, pods("j", 2), conf=TOPOLOGY))
+    parts = [dict(event.parts) for event in recording.events if isinstance(event, ScoreEvent)]
+    assert [0.0, 0.0, 100.0, 100.0, 0.0] == list(parts[0]["network-topology-aware/batch"])
+
+
+def test_sub_groups_are_not_read() -> None:
+    policy = {"name": "p", "subGroupSize": 9, "minSubGroups": 3, "matchLabelKeys": ["app"]}
+    group = pod_group("j", min_member=1, subGroupPolicy=[policy])
+    assert "" not in nodes_of(old(cluster(racks(), group, pods("j", 2), conf=TOPOLOGY)), "j").values()

@@ -1,0 +1,119 @@
+"""Jobs with hard topology in the older allocate: a dry run in each HyperNode of a tier, from the lowest tier up.
+
+Upstream: actions/allocate (v1.13: allocateResourceForTasksWithTopology).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vcdebug.actions.allocate.runs import Runs, keep
+from vcdebug.framework.hooks import HYPER_NODE_ORDER
+from vcdebug.framework.order import PriorityQueue, task_queue
+from vcdebug.framework.record import BestEvent
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.job import JobInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.releases.topology import HYPERNODE_SUM_OF_NODE_SCORES
+
+
+class Found(NamedTuple):
+    """A HyperNode in which the job is ready."""
+
+    saved: Statement
+    left: PriorityQueue[TaskInfo]
+    holds: str
+    """The HyperNode that then holds all of the job."""
+
+
+class Outcome(NamedTuple):
+    """What becomes of a job."""
+
+    statement: Statement | None = None
+    left: PriorityQueue[TaskInfo] | None = None
+    """Tasks for which the job goes back into its queue."""
+
+
+class TierSearch:
+    """The lowest tier with a HyperNode in which the job is ready decides."""
+
+    def __init__(self, ssn: Session, runs: Runs) -> None:
+        self._ssn = ssn
+        self._runs = runs
+        self._sums = runs.sums if ssn.release.has(HYPERNODE_SUM_OF_NODE_SCORES) else {}
+
+    def allocate(self, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> Outcome:
+        """What was planned in the best HyperNode, planned again."""
+        ssn, highest = self._ssn, job.network_topology.hard_tier() if job.network_topology else None
+        for tier in ssn.hyper_nodes.stated_tiers():
+            if highest is None or tier > highest:
+                break
+            found = self._in_tier(job, tasks, tier, highest)
+            if found:
+                return self._recover(job, found)
+        ssn.log("tier-none", job.uid)
+        return Outcome()
+
+    def _in_tier(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], tier: int, highest: int) -> dict[str, Found]:
+        ssn = self._ssn
+        found: dict[str, Found] = {}
+        names = ssn.cluster.ordering.keys(ssn.hyper_nodes.tiers[tier])
+        for name in ssn.draws.job_domains.of(job.uid, names):
+            holds = self._holds(job, name, tier, highest)
+            if not holds:
+                continue
+            job.reset_fit_errors()
+            ssn.log("tier-try", job.uid, name, tier)
+            left = task_queue(ssn).extend(tasks)
+            statement = self._runs.allocate(job, left, name)
+            if statement is None:
+                ssn.log("tier-refused", job.uid, name, tier)
+            elif len(statement):
+                found[name] = Found(Statement.save_operations(ssn, statement), left, holds)
+                statement.discard()
+        return found
+
+    def _holds(self, job: JobInfo, name: str, tier: int, highest: int) -> str:
+        """What would hold all of the job with this HyperNode; empty where it is not tried."""
+        ssn, allocated = self._ssn, job.allocated_hyper_node
+        tree = ssn.hyper_nodes
+        if not tree.by_name[name].has_members():
+            ssn.log("tier-missing", job.uid, name, tier)
+            return ""
+        if not allocated:
+            return name
+        common = tree.stated_lca(name, allocated)
+        ssn.log("tier-common", job.uid, name, allocated, tier, common)
+        return common if common in tree.by_name and tree.by_name[common].tier <= highest else ""
+
+    def _recover(self, job: JobInfo, found: dict[str, Found]) -> Outcome:
+        """Upstream: actions/allocate (v1.13: selectBestHyperNode)."""
+        ssn = self._ssn
+        best = self._best(job, list(found)) if len(found) > 1 else next(iter(found))
+        saved, left, holds = found[best]
+        statement = Statement(ssn)
+        recovered = statement.recover_operations(saved) is None
+        if recovered:
+            ssn.log("tier-best", job.uid, best)
+        keep(ssn, job, holds)
+        return Outcome(statement if recovered else None, left or None)
+
+    def _best(self, job: JobInfo, names: list[str]) -> str:
+        """Plugins' scores and what the chosen nodes were worth; one of the highest.
+        Upstream: util/scheduler_helper.SelectBestHyperNodeAndScore.
+        """
+        ssn = self._ssn
+        names = ssn.cluster.ordering.keys(names)
+        nodes = {name: rows.names for name in names if (rows := ssn.hyper_node_rows(name)) is not None}
+        answers = ssn.ask(HYPER_NODE_ORDER, job.only_sub_job(), nodes)
+        totals = dict.fromkeys(names, 0.0)
+        for plugin in sorted(answers):
+            for name, score in sorted(answers[plugin].items()):
+                totals[name] = totals[name] + score
+        totals = {name: total + self._sums.get((job.uid, name), 0.0) for name, total in totals.items()}
+        best = max(totals.values())
+        tied = tuple(name for name in names if totals[name] == best)
+        chosen = tied[ssn.draws.domain([nodes[name] for name in tied], [task.key for task in job.tasks.values()])]
+        ssn.record.append(BestEvent("hypernode", chosen, best, tied))
+        return chosen

@@ -1,0 +1,101 @@
+"""network-topology-aware up to v1.13: nodes near a job's HyperNode score higher, and nothing else.
+
+Upstream: plugins/network-topology-aware (v1.13 and older).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import NodeScores, Plugin
+from vcdebug.framework.session import Session
+from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import FloatArray, JobId, NodeName
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.network_topology_aware import Near, NodeNearness
+
+BASE_SCORE = 100.0
+WORST = -1.0
+"""Scores below it are never looked at again."""
+
+
+class NodesOnly(Plugin):
+    """Scores nodes of jobs with topology by the tier of what they have in common with the job's HyperNode."""
+
+    name: ClassVar[str] = "network-topology-aware"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weight = float(arguments.get_int("weight", 1))
+
+    def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/network-topology-aware.OnSessionOpen."""
+        self._jobs: dict[JobId, JobInfo] = ssn.jobs
+        self._tree: HyperNodes = ssn.hyper_nodes
+        tiers = self._tree.stated_tiers()
+        self._lowest, self._highest = (tiers[0], tiers[-1]) if tiers else (0, 0)
+        self._holders: dict[NodeName, str] = {}
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
+        """Where several nodes are the nearest, the part of the job's tasks in their HyperNode is added."""
+        job, allocated = self._jobs[task.job], task.job_allocated_hyper_node
+        if job.network_topology is None or not allocated or not len(nodes):
+            return None
+        holders = [self._holder(name) for name in nodes.names]
+        own = {name: BASE_SCORE * self._closeness(name, allocated) * self._weight for name in dict.fromkeys(holders)}
+        scores = np.array([own[name] for name in holders])
+        tied = self._tied(scores)
+        if np.count_nonzero(tied) > 1:
+            shares = {name: BASE_SCORE * self._share(name, job) * self._weight for name in own}
+            scores = np.where(tied, scores + np.array([shares[name] for name in holders]), scores)
+        return NodeScores(scores)
+
+    def nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
+        """What the score of one of these nodes is made of; None where the plugin gives none."""
+        job, allocated = self._jobs[task.job], task.job_allocated_hyper_node
+        if job.network_topology is None or not allocated:
+            return None
+        holders = [self._holder(name) for name in nodes.names]
+        values = np.array([self._closeness(name, allocated) * self._weight for name in holders])
+        tied, at = self._tied(values), int(np.flatnonzero(nodes.rows == row)[0])
+        name = holders[at]
+        near = Near(
+            name,
+            allocated,
+            self._tree.stated_lca(name, allocated),
+            self._closeness(name, allocated),
+            self._share(name, job),
+            bool(tied[at] and np.count_nonzero(tied) > 1),
+        )
+        return NodeNearness((), near, BASE_SCORE * self._weight)
+
+    @staticmethod
+    def _tied(scores: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """The nearest nodes."""
+        best = float(scores.max())
+        return scores == best if best >= WORST else np.zeros(len(scores), dtype=np.bool_)
+
+    def _holder(self, node: NodeName) -> str:
+        if node not in self._holders:
+            self._holders[node] = self._tree.stated_for_node(node)
+        return self._holders[node]
+
+    def _closeness(self, name: str, allocated: str) -> float:
+        """Upstream: plugins/network-topology-aware.networkTopologyAwareScore."""
+        if name == allocated:
+            return 1.0
+        common = self._tree.by_name.get(self._tree.stated_lca(name, allocated))
+        if common is None or self._lowest == self._highest:
+            return 0.0
+        return float(self._highest - common.tier) / float(self._highest - self._lowest)
+
+    def _share(self, name: str, job: JobInfo) -> float:
+        """Upstream: plugins/network-topology-aware.scoreWithTaskNum."""
+        nodes = self._tree.real_nodes.get(name, {})
+        inside = sum(1 for task in job.tasks.values() if task.node_name in nodes)  # exact: ints
+        return float(inside) / float(len(job.tasks))

@@ -11,7 +11,8 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.model.podrequest import PodRequestCache, pod_request
+from vcdebug.model.podrequest import PodRequestCache, add_alike, pod_request
+from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.snapshot import Flags, Manifest
@@ -129,6 +130,17 @@ def test_pods_that_run_alike_share_their_request_where_nothing_is_one_object() -
     known = PodRequestCache(flags)
     assert known.request(one) is known.request(same)
     assert [3000, 4000] == [known.request(each).milli_cpu for each in (same, more)]
+
+
+@pytest.mark.parametrize("memory", ["1", "4503599627370497"], ids=["exact", "rounded"])
+def test_equal_requests_are_added_as_one_by_one(memory: str) -> None:
+    one, other = (Resource.from_list({"cpu": cpu, "memory": memory, "pods": 1}) for cpu in ("1", "300m"))
+    requests = [one, other, one, one, other, one, one]
+    at_once, one_by_one = Resource(), Resource()
+    add_alike(at_once, requests)
+    one_by_one.add_all(requests)
+    assert list(one_by_one.items()) == list(at_once.items())
+    assert (1000.0, 300.0) == (one.milli_cpu, other.milli_cpu), "the requests are as they were"
 
 
 def test_a_node_that_is_judged_again_counts_once_with_the_later_reason() -> None:

@@ -56,8 +56,10 @@ class PodShapes:
         self._release = release
         self._incoming_pod_level = not release.has(NODEORDER_POD_LEVEL_REQUESTS)
         """Whether requests of a pod as a whole count for its own balanced score."""
-        self._known: dict[tuple[str, bool, int, int, int], tuple[object, object, PodShape]] = {}
-        """By namespace, deletion, and the identities of labels, affinity and what is asked for, kept beside."""
+        self._known: dict[tuple[str, bool, int, int, int], tuple[object, PodShape]] = {}
+        """By namespace, deletion, and the identities of labels, affinity and requesting, kept beside."""
+        self._alike: dict[tuple[str, bool, int, int, int], PodShape] = {}
+        """The same by what is asked for: pods from elsewhere have a requesting of their own."""
         self._asked: dict[tuple[int, ...], tuple[object, _Asked]] = {}
         """By the identities of what it is read from, which is kept beside."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
@@ -78,13 +80,17 @@ class PodShapes:
         return found
 
     def _found(self, pod: Pod) -> PodShape:
-        labels, affinity, asked = pod.labels, pod.spec.get("affinity"), self._asked_by(pod)
-        key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(asked))
+        labels, affinity, parts = pod.labels, pod.spec.get("affinity"), pod.requesting
+        key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(parts))
         known = self._known.get(key)
         if known is None:
-            shape = PodShape(self._mark, self.group(pod), self._affinity(pod), asked.ports, asked.requests)
-            known = self._known[key] = (labels, affinity, shape)
-        return known[2]
+            shape = _once(self._alike, (*key[:4], id(self._asked_by(pod))), lambda: self._made(pod))
+            known = self._known[key] = ((labels, affinity, parts), shape)
+        return known[1]
+
+    def _made(self, pod: Pod) -> PodShape:
+        asked = self._asked_by(pod)
+        return PodShape(self._mark, self.group(pod), self._affinity(pod), asked.ports, asked.requests)
 
     def _asked_by(self, pod: Pod) -> _Asked:
         parts = pod.requesting

@@ -12,6 +12,7 @@ from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.podgroup import PENDING, PodGroup
+from vcdebug.model.podrequest import add_alike
 from vcdebug.model.resource import Resource, exceeded_part
 from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
@@ -102,8 +103,8 @@ class JobInfo(TaskSet):
             for task in tasks:
                 self.add_task_info(task)
             return
-        self.total_request.add_all([task.resreq for task in tasks])
-        self.allocated.add_all([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
+        add_alike(self.total_request, [task.resreq for task in tasks])
+        add_alike(self.allocated, [task.resreq for task in tasks if task.status & ALLOCATED_MASK])
         self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
         self.begin_undivided(by_uid).priority = max(0, *[task.priority for task in tasks])
 

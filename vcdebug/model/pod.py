@@ -38,6 +38,7 @@ class Pod:
     """One pod object, shared by every copy of its task, as upstream shares the pointer."""
 
     __slots__ = (
+        "_requesting",
         "_resources_text",
         "_subject",
         "annotations",
@@ -76,6 +77,7 @@ class Pod:
         """Whether deletionTimestamp is set."""
         self.node_name = self.stated_node
         """Written by Statement.Allocate and never restored."""
+        self._requesting: tuple[object, ...] | None = None
         self._resources_text = ""
         self._subject: TaskSubject | None = None
         self.shape: object | None = None
@@ -90,6 +92,7 @@ class Pod:
         copy._subject, copy.labels, copy.annotations = self._subject, self.labels, self.annotations
         copy.creation_timestamp, copy.deleting = self.creation_timestamp, self.deleting
         copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
+        copy._requesting = self._requesting
         copy.node_name, copy.shape = self.stated_node, self.shape
         copy.nominated_node_name = self.status.get("nominatedNodeName") or ""
         return copy
@@ -105,16 +108,23 @@ class Pod:
     @property
     def requesting(self) -> tuple[object, ...]:
         """What the request is read from: the same objects in all pods that a job makes of one template."""
-        spec, status = self.spec, self.status
-        return (
-            spec.get("containers"),
-            spec.get("initContainers"),
-            spec.get("resources"),
-            spec.get("overhead"),
-            status.get("containerStatuses"),
-            status.get("initContainerStatuses"),
-            resize_infeasible(status),
-        )
+        known = self._requesting
+        if known is None:
+            spec, status = self.spec, self.status
+            known = self._requesting = (
+                spec.get("containers"),
+                spec.get("initContainers"),
+                spec.get("resources"),
+                spec.get("overhead"),
+                status.get("containerStatuses"),
+                status.get("initContainerStatuses"),
+                resize_infeasible(status),
+            )
+        return known
+
+    def request_like(self, requesting: tuple[object, ...]) -> None:
+        """Take another pod's tuple of the same objects for its own, so that one identity tells pods that ask alike."""
+        self._requesting = requesting
 
     @property
     def resized(self) -> bool:

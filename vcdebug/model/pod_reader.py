@@ -75,7 +75,8 @@ class PodReader:
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
         task = TaskInfo(pod, self._requests.request(pod), self._words_of(pod))
-        return task if self._is_kept(task) else None
+        spec = pod.spec
+        return None if (spec.get("volumes") or spec.get("resourceClaims")) and not self._is_kept(task) else task
 
     def _is_kept(self, task: TaskInfo) -> bool:
         """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""

@@ -5,7 +5,8 @@ Upstream: api/pod_info (GetPodResourceRequest).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.model.pod import Pod, resize_infeasible
 from vcdebug.model.resource import PODS, Resource
@@ -23,7 +24,7 @@ class PodRequestCache:
     def __init__(self, flags: Flags) -> None:
         self._flags = flags
         self._known: dict[tuple[str, str], Resource] = {}
-        self._of_parts: dict[tuple[int, ...], tuple[object, Resource]] = {}
+        self._of_parts: dict[tuple[int, ...], tuple[tuple[object, ...], Resource]] = {}
         """By the identities of what a request is read from, which is kept beside."""
 
     def request(self, pod: Pod) -> Resource:
@@ -33,6 +34,7 @@ class PodRequestCache:
         known = self._of_parts.get(key)
         if known is None:
             known = self._of_parts[key] = (parts, self._by_text(pod))
+        pod.request_like(known[0])
         return known[1]
 
     def _by_text(self, pod: Pod) -> Resource:
@@ -41,6 +43,17 @@ class PodRequestCache:
         if known is None:
             known = self._known[text] = pod_request(pod, self._flags)
         return known
+
+
+def add_alike(total: Resource, requests: Sequence[Resource]) -> None:
+    """`add` of each; each different one once, times how often it comes, where no sum of them is rounded."""
+    often, summed = Counter(map(id, requests)), total.clone()
+    for request in {id(one): one for one in requests}.values():
+        summed.add(request.clone().multi(float(often[id(request)])))
+    if summed.sums_exactly():
+        total.milli_cpu, total.memory, total.scalars = summed.milli_cpu, summed.memory, summed.scalars
+    else:
+        total.add_all(requests)
 
 
 def pod_request(pod: Pod, flags: Flags) -> Resource:

@@ -129,8 +129,8 @@ class Resource:
 
     def sums_exactly(self) -> bool:
         """Whether sums of such requests, which are whole numbers, come out the same in any order."""
-        small = self.milli_cpu < _EXACT and self.memory < _EXACT
-        return small and (not self.scalars or max(self.scalars.values()) < _EXACT)
+        small = abs(self.milli_cpu) < _EXACT and abs(self.memory) < _EXACT
+        return small and (not self.scalars or max(map(abs, self.scalars.values())) < _EXACT)
 
     def resource_names(self) -> list[str]:
         """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending.

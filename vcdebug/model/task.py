@@ -73,7 +73,7 @@ class TaskInfo:
         self.node_name = pod.node_name
         self.eviction_occurred = False
         self.job_allocated_hyper_node = ""
-        self.status = task_status(pod)
+        self.status = status_of(pod, pod.node_name)
         self.last_transaction = None
         priority: int | None = words.priority
         if priority is None:
@@ -82,7 +82,7 @@ class TaskInfo:
         self.preemptable = words.preemptable
         self.best_effort = request.is_empty()
         self.sch_gated = bool(spec.get("schedulingGates"))
-        self.has_restartable_init_container = pod.has_restartable_init_container
+        self.has_restartable_init_container = bool(spec.get("initContainers")) and pod.has_restartable_init_container
         self.revocable_zone = words.revocable_zone
 
     @classmethod

@@ -71,6 +71,12 @@ def action_that_does_not_exist() -> Snapshot:
     return cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang predicates", actions="enqueue, later"))
 
 
+def node_of_another_shard() -> Snapshot:
+    snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang predicates"))
+    snapshot.flags = Flags(sharding_mode="hard")
+    return snapshot
+
+
 def gate_of_volcano() -> Snapshot:
     gates = [{"name": "scheduling.volcano.sh/queue-allocation-gate"}]
     snapshot = cluster(
@@ -345,6 +351,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     "victim-tie-by-job-age": victims_of_two_jobs,
     "preempt-with-topology": starving_with_topology,
     "unknown-action-skipped": action_that_does_not_exist,
+    "no-shards": node_of_another_shard,
     "queue-allocation-gate": gate_of_volcano,
     "nomination-in-hypernode": nominated_elsewhere,
     "overhead-before-init": large_init_container,

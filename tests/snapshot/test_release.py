@@ -84,7 +84,7 @@ def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_
             "v1.14.2",
             (
                 "preempt-queue-order preempt-tasks-per-queue highest-tier-name-subgroup root-infinite predicate-order "
-                "capacity-tree-deserved-raw"
+                "capacity-tree-deserved-raw root-queue-written"
             ),
         ),
         ("v1.14.0", "v1.14.1", "subgroup-without-hard subjob-recovery-tier"),

@@ -20,6 +20,7 @@ from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import NO_SHARDS
 from vcdebug.snapshot.snapshot import Flags
 
 Judge = Callable[[Session, TaskInfo, NodeRows], Codes]
@@ -255,14 +256,14 @@ class PredicateHelper:
     def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
         """Upstream: util/predicate_helper.checkNode."""
         ssn = self._ssn
-        if known is None and self._flags.sharding_mode != "hard":
+        if known is None and self._flags.sharding != "hard":
             ssn.record.silent += 1
             answer = judge(ssn, task, NodeRows(ssn.node_table, rows))
             ssn.record.silent -= 1
             return answer
         codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows]
         unknown = codes == 0
-        if self._flags.sharding_mode == "hard":
+        if self._flags.sharding == "hard":
             outside = unknown & ~np.isin(rows, ssn.shard_rows())
             codes[outside] = ssn.reasons.error(NOT_IN_SHARD)
             unknown &= ~outside
@@ -313,11 +314,13 @@ def filter_out_unresolvable(ssn: Session, task: TaskInfo) -> NodeRows:
     return rows.select(mask)
 
 
-def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, NodeRows]:
-    """(in-shard, other): the second group is empty unless sharding is soft.
+def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, ...]:
+    """(in-shard, other): the second group is empty unless sharding is soft; all of them where there are no shards.
     Upstream: util/predicate_helper.GetPredicatedNodeByShard.
     """
-    if ssn.flags.sharding_mode != "soft":
+    if ssn.release.has(NO_SHARDS):
+        return (nodes,)
+    if ssn.flags.sharding != "soft":
         return nodes, nodes.table.no_rows
     inside = np.isin(nodes.rows, ssn.shard_rows())
     return nodes.select(inside), nodes.select(~inside)

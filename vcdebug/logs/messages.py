@@ -115,6 +115,7 @@ preempt.go preempt
   failed 3 Preemptor <{task}> failed to preempt Task , err: …
   never 3 Preemptor <{task}> failed to preempt Task , err: not eligible to preempt other tasks due to preemptionPolicy is Never
   no-candidates 3 Preemptor <{task}> failed to preempt Task , err: no candidates that fit the pod, the status of the nodes are map[]
+  no-candidates 3@no-shards Preemptor <{task}> failed to preempt Task , err: …
   node 3> Considering Task <{task}> on Node <{node}>.
   no-victims 3 No validated victims on Node <{node}>: not enough resources: requested <{request}>, but future idle <{future}>
   victim 3> Try to preempt Task <{victim}> for Task <{task}>

@@ -79,6 +79,44 @@ HEADER_NOT_READY = Change(
     "#4721",
     "T",
 )
+NO_SHARDS = Change(
+    "no-shards",
+    "There are no shards of nodes: the nodes of a search are one group, not two of which the second is mostly empty.",
+    "clusters with shards; random offsets of topology-aware preemption",
+    ("v1.14.0",),
+    "#4848",
+    "M",
+)
+VICTIMS_WITHOUT_ORPHAN_RULE = Change(
+    "victims-without-orphan-rule",
+    "Tasks without a job are not evicted first: comparing them ends the process.",
+    "the scheduler's process ends",
+    ("v1.14.0",),
+    "#4999",
+    "L",
+    replayed=False,
+    unshown="No action offers a task whose job is gone.",
+)
+PQ_CLONE_REPUSH = Change(
+    "pq-clone-repush",
+    "The copy of a heap is made by pushing its items again.",
+    "nothing",
+    ("v1.14.0",),
+    "#4728",
+    "L",
+    replayed=False,
+    unshown="A heap that is pushed in the order of its array comes out as the same array.",
+)
+ROOT_QUEUE_WRITTEN = Change(
+    "root-queue-written",
+    "What the queue root deserves and is guaranteed is written to its spec as the cycle ends.",
+    "the spec of the queue root in later cycles",
+    ("v1.15.0", "v1.14.2"),
+    "#4973",
+    "L",
+    replayed=False,
+    unshown="A snapshot has the queue as the last cycle left it, and a cycle does not read what it writes.",
+)
 RECLAIM_IMMEDIATE = Change(
     "reclaim-immediate",
     "reclaim evicts at once, task by task, counts no free room, and knows no gang.",

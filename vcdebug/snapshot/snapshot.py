@@ -12,7 +12,7 @@ from vcdebug.errors import EngineError
 from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import FEATURE_GATES_1_33, VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.releases.scheduling import QUEUE_ALLOCATION_GATE
+from vcdebug.releases.scheduling import NO_SHARDS, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.answers import ForcedAnswer
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.json_values import JsonDict
@@ -108,6 +108,11 @@ class Flags:
         if not self.release.has(VOLUMEBINDING_CAPACITY):
             return self.csi_storage is not False
         return self.csi_storage is True and self.gate("CSIStorage")
+
+    @property
+    def sharding(self) -> str:
+        """How nodes are shared out among schedulers."""
+        return "none" if self.release.has(NO_SHARDS) else self.sharding_mode
 
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on: set explicitly, else Volcano's or the server version's default."""

@@ -395,5 +395,6 @@ BESIDE: dict[str, str] = {
     "nil-ledger-asked": "nil-device-ledger",
     "device-missing-refused": "nil-device-ledger",
     **BESIDE_ON_TOPOLOGY,
+    "hostname-spread-counts": "nodeorder-two-kinds",
 }
 """Changes that decide nothing on top of the newest rules, with the older form that they need beside them."""

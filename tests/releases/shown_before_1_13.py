@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, pods, queue
-from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE
+from tests.builders import amounts, cluster, conf_of, metadata, node, pod, pod_group, pods, queue
+from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE, asking, cards, held, sharing
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -65,6 +65,71 @@ def dry_runs_asked_for() -> Snapshot:
     return deciding(node("n1", cpu="1"), running("l", "n1"), waiting(), actions="preempt", extra=TOPOLOGY_AWARE)
 
 
+def one_waits(*objects: Any, extra: str = "", **spec: Any) -> Snapshot:
+    conf = conf_of("gang", "nodeorder predicates") + extra
+    requests = spec.pop("requests", amounts("1"))
+    return cluster(*objects, pod_group("j"), pod("j-0", "j", requests=requests, **spec), conf=conf)
+
+
+def being_resized() -> Snapshot:
+    """A pod that has been given more than it asks for."""
+    runs = running("l", "n1")
+    given = {"name": "main", "resources": {"requests": amounts("3")}, "allocatedResources": amounts("3")}
+    runs[1]["status"]["containerStatuses"] = [given]
+    runs[1]["spec"]["containers"][0]["name"] = "main"
+    return one_waits(node("n1", cpu="4"), runs, requests=amounts("2"))
+
+
+def spread_over_hosts() -> Snapshot:
+    """n1 has a pod alike, and fewer cores are free on n2."""
+    nodes = [node(name, cpu=cpu, labels={"kubernetes.io/hostname": name}) for name, cpu in (("n1", "8"), ("n2", "7"))]
+    runs = running("l", "n1")
+    runs[1]["metadata"]["labels"] = {"app": "x"}
+    selector = {"matchLabels": {"app": "x"}}
+    wish = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    return one_waits(nodes, runs, topologySpreadConstraints=[{**wish, "labelSelector": selector}])
+
+
+def asks_for_nothing() -> Snapshot:
+    snapshot = one_waits(node("n1"), node("n2"), running("l", "n1"), requests={})
+    snapshot.scheduler_conf = conf_of("gang", "nodeorder predicates", actions="backfill")
+    return snapshot
+
+
+def volume_elsewhere() -> Snapshot:
+    term = {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r"]}]}
+    source = {
+        "claimRef": {"name": "c", "namespace": "default"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+    }
+    claim: Manifest = {"volumeName": "v", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
+    bound: Manifest = {"kind": "PersistentVolumeClaim", "metadata": metadata("c", "default"), "spec": claim}
+    bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    volume = {"kind": "PersistentVolume", "metadata": metadata("v"), "spec": source}
+    mounts = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    return one_waits(node("n1"), volume, bound | {"status": {"phase": "Bound"}}, volumes=mounts)
+
+
+def cores_kept_for_gpus() -> Snapshot:
+    """Four idle GPUs are to find four idle cores."""
+    rates = "      predicate.ProportionalEnable: true\n      predicate.resources: nvidia.com/gpu\n"
+    return one_waits(node("n1", cpu="4", **{"nvidia.com/gpu": "4"}), extra=f"    arguments:\n{rates}")
+
+
+def told_of_placements() -> Snapshot:
+    lines = "      extender.urlPrefix: http://x/\n      extender.allocateFuncVerb: allocated\n"
+    conf = conf_of("gang predicates extender") + "    arguments:\n" + lines
+    snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf)
+    snapshot.extender = {"allocated": {"default/j-0": {"errorMessage": "not there"}}}
+    return snapshot
+
+
+def packed_on_cards() -> Snapshot:
+    """The card of n1 has a user."""
+    nodes = [cards(1), cards(1, name="n2")]
+    return sharing(nodes, pod_group("r"), held("r-0", "a"), pod_group("j"), asking("j-0"), SchedulePolicy="binpack")
+
+
 BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "podgroup-running-at-allocation": placed_now,
     "pod-affinity-unresolvable": held_off_by_a_victim,
@@ -72,5 +137,12 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "nomination-needs-idle": nominated_where_a_victim_leaves,
     "preempt-while-nominated": nominated_and_free,
     "topology-preempt-absent": dry_runs_asked_for,
+    "feature-gate-ceiling-1.32": being_resized,
+    "hostname-spread-counts": spread_over_hosts,
+    "balanced-best-effort": asks_for_nothing,
+    "volume-affinity-text": volume_elsewhere,
+    "proportional-predicate": cores_kept_for_gpus,
+    "deviceshare-score-lost": packed_on_cards,
+    "extender-basic": told_of_placements,
 }
 """Change → a cluster whose recording its switch alters."""

@@ -15,7 +15,7 @@ from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.snapshot import Manifest
 
-ELSEWHERE: Final = "persistentvolume's node affinity"
+ELSEWHERE: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
 NONE_TO_BIND: Final = "available persistent volumes to bind"
 UNBOUND: Final = ("persistentvolume had no name", "unbound immediate")
 _MISSING_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
@@ -34,7 +34,7 @@ def volumes_wanted(room: NodeFits) -> Iterator[Obstacle]:
     text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {listed(named)}"
     mounted = _mounted_by(room, named)
     yield Obstacle(f"{text}, mounted by {listed(mounted, MOST_HOLDERS)}" if mounted else text)
-    beyond = [name for name, reason in by_node.items() if ELSEWHERE in reason]
+    beyond = [name for name, reason in by_node.items() if any(text in reason for text in ELSEWHERE)]
     if beyond:
         reach = [name for name in by_node if name not in beyond]
         where = f"only {listed(reach)} reaches its volumes" if reach else "no node reaches its volumes"

@@ -24,10 +24,13 @@ def resolve(reference: str) -> Any:  # Any: who asks knows what stands there
     return getattr(import_module(module), name)
 
 
-def registry_of(release: Release, newest: Registry, others: OtherForms) -> Registry:
-    """What a release has under each name."""
+def registry_of(
+    release: Release, newest: Registry, others: OtherForms, later: Mapping[str, Change] | None = None
+) -> Registry:
+    """What a release has under each name; `later` names what came with a change."""
     chosen = {
         name: next((form for change, form in forms if release.has(change)), newest[name])
         for name, forms in others.items()
     }
-    return {**newest, **chosen}
+    absent = [name for name, change in (later or {}).items() if release.has(change)]
+    return {name: form for name, form in {**newest, **chosen}.items() if name not in absent}

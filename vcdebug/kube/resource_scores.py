@@ -80,11 +80,21 @@ class Weights(NamedTuple):
 class ResourceScores:
     """The scores over one session's view: after a placement only its row is scored again."""
 
-    def __init__(self, view: NodeView, weights: Weights = Weights(), *, absolute: bool = False) -> None:  # noqa: B008
-        """`absolute`: the balanced score is the balance that the node ends with."""
+    def __init__(
+        self,
+        view: NodeView,
+        weights: Weights = Weights(),  # noqa: B008
+        *,
+        absolute: bool = False,
+        best_effort: bool = False,
+    ) -> None:
+        """`absolute`: the balanced score is the balance that the node ends with; `best_effort`: a pod has one that
+        requests nothing.
+        """
         self._view = view
         self._weights = weights
         self._absolute = absolute
+        self._best_effort = best_effort
         self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
         self._known: RowCache[np.float64] = RowCache(len(view), view.changes)
         self.beyond = False
@@ -122,7 +132,7 @@ class ResourceScores:
         none of them.
         """
         wanted, weight = pod.incoming, self._weights.balanced
-        if not any(wanted):
+        if not (any(wanted) or self._best_effort):
             return None
         if self._view.immense:
             return self._one_by_one(lambda row: self._balanced_one(wanted, row), rows, weight)
@@ -178,7 +188,7 @@ class ResourceScores:
 
     def balanced(self, pod: Scored, row: Row) -> Balanced | None:
         """The parts of one node's balanced score; None when the pod requests none of the resources."""
-        if not any(pod):
+        if not (any(pod) or self._best_effort):
             return None
         view, gpu = self._view, pod.gpu != 0
         looked = [one for one in _reserved(view, pod, row, gpu=gpu) if one[1]]

@@ -26,12 +26,14 @@ from vcdebug.kube.volume_match import matching_volume, reachable, storage_reques
 from vcdebug.kube.volume_provision import Provisioning
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import NodeName
+from vcdebug.releases.nodes import VOLUME_AFFINITY_TEXT
 from vcdebug.snapshot.manifest import annotations_of, key_of, metadata_of, name_of, spec_of, status_of
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+NODE_CONFLICT_1_32 = "node(s) had volume node affinity conflict"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
@@ -77,6 +79,7 @@ class VolumeBinding:
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
+        self._node_conflict = NODE_CONFLICT_1_32 if listers.flags.release.has(VOLUME_AFFINITY_TEXT) else NODE_CONFLICT
         self._provisioning = Provisioning(listers)
         self._taken: dict[str, str] = {}
         """volume name → key of the claim it is assumed bound to."""
@@ -153,7 +156,7 @@ class VolumeBinding:
         reasons = [
             text
             for text, failed in (
-                (NODE_CONFLICT, not reachable_volumes),
+                (self._node_conflict, not reachable_volumes),
                 (BIND_CONFLICT, not satisfied),
                 (NOT_ENOUGH_SPACE, not enough),
                 (VOLUME_GONE, not found),

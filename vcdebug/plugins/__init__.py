@@ -1,7 +1,13 @@
 """The plugins that a scheduler configuration may name; a module is imported when a configuration names it."""
 
 from vcdebug.framework.registry import OtherForms
-from vcdebug.releases.nodes import NODEGROUP_BY_POD_LABEL, NODEORDER_TWO_KINDS, USAGE_SHADOW_LOAD
+from vcdebug.releases.change import Change
+from vcdebug.releases.nodes import (
+    NODEGROUP_BY_POD_LABEL,
+    NODEORDER_TWO_KINDS,
+    PROPORTIONAL_PREDICATE,
+    USAGE_SHADOW_LOAD,
+)
 from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY
 
 PLUGINS: dict[str, str] = {
@@ -30,6 +36,9 @@ PLUGINS: dict[str, str] = {
     "tdm": "vcdebug.plugins.tdm:Tdm",
     "usage": "vcdebug.plugins.usage:Usage",
 }
+
+LATER: dict[str, Change] = {"resource-strategy-fit": PROPORTIONAL_PREDICATE}
+"""Plugins that older releases do not have, and the change that brought them."""
 
 OTHER_FORMS: OtherForms = {
     "network-topology-aware": ((NTA_NODE_SCORE_ONLY, "vcdebug.plugins.network_topology_aware.nodes_only:NodesOnly"),),

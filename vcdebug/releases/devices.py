@@ -196,6 +196,14 @@ VGPU_HANDSHAKE = Change(
     "#5433",
     "M",
 )
+DEVICESHARE_SCORE_LOST = Change(
+    "deviceshare-score-lost",
+    "Cards are scored only where there is a policy, and the score is thrown away.",
+    "the best node with deviceshare.ScheduleWeight",
+    ("v1.13.0",),
+    "90ffca92c",
+    "M",
+)
 HAMI_ASCEND_LEDGER = Change(
     "hami-ascend-ledger",
     "Ascend cards may be charged twice.",

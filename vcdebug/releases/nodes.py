@@ -133,6 +133,66 @@ NODEORDER_WEIGHT_ZERO = Change(
     "#4983",
     "L",
 )
+FEATURE_GATES_1_32 = Change(
+    "feature-gate-ceiling-1.32",
+    "Kubernetes' feature gates have the defaults of 1.32, whatever the server's version.",
+    "requests of pods that are being resized in place",
+    ("v1.13.0",),
+    "k8s 1.32.2",
+    "M",
+)
+HOSTNAME_SPREAD_COUNTS = Change(
+    "hostname-spread-counts",
+    "Soft spread over hosts counts the pods of a node, although scorers are asked node by node.",
+    "the best node of pods with soft spread over kubernetes.io/hostname",
+    ("v1.13.0",),
+    "k8s 1.32.2",
+    "M",
+)
+BALANCED_BEST_EFFORT = Change(
+    "balanced-best-effort",
+    "A pod that requests nothing is scored by the balance of nodes like any other.",
+    "the best node of pods without requests",
+    ("v1.13.0",),
+    "k8s 1.32.2",
+    "L",
+)
+SPREAD_CONSTRAINTS_SHARE_KEY = Change(
+    "spread-constraints-share-key",
+    "Spread constraints over the same topology key share their counts.",
+    "feasible nodes of pods with two hard constraints over one key",
+    ("v1.13.0",),
+    "k8s 1.32.2",
+    "L",
+    replayed=False,
+    unshown="An API server refuses pods with two constraints alike over one key.",
+)
+STORAGE_SCORING_OLD = Change(
+    "storage-scoring-old",
+    "Volumes are scored with the gate VolumeCapacityPriority, the fuller the better.",
+    "the best node of pods with volumes",
+    ("v1.13.0",),
+    "k8s 1.32.2",
+    "L",
+    replayed=False,
+    unshown="The gate is off in every release.",
+)
+VOLUME_AFFINITY_TEXT = Change(
+    "volume-affinity-text",
+    "A volume that does not reach a node is said to conflict with its affinity.",
+    "messages",
+    ("v1.13.0",),
+    "k8s 1.32.2",
+    "T",
+)
+PROPORTIONAL_PREDICATE = Change(
+    "proportional-predicate",
+    "predicates keeps cpu and memory idle in proportion to idle accelerators; there is no resource-strategy-fit.",
+    "feasible nodes with predicate.ProportionalEnable, scores with resource-strategy-fit",
+    ("v1.13.0",),
+    "#4430",
+    "M",
+)
 TAINT_TEXT = Change(
     "taint-text",
     "The text about taints names the first one that is not tolerated.",

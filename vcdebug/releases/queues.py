@@ -31,6 +31,24 @@ EXTENDER_JOB_ENQUEUED = Change(
     "#5339",
     "M",
 )
+EXTENDER_BASIC = Change(
+    "extender-basic",
+    "The extender is asked about every task, and is not told of placements.",
+    "what the extender's webhook is asked and may refuse",
+    ("v1.13.0",),
+    "#4377",
+    "M",
+)
+QUOTA_EVENT_TEXT = Change(
+    "quota-event-text",
+    "The event about a job that is not admitted names no resource.",
+    "texts of events",
+    ("v1.13.0",),
+    "50b760069",
+    "T",
+    replayed=False,
+    unshown="Recordings hold conditions, and no texts of Kubernetes events.",
+)
 CAPACITY_RECLAIM_LIST_ORDER = Change(
     "capacity-reclaim-list-order",
     "capacity takes candidates for reclaim as they stand on the node, not in the order of eviction.",

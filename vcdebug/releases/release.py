@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.nodes import FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35
+from vcdebug.releases.nodes import FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35
 from vcdebug.releases.table import CHANGES, SUPPORTED
 
 MASTER = "master"
@@ -41,8 +41,8 @@ class Release:
     @property
     def kubernetes(self) -> tuple[int, int]:
         """The Kubernetes library that it is built with: no gate is newer."""
-        ceilings = (FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35)
-        return 1, next((minor for minor, change in enumerate(ceilings, 33) if self.has(change)), 36)
+        ceilings = (FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35)
+        return 1, next((minor for minor, change in enumerate(ceilings, 32) if self.has(change)), 36)
 
     def changes(self) -> Iterator[Change]:
         """The changes whose older form is in force, in the order of the table."""

@@ -358,6 +358,16 @@ TOPOLOGY_PREEMPT_ABSENT = Change(
     "#4279",
     "M",
 )
+LIVE_CACHE_DELETE = Change(
+    "live-cache-delete",
+    "A task that ends and is deleted is taken off its node twice.",
+    "nothing",
+    ("v1.13.0",),
+    "v1.13.0",
+    "L",
+    replayed=False,
+    unshown="A snapshot has the pods as they are, not the deletions before.",
+)
 HIGHEST_TIER_NAME_SUBGROUP = Change(
     "highest-tier-name-subgroup",
     "A sub group's highestTierName is not translated: its topology is not hard.",

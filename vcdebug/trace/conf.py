@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from vcdebug import plugins
 from vcdebug.actions import ACTIONS, LATER, OTHER_FORMS
 from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.registry import Registry, registry_of
@@ -22,6 +23,9 @@ def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
 
 def actions_of(release: Release) -> Registry:
     """Those that a release has, in its form."""
-    absent = [name for name, change in LATER.items() if release.has(change)]
-    forms = registry_of(release, ACTIONS, OTHER_FORMS)
-    return {name: module for name, module in forms.items() if name not in absent}
+    return registry_of(release, ACTIONS, OTHER_FORMS, LATER)
+
+
+def plugins_of(release: Release) -> Registry:
+    """The same of plugins."""
+    return registry_of(release, plugins.PLUGINS, plugins.OTHER_FORMS, plugins.LATER)

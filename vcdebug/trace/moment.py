@@ -13,11 +13,9 @@ from vcdebug.errors import VcdebugError
 from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.cycle import run_session
 from vcdebug.framework.record import Event, Record
-from vcdebug.framework.registry import registry_of
 from vcdebug.framework.session import Session, read_cluster
 from vcdebug.model.names import Seq
-from vcdebug.plugins import OTHER_FORMS, PLUGINS
-from vcdebug.trace.conf import actions_of
+from vcdebug.trace.conf import actions_of, plugins_of
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -65,7 +63,7 @@ def look_on(recording: Recording, look: Look) -> None:
     cluster = read_cluster(recording.snapshot, recording.conf, recording.session)
     session = Session(cluster, recording.conf, record, beside=recording.session)
     record.events = _Events(lambda seq, event: look(session, seq, event))
-    plugins = registry_of(recording.snapshot.release, PLUGINS, OTHER_FORMS)
+    plugins = plugins_of(recording.snapshot.release)
     with collector_paused():
         run_session(session, plugins=plugins, actions=actions_of(recording.snapshot.release), beside=recording.session)
 

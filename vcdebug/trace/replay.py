@@ -9,14 +9,12 @@ from vcdebug.framework.bound import Bound
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.cycle import open_plugins, run_cycle
 from vcdebug.framework.record import Record
-from vcdebug.framework.registry import registry_of
 from vcdebug.framework.session import Session, read_cluster
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.panics import PANICS
-from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.conf import actions_of, parse_conf
+from vcdebug.trace.conf import actions_of, parse_conf, plugins_of
 from vcdebug.trace.recording import Recording
 
 Clock = Callable[[], float]
@@ -42,7 +40,7 @@ def replay(
             snapshot,
             conf,
             Record(bound or Bound()),
-            plugins=registry_of(snapshot.release, PLUGINS, OTHER_FORMS),
+            plugins=plugins_of(snapshot.release),
             actions=actions_of(snapshot.release),
             tick=stages.end,
             ask_extender=ask_extender,
@@ -56,7 +54,7 @@ def opened(snapshot: Snapshot, conf: SchedulerConf) -> Session:
     session = Session(read_cluster(snapshot, conf), conf, Record())
     try:
         open_topology(session)
-        open_plugins(session, registry_of(snapshot.release, PLUGINS, OTHER_FORMS))
+        open_plugins(session, plugins_of(snapshot.release))
     except PANICS:
         pass
     return session

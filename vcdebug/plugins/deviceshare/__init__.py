@@ -39,6 +39,7 @@ from vcdebug.releases.devices import (
     ASCEND_ABSENT,
     DEVICE_MISSING_REFUSED,
     DEVICES_ALWAYS_REGISTERED,
+    DEVICESHARE_SCORE_LOST,
     GPU_EXCLUSIVE_RULES,
     NIL_DEVICE_LEDGER,
     NIL_LEDGER_ASKED,
@@ -71,6 +72,7 @@ class Deviceshare(Plugin):
         notes = PodNotes()
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
+        self._loses_scores = ssn.release.has(DEVICESHARE_SCORE_LOST)
         self._keeps_nil = ssn.release.has(NIL_DEVICE_LEDGER)
         self._nil = {
             "asked": ssn.release.has(NIL_LEDGER_ASKED),
@@ -147,10 +149,11 @@ class Deviceshare(Plugin):
     # Scoring
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        if self._settings.weight <= 0 or not self._any:
+        wanted = self._settings.policy != "" if self._loses_scores else self._settings.weight > 0
+        if not wanted or not self._any:
             return no_scores(len(nodes))
         scores = [self._score(task.pod, node) for node in nodes.nodes]
-        return NodeScores(np.array(scores, dtype=np.float64))
+        return no_scores(len(nodes)) if self._loses_scores else NodeScores(np.array(scores, dtype=np.float64))
 
     @property
     def settings(self) -> Settings:

@@ -28,7 +28,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.extender import bodies
 from vcdebug.plugins.extender.answers import BAD_ANSWER, Answered, Answers, Question, Reply
 from vcdebug.plugins.extender.responses import task_key
-from vcdebug.releases.queues import EXTENDER_JOB_ENQUEUED
+from vcdebug.releases.queues import EXTENDER_BASIC, EXTENDER_JOB_ENQUEUED
 from vcdebug.snapshot.problem import Problem
 
 VERBS = {
@@ -60,6 +60,7 @@ class Extender(Plugin):
 
     name: ClassVar[str] = "extender"
     later_methods = {"job_enqueued": EXTENDER_JOB_ENQUEUED}
+    later_arguments = dict.fromkeys((MANAGED, VERBS["allocate_func"], VERBS["deallocate_func"]), EXTENDER_BASIC)
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)

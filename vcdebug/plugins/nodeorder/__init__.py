@@ -31,7 +31,7 @@ from vcdebug.model.names import FloatArray, IntArray
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, IMAGE_VOLUME_SCORE
+from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, BALANCED_BEST_EFFORT, IMAGE_VOLUME_SCORE
 from vcdebug.snapshot.manifest import owners_of
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], FloatArray | None]
@@ -89,7 +89,12 @@ class Scorers:
         self._hosts_seem_empty = hosts_seem_empty
         self._listers = Listers(ssn.snapshot)
         counts = ResourceWeights(*(float(weights[KEYS[part]]) for part in (LEAST, MOST, BALANCED)))
-        self.resources = ResourceScores(self.view, counts, absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE))
+        self.resources = ResourceScores(
+            self.view,
+            counts,
+            absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE),
+            best_effort=ssn.release.has(BALANCED_BEST_EFFORT),
+        )
         self._counts_image_volumes = not ssn.release.has(IMAGE_VOLUME_SCORE)
         self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}

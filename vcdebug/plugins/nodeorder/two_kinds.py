@@ -31,7 +31,7 @@ from vcdebug.plugins.nodeorder import (
     batch,
     weights_of,
 )
-from vcdebug.releases.nodes import NODEORDER_WEIGHT_ZERO
+from vcdebug.releases.nodes import HOSTNAME_SPREAD_COUNTS, NODEORDER_WEIGHT_ZERO
 
 _PER_NODE = (AFFINITY, BALANCED, LEAST, MOST)
 """In the order in which upstream asks them, behind image locality."""
@@ -47,7 +47,8 @@ class TwoKinds(Plugin):
         self._weights = weights_of(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
-        self.scorers = Scorers(ssn, self._weights, hosts_seem_empty=True)
+        counts = ssn.release.has(HOSTNAME_SPREAD_COUNTS)
+        self.scorers = Scorers(ssn, self._weights, hosts_seem_empty=not counts)
         asked = self.scorers.asked((POD_AFFINITY, TAINTS, SPREAD) if ssn.release.has(NODEORDER_WEIGHT_ZERO) else ())
         by_part = {part: (weight, score) for weight, part, score in asked}
         self._per_node = [(part, *by_part[part]) for part in _PER_NODE if part in by_part]

@@ -35,6 +35,7 @@ from vcdebug.plugins.predicates.filters import (
     PodTopologySpreadFilter,
     PreFilterError,
 )
+from vcdebug.plugins.predicates.proportional import ProportionalFilter, rates_of
 from vcdebug.plugins.predicates.stable import (
     TEMPLATE_ANNOTATION,
     EquivalenceCache,
@@ -53,6 +54,7 @@ from vcdebug.releases.nodes import (
     PREDICATE_ORDER,
     PREDICATES_BATCH_ALL_NODES,
     PREFILTER_REGISTRATIONS,
+    PROPORTIONAL_PREDICATE,
     RESERVE_FAILURE_CONTINUES,
     SIMULATE_WITHOUT_DEVICES,
     TAINT_TEXT,
@@ -118,6 +120,8 @@ class Predicates(Plugin):
         self._affinity = InterPodAffinityFilter(self._view, listers) if self._on("PodAffinity") else None
         self._volumes = VolumeBindingFilter(self._view, listers) if self._on("VolumeBinding") else None
         self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
+        rates = rates_of(self.arguments) if has(PROPORTIONAL_PREDICATE) else None
+        self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._in_order(listers)
         self._by_filter = [(one.name, one) for one in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
@@ -143,6 +147,7 @@ class Predicates(Plugin):
             NodeVolumeLimitsFilter(view, listers) if self._on("NodeVolumeLimits") else None,
             VolumeZoneFilter(view, listers) if self._on("VolumeZone") else None,
             PodTopologySpreadFilter(view, listers) if self._on("PodTopologySpread") else None,
+            self._proportional,
             self._volumes,
             self._claims,
         )

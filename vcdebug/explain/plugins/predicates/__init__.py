@@ -16,6 +16,7 @@ from vcdebug.explain.plugins.predicates import nodes, pods
 from vcdebug.model.devices.drawn import drawn
 from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
+from vcdebug.plugins.predicates.proportional import ProportionalFilter
 from vcdebug.plugins.predicates.stable import EquivalenceCache
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
@@ -81,6 +82,12 @@ INSIDES: Mapping[str, Inside] = {
         "the node's zone or region is one of the volume's; a node without such labels passes",
         ("the volume's", "the node's"),
         nodes.volume_zones,
+    ),
+    ProportionalFilter.name: Inside(
+        "proportions on",
+        "what stays idle of cpu and memory ≥ idle accelerators × their rates; a pod that asks for one passes",
+        ("stays", "at least"),
+        nodes.proportions,
     ),
     VolumeBindingFilter.name: Inside(
         "claims of the pod on",

@@ -22,6 +22,7 @@ from vcdebug.kube.volume_binding import VolumeState
 from vcdebug.kube.volume_zone import zone_of
 from vcdebug.model.node import NodeInfo
 from vcdebug.plugins.predicates import Predicates
+from vcdebug.plugins.predicates.proportional import ProportionalFilter
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
@@ -35,6 +36,14 @@ def pod_number(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     """Pods beside the most that the node may have."""
     have, most = plugin.pod_numbers(asked.node.name)
     yield Term("pods", (have, most), have < most)
+
+
+def proportions(plugin: Predicates, asked: Asked) -> Iterator[Term]:
+    """What the pod would leave of cpu and memory beside what idle accelerators are to find."""
+    judge = next((one for one in plugin.filters if isinstance(one, ProportionalFilter)), None)
+    for kept in judge.kept(asked.pod, asked.node) if judge is not None else ():
+        for kind, (left, least) in (("cpu", kept.cpu), ("memory", kept.memory)):
+            yield Term(f"{kind} for {kept.resource}", (f"{left:g}", f"{least:g}"), left >= least)
 
 
 def stable(plugin: Predicates, asked: Asked) -> Iterator[Term]:

@@ -1,0 +1,107 @@
+"""The proportion of cpu and memory that stays idle for accelerators, a filter of predicates up to v1.12.
+
+Upstream: plugins/predicates (v1.12 and older).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.session import Session
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.names import IntArray
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.pod import Pod
+from vcdebug.model.resource import Resource
+from vcdebug.plugins.predicates.verdicts import Verdict
+
+SWITCH = "predicate.ProportionalEnable"
+RESOURCES = "predicate.resources"
+FAILED = "proportional of resource {} check failed"
+
+
+class Rate(NamedTuple):
+    """What is to stay idle for each idle unit of an accelerator."""
+
+    resource: str
+    cpu: float
+    memory: float
+
+
+class Kept(NamedTuple):
+    """One accelerator that is idle on a node: what would be left beside what is to stay."""
+
+    resource: str
+    idle: float
+    cpu: tuple[float, float]
+    memory: tuple[float, float]
+
+    @property
+    def holds(self) -> bool:
+        """Whether enough stays."""
+        return self.cpu[0] >= self.cpu[1] and self.memory[0] >= self.memory[1]
+
+
+def rates_of(arguments: Arguments) -> tuple[Rate, ...] | None:
+    """The proportions that the arguments state; None where they are not looked at."""
+    if not arguments.get_bool(SWITCH, default=False):
+        return None
+    stated = arguments.raw.get(RESOURCES)
+    names = [name.strip() for name in stated.split(",")] if isinstance(stated, str) else []
+    distinct = dict.fromkeys(name for name in names if name)
+    return tuple(Rate(name, _rate(arguments, name, "cpu"), _rate(arguments, name, "memory")) for name in distinct)
+
+
+def _rate(arguments: Arguments, name: str, kind: str) -> float:
+    stated = arguments.get_float64(f"{RESOURCES}.{name}.{kind}", 1.0)
+    return stated if stated >= 0 else 1.0
+
+
+class ProportionalFilter:
+    """A pod that asks for none of the accelerators leaves enough for those that are idle.
+    Upstream walks a map: of several accelerators that lack something the first one stated is named.
+    """
+
+    name = "Proportional"
+
+    def __init__(self, ssn: Session, rates: tuple[Rate, ...]) -> None:
+        self._rates = rates
+        self._nodes = [ssn.nodes[name] for name in ssn.node_table.names]
+        self._requests = {task.uid: task.resreq for job in ssn.jobs.values() for task in job.tasks.values()}
+        self._statuses = tuple(
+            Status(UNSCHEDULABLE_AND_UNRESOLVABLE, FAILED.format(rate.resource), SWITCH) for rate in rates
+        )
+
+    def pre_filter(self, pod: Pod, state: CycleState) -> bool:
+        """There is nothing to prepare."""
+        return True
+
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+        failing = [self._failing(pod, self._nodes[row]) for row in rows.tolist()]
+        return Verdict(self._statuses, np.array(failing, dtype=np.int64))
+
+    def _failing(self, pod: Pod, node: NodeInfo) -> int:
+        """The position (from 1) of what lacks something; 0 for none."""
+        kept = self.kept(pod, node)
+        lacking = next((one.resource for one in kept if not one.holds), None)
+        return next((number for number, rate in enumerate(self._rates, 1) if rate.resource == lacking), 0)
+
+    def kept(self, pod: Pod, node: NodeInfo) -> list[Kept]:
+        """What is compared on a node: nothing for a pod that asks for one of the accelerators."""
+        request, idle = self._requests.get(pod.uid, Resource()), node.idle
+        if any(request.get(rate.resource) > 0 for rate in self._rates):
+            return []
+        found = [(rate, idle.get(rate.resource)) for rate in self._rates if idle.has(rate.resource)]
+        return [
+            Kept(
+                rate.resource,
+                value,
+                (idle.milli_cpu - request.milli_cpu, value * rate.cpu),
+                (idle.memory - request.memory, value * rate.memory * 1000.0 * 1000.0),
+            )
+            for rate, value in found
+        ]

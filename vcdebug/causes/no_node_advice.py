@@ -41,7 +41,9 @@ def with_obstacles(ways: Sequence[Obstacle], general: tuple[Advice, ...]) -> tup
 def for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[Advice, ...]:
     """What no node takes as it is, by the reasons of nodes."""
     advice: list[Advice] = []
-    text = " ".join(reasons).replace("PersistentVolume", "persistentvolume").replace(ELSEWHERE, "volume")
+    text = " ".join(reasons).replace("PersistentVolume", "persistentvolume")
+    for volumes in ELSEWHERE:
+        text = text.replace(volumes, "volume")
     if "node group" in text:
         advice.append(sharers(f"change spec.affinity of queue {room.view.queue.name}"))
         advice.append(cluster("label a node with the node group of the queue"))

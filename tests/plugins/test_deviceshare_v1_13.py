@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.builders import node
+from tests.builders import node, task
 from tests.plugins.test_deviceshare import cards, gpus, limited, opened, placed, refusal, used, vgpu
+from vcdebug.framework.hooks import BATCH_NODE_ORDER
 from vcdebug.framework.session import Session
 from vcdebug.model.devices.vgpu_request import ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
@@ -96,9 +97,10 @@ def test_how_often_a_pod_is_charged_that_is_given_a_card(release: str, users: in
 
 @pytest.mark.parametrize(("release", "known"), [(NEW, True), (OLD, False)])
 def test_whether_switches_of_ascend_cards_are_known(release: str, known: bool) -> None:
-    ssn = opened(node("n1"), release=release, AscendHAMiVNPUEnable="true")
+    ssn = opened(node("n1"), limited({"cpu": "1"}), release=release, AscendHAMiVNPUEnable="true")
     plugin: Any = ssn.plugins["deviceshare"]
     assert known is bool(plugin.settings.ascend)
+    assert known is ("deviceshare" in ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows()))
 
 
 def test_what_is_settled_asks_for_no_part() -> None:

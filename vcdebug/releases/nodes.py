@@ -116,6 +116,16 @@ SIDECAR_HOST_PORTS = Change(
     "k8s 1.33.2",
     "M",
 )
+RESIZE_OF_NOTHING = Change(
+    "resize-of-nothing",
+    "A container that states no requests and whose status has some ends the process.",
+    "the scheduler's process ends",
+    ("v1.14.0",),
+    "k8s 1.33.2",
+    "L",
+    replayed=False,
+    unshown="No kubelet gives requests to a container that states none: a resize may not add the first one.",
+)
 DEVICE_FEATURES_1_33 = Change(
     "dra-1.33",
     "Of the features of resource claims only administrators' access is known, whatever the gates: a request with "

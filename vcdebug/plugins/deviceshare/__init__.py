@@ -54,6 +54,7 @@ class Deviceshare(Plugin):
     """Asks the ledgers; the plugin predicates is the one that changes them."""
 
     name: ClassVar[str] = "deviceshare"
+    later_methods = {"batch_node_order": ASCEND_ABSENT}
     later_arguments = {RULES: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND, ASCEND_ABSENT)}
 
     def __init__(self, arguments: Arguments) -> None:

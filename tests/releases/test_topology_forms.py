@@ -12,6 +12,7 @@ from tests.releases.shown_topology import (
     with_topology,
 )
 from vcdebug.framework.record import CloseEvent, HookEvent, ScoreEvent
+from vcdebug.logs.log_writer import log_lines
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
@@ -75,3 +76,14 @@ def test_sub_groups_are_not_read() -> None:
     policy = {"name": "p", "subGroupSize": 9, "minSubGroups": 3, "matchLabelKeys": ["app"]}
     group = pod_group("j", min_member=1, subGroupPolicy=[policy])
     assert "" not in nodes_of(old(cluster(racks(), group, pods("j", 2), conf=TOPOLOGY)), "j").values()
+
+
+def test_the_log_tells_of_tiers() -> None:
+    said = [line.text for line in log_lines(old(hard_job()), 4) if line.key.startswith("allocate.tier-")]
+    job, tries = 'jobName="default/j"', "Try to allocate resource for job in hyperNode"
+    assert [
+        f'"{tries}" {job} hyperNodeName="a" tier=1',
+        f'"{tries}" {job} hyperNodeName="b" tier=1',
+        f'"Find available hyperNodes for job" {job} tier=1 hyperNodes=["a","b"]',
+        f'"Allocate job to hyperNode" {job} hyperNode="a"',
+    ] == said

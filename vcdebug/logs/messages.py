@@ -79,6 +79,11 @@ allocate.go allocate
   tier-common 3 "Get LCAHyperNode for job" jobName="{job}" hyperNodeName="{hyper_node}" jobAllocatedHyperNode="{allocated}" tier={tier} LCAHyperNode="{common}"
   tier-try 3 "Try to allocate resource for job in hyperNode" jobName="{job}" hyperNodeName="{hyper_node}" tier={tier}
   tier-refused 4 "Cannot allocate resources for job with network topology constrains" jobName="{job}" hyperNodeName="{hyper_node}" tier={tier}
+  tier-nothing 4 "Cannot allocate resources for job with network topology constrains when the stmt.Operations be empty" jobName="{job}" hyperNodeName="{hyper_node}" tier={tier}
+  tier-over 4 "Skip search for higher tier cause highest allowed tier reached" jobName="{job}" highestAllowedTier={highest} tier={tier}
+  tier-enough 4 "Skip search for higher tier cause has found a suitable one" tier={tier}
+  tier-high 4 "Current tier of LCAHyperNode is higher than highestAllowedTier, skipping" jobName="{job}" highestAllowedTier={highest} tier={tier}
+  tier-found 4 "Find available hyperNodes for job" jobName="{job}" tier={tier} hyperNodes={names}
   tier-none 3 "Failed to allocate resource for job, no available hyperNode is under highest allowed tier" jobName="{job}"
   tier-best 3 "Allocate job to hyperNode" jobName="{job}" hyperNode="{hyper_node}"
   lost 3 Queue <{queue}> is overused when considering task <{name}>, ignore it.

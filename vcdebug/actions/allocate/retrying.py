@@ -44,7 +44,7 @@ class RetryingAllocate(Action):
         self._worksheets: dict[JobId, Worksheet] = {}
         self._tasks: dict[JobId, PriorityQueue[TaskInfo]] = {}
         waiting = self._collect(ssn)
-        take_turns(ssn, waiting, partial(self._visit, ssn, waiting))
+        take_turns(ssn, waiting, partial(self._visit, ssn, waiting), "turn")
 
     def _collect(self, ssn: Session) -> QueuedJobs:
         """Jobs without pending tasks too. Upstream: actions/allocate.buildAllocateContext."""
@@ -57,7 +57,6 @@ class RetryingAllocate(Action):
 
     def _visit(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
         """Upstream: actions/allocate.allocateResources."""
-        ssn.log("turn", queue.name)
         job = waiting.jobs[queue.name].pop()
         with ssn.scope(Level.JOB, job.uid):
             if self._ends_the_turn(ssn, job):
@@ -69,7 +68,7 @@ class RetryingAllocate(Action):
 
     def _ends_the_turn(self, ssn: Session, job: JobInfo) -> bool:
         """Whether the job asks for hard topology where the tree cannot be used: then nobody behind it has a turn."""
-        if self._tiers is None or ssn.hyper_nodes.ready or not _is_hard(job):
+        if self._tiers is None or ssn.hyper_nodes.ready or _hard_tier(job) is None:
             return False
         tasks = self._tasks_of(ssn, job)
         if tasks:
@@ -86,8 +85,9 @@ class RetryingAllocate(Action):
         if not tasks:
             return False
         ssn.log("rest", len(tasks), job.uid)
-        if self._tiers is not None and _is_hard(job):
-            statement, left = self._tiers.allocate(job, tasks)
+        highest = _hard_tier(job)
+        if self._tiers is not None and highest is not None:
+            statement, left = self._tiers.allocate(job, tasks, highest)
         else:
             statement, left = self._runs.allocate(job, tasks), tasks
         if statement is not None:
@@ -107,6 +107,6 @@ class RetryingAllocate(Action):
         return self._tasks[job.uid]
 
 
-def _is_hard(job: JobInfo) -> bool:
-    """Upstream: api/job_info (v1.13: IsHardTopologyMode)."""
-    return job.network_topology is not None and job.network_topology.hard_tier() is not None
+def _hard_tier(job: JobInfo) -> int | None:
+    """The highest tier allowed; None where the job asks for no hard topology."""
+    return None if job.network_topology is None else job.network_topology.hard_tier()

@@ -5,6 +5,7 @@ Upstream: actions/allocate (v1.13: allocateResourceForTasksWithTopology).
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 from vcdebug.actions.allocate.runs import Runs, keep
@@ -43,15 +44,20 @@ class TierSearch:
         self._runs = runs
         self._sums = runs.sums if ssn.release.has(HYPERNODE_SUM_OF_NODE_SCORES) else {}
 
-    def allocate(self, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> Outcome:
+    def allocate(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], highest: int) -> Outcome:
         """What was planned in the best HyperNode, planned again."""
-        ssn, highest = self._ssn, job.network_topology.hard_tier() if job.network_topology else None
+        ssn = self._ssn
+        found: dict[str, Found] = {}
         for tier in ssn.hyper_nodes.stated_tiers():
-            if highest is None or tier > highest:
+            if tier > highest:
+                ssn.log("tier-over", job.uid, highest, tier)
+                break
+            if found:
+                ssn.log("tier-enough", tier)
                 break
             found = self._in_tier(job, tasks, tier, highest)
-            if found:
-                return self._recover(job, found)
+        if found:
+            return self._recover(job, found)
         ssn.log("tier-none", job.uid)
         return Outcome()
 
@@ -69,7 +75,9 @@ class TierSearch:
             statement = self._runs.allocate(job, left, name)
             if statement is None:
                 ssn.log("tier-refused", job.uid, name, tier)
-            elif len(statement):
+            elif not len(statement):
+                ssn.log("tier-nothing", job.uid, name, tier)
+            else:
                 found[name] = Found(Statement.save_operations(ssn, statement), left, holds)
                 statement.discard()
         return found
@@ -85,11 +93,18 @@ class TierSearch:
             return name
         common = tree.stated_lca(name, allocated)
         ssn.log("tier-common", job.uid, name, allocated, tier, common)
-        return common if common in tree.by_name and tree.by_name[common].tier <= highest else ""
+        if common not in tree.by_name:
+            return ""
+        if tree.by_name[common].tier <= highest:
+            return common
+        ssn.log("tier-high", job.uid, highest, tree.by_name[common].tier)
+        return ""
 
     def _recover(self, job: JobInfo, found: dict[str, Found]) -> Outcome:
         """Upstream: actions/allocate (v1.13: selectBestHyperNode)."""
         ssn = self._ssn
+        first = ssn.hyper_nodes.by_name[next(iter(found))]
+        ssn.log("tier-found", job.uid, first.tier, json.dumps(list(found), separators=(",", ":")))
         best = self._best(job, list(found)) if len(found) > 1 else next(iter(found))
         saved, left, holds = found[best]
         statement = Statement(ssn)

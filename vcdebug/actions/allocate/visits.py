@@ -49,14 +49,17 @@ def placeable(ssn: Session, task: TaskInfo) -> bool:
     return True
 
 
-def take_turns(ssn: Session, waiting: QueuedJobs, visit: Callable[[QueueInfo], None]) -> None:
-    """Pop queues until none has a job left; a visit puts its queue back."""
+def take_turns(ssn: Session, waiting: QueuedJobs, visit: Callable[[QueueInfo], None], turn: str = "") -> None:
+    """Pop queues until none has a job left; a visit puts its queue back. `turn` is the line that tells of each."""
     while waiting.queues:
         queue = waiting.queues.pop()
         with ssn.scope(Level.QUEUE, queue.name):
             if ssn.ask(OVERUSED, queue):
                 ssn.log("overused", queue.name)
-            elif waiting.jobs[queue.name]:
+                continue
+            if turn:
+                ssn.log(turn, queue.name)
+            if waiting.jobs[queue.name]:
                 visit(queue)
             else:
                 ssn.log("no-jobs", queue.name)

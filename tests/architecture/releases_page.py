@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tests.architecture.source_tree import ROOT
-from vcdebug.releases import devices, earlier, nodes, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import MASTER_SAYS, at_tag
 from vcdebug.releases.table import CHANGES, KUBERNETES, SUPPORTED
@@ -35,7 +35,6 @@ GROUPS = (
     ("Quota, share and admission", queues),
     ("Nodes: filters and scores", nodes),
     ("Devices", devices),
-    ("Before v1.14, known by name", earlier),
 )
 LINES = tuple(dict.fromkeys(tag.line for tag in SUPPORTED))
 """Newest first."""

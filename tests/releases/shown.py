@@ -396,5 +396,7 @@ BESIDE: dict[str, str] = {
     "device-missing-refused": "nil-device-ledger",
     **BESIDE_ON_TOPOLOGY,
     "hostname-spread-counts": "nodeorder-two-kinds",
+    "capacity-root-always-cluster": "root-infinite",
+    "capacity-scalars-not-inherited": "root-infinite,+capacity-tree-violation-fatal",
 }
 """Changes that decide nothing on top of the newest rules, with the older form that they need beside them."""

@@ -130,6 +130,28 @@ def packed_on_cards() -> Snapshot:
     return sharing(nodes, pod_group("r"), held("r-0", "a"), pod_group("j"), asking("j-0"), SchedulePolicy="binpack")
 
 
+def quotas_in_a_tree(*objects: Any, **root: Any) -> Snapshot:
+    """A queue with a job, two levels below the root."""
+    conf = conf_of("capacity", "gang predicates", arguments={"capacity": {"enableHierarchy": "true"}})
+    queues = [queue("root", **root), *objects]
+    group = pod_group("j", queue="leaf", min_member=1)
+    return cluster(node("n1", cpu="4", **{"nvidia.com/gpu": "4"}), queues, group, pods("j", 1), conf=conf)
+
+
+def root_with_stated_limits() -> Snapshot:
+    return quotas_in_a_tree(queue("leaf", parent="root"), capability=amounts("500m", "100G"))
+
+
+def deserves_more_than_its_limit() -> Snapshot:
+    return quotas_in_a_tree(queue("leaf", parent="root", deserved=amounts("4"), capability=amounts("2")))
+
+
+def limit_of_gpus_on_the_leaf() -> Snapshot:
+    """What lies between the root and the leaf states none."""
+    between = queue("between", parent="root", capability=amounts("4", "100G"))
+    return quotas_in_a_tree(between, queue("leaf", parent="between", capability={"nvidia.com/gpu": "1"}))
+
+
 BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "podgroup-running-at-allocation": placed_now,
     "pod-affinity-unresolvable": held_off_by_a_victim,
@@ -144,5 +166,8 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "proportional-predicate": cores_kept_for_gpus,
     "deviceshare-score-lost": packed_on_cards,
     "extender-basic": told_of_placements,
+    "capacity-root-always-cluster": root_with_stated_limits,
+    "capacity-tree-deserved-clamped": deserves_more_than_its_limit,
+    "capacity-scalars-not-inherited": limit_of_gpus_on_the_leaf,
 }
 """Change → a cluster whose recording its switch alters."""

@@ -196,6 +196,46 @@ VGPU_HANDSHAKE = Change(
     "#5433",
     "M",
 )
+VGPU_SCALARS_IGNORED = Change(
+    "vgpu-scalars-ignored",
+    "Memory and cores of virtual GPUs are dropped from what pods request and from what nodes and queues have.",
+    "node fit and quotas of pods with virtual GPUs",
+    ("v1.13.0",),
+    "#4520",
+    "H",
+    replayed=False,
+    unshown="No release that has it is replayed.",
+)
+VGPU_SECOND_CONTAINER_FREE = Change(
+    "vgpu-second-container-free",
+    "Of several containers of a pod on one card only the first is charged.",
+    "which later tasks find room on those cards",
+    ("v1.13.0",),
+    "#4633",
+    "M",
+    replayed=False,
+    unshown="No release that has it is replayed.",
+)
+VGPU_FIXED_NAMES = Change(
+    "vgpu-fixed-names",
+    "Virtual GPUs are asked for by fixed names: the device configuration renames none.",
+    "pods that ask for virtual GPUs by other names",
+    ("v1.13.0",),
+    "#4520",
+    "L",
+    replayed=False,
+    unshown="No release that has it is replayed.",
+)
+GPUSHARE_ALWAYS_CHARGED = Change(
+    "gpushare-always-charged",
+    "Shared GPUs are charged although their switch is off.",
+    "the scheduler's process ends where a pod names a shared GPU of a node without any",
+    ("v1.13.0",),
+    "v1.13.0",
+    "L",
+    replayed=False,
+    unshown="No release that has it is replayed.",
+)
 DEVICESHARE_SCORE_LOST = Change(
     "deviceshare-score-lost",
     "Cards are scored only where there is a policy, and the score is thrown away.",

@@ -31,6 +31,40 @@ EXTENDER_JOB_ENQUEUED = Change(
     "#5339",
     "M",
 )
+CAPACITY_ROOT_ALWAYS_CLUSTER = Change(
+    "capacity-root-always-cluster",
+    "The root of a tree of queues may use and deserves what the cluster has, whatever it states.",
+    "quotas in a tree of queues whose root states limits",
+    ("v1.13.0",),
+    "#4354",
+    "M",
+)
+CAPACITY_TREE_DESERVED_CLAMPED = Change(
+    "capacity-tree-deserved-clamped",
+    "What a queue in a tree deserves is kept within its limit and raised to its guarantee, before it is summed up.",
+    "who may reclaim in a tree of queues, and whether the tree counts as broken",
+    ("v1.13.0",),
+    "#4354",
+    "M",
+)
+CAPACITY_SCALARS_NOT_INHERITED = Change(
+    "capacity-scalars-not-inherited",
+    "A queue does not inherit its parent's limits of accelerators: a queue below that states one breaks the tree.",
+    "everything in a tree of queues in which a limit of GPUs skips a level",
+    ("v1.13.0",),
+    "#4504",
+    "H",
+)
+ROOT_DESERVED_OVERWRITTEN = Change(
+    "root-deserved-overwritten",
+    "At the end of a cycle the root queue's deserved is written as what the cluster has.",
+    "what the object of the root queue states",
+    ("v1.13.0",),
+    "#4354",
+    "L",
+    replayed=False,
+    unshown="Recordings hold no changes of a queue's spec.",
+)
 EXTENDER_BASIC = Change(
     "extender-basic",
     "The extender is asked about every task, and is not told of placements.",

@@ -326,6 +326,14 @@ PREEMPT_TASKS_PER_QUEUE = Change(
     "#5141",
     "H",
 )
+PREEMPT_WITH_TOPOLOGY = Change(
+    "preempt-with-topology",
+    "preempt serves jobs with network topology too, and does not look at their hypernodes.",
+    "who is evicted for jobs with network topology",
+    ("v1.14.0",),
+    "#4721",
+    "M",
+)
 PODGROUP_RUNNING_AT_ALLOCATION = Change(
     "podgroup-running-at-allocation",
     "Tasks count for the PodGroup's phase as soon as they have a place: it is Running at the end of that cycle.",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vcdebug.releases import devices, earlier, nodes, queues, scheduling, topology
+from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Change, Tag
 
 CHANGES: dict[str, Change] = {
-    change.id: change for module in (earlier, scheduling, topology, queues, nodes, devices) for change in module.CHANGES
+    change.id: change for module in (scheduling, topology, queues, nodes, devices) for change in module.CHANGES
 }
 """Older forms of upstream's rules; docs show this table."""
 

@@ -51,7 +51,6 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus, preemptable_status
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.earlier import PREEMPT_WITH_TOPOLOGY
 from vcdebug.releases.scheduling import (
     PREEMPT_INTRA_JOB_COMMITS_FAILURES,
     PREEMPT_QUEUE_ORDER,
@@ -59,6 +58,7 @@ from vcdebug.releases.scheduling import (
     PREEMPT_SHARED_STATEMENT,
     PREEMPT_TASKS_PER_QUEUE,
     PREEMPT_WHILE_NOMINATED,
+    PREEMPT_WITH_TOPOLOGY,
     TOPOLOGY_PREEMPT_ABSENT,
 )
 

@@ -11,6 +11,9 @@ from vcdebug.model.inqueue import NEWEST_FORM as RESERVING
 from vcdebug.model.inqueue import Reserving
 from vcdebug.releases.queues import (
     CAPACITY_BEST_EFFORT_FIRST,
+    CAPACITY_ROOT_ALWAYS_CLUSTER,
+    CAPACITY_SCALARS_NOT_INHERITED,
+    CAPACITY_TREE_DESERVED_CLAMPED,
     CAPACITY_TREE_DESERVED_RAW,
     CAPACITY_TREE_VIOLATION_FATAL,
     ROOT_INFINITE,
@@ -30,6 +33,12 @@ class Form(NamedTuple):
     """A guarantee does not raise what a queue in a tree deserves."""
     fatal: bool = False
     """A child with more than its parent spoils the whole tree."""
+    root_states_nothing: bool = False
+    """The root has what the cluster has whatever it states, where it is bounded at all."""
+    clamped: bool = False
+    """What a queue in a tree deserves is within its limit, and at least its guarantee."""
+    scalars_inherited: bool = True
+    """A queue without a limit of an accelerator has its parent's."""
 
     @classmethod
     def of(cls, release: Release) -> Form:
@@ -41,6 +50,9 @@ class Form(NamedTuple):
             has(ROOT_INFINITE),
             has(CAPACITY_TREE_DESERVED_RAW),
             has(CAPACITY_TREE_VIOLATION_FATAL),
+            has(CAPACITY_ROOT_ALWAYS_CLUSTER),
+            has(CAPACITY_TREE_DESERVED_CLAMPED),
+            not has(CAPACITY_SCALARS_NOT_INHERITED),
         )
 
 

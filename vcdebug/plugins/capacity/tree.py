@@ -144,7 +144,7 @@ def _sums(attr: QueueAttr) -> tuple[Resource, Resource, Resource, Resource]:
 def limit_from_root(root: QueueAttr, total: Resource, form: Form = NEWEST_FORM) -> str:
     """Give every queue below the root what its parent leaves; what is wrong, where that is fatal."""
     if form.bounded:
-        _bound(root, total)
+        _bound(root, total, form)
     else:
         _unbound(root, total)
     return limit_below(root, form)
@@ -159,10 +159,11 @@ def _unbound(root: QueueAttr, total: Resource) -> None:
     root.real_capability = root.capability
 
 
-def _bound(root: QueueAttr, total: Resource) -> None:
-    """The root has what the cluster has, and deserves it unless it states something else."""
-    root.capability = total.clone() if root.capability.is_empty() else root.capability
-    root.deserved = total.clone() if root.deserved.is_empty() else root.deserved
+def _bound(root: QueueAttr, total: Resource, form: Form) -> None:
+    """The root has what the cluster has, and deserves it unless it may state something else."""
+    ignored = form.root_states_nothing
+    root.capability = total.clone() if ignored or root.capability.is_empty() else root.capability
+    root.deserved = total.clone() if ignored or root.deserved.is_empty() else root.deserved
     root.entitle(raised=False)
     root.confine(QueueLimit(total, Resource(), Resource(), total, None, total.clone()))
 
@@ -178,23 +179,35 @@ def limit_children(attr: QueueAttr, form: Form = NEWEST_FORM) -> str:
     children = [attr.children[name] for name in sorted(attr.children)]
     guaranteed, deserved = Resource(), Resource()
     for child in children:
-        child.entitle(raised=not form.raw_deserved)
+        if not form.clamped:
+            child.entitle(raised=not form.raw_deserved)
         deserved.add(child.deserved)
         guaranteed.add(child.guarantee)
-        inherit(child.capability, attr.capability)
+        inherit(child.capability, attr.capability, scalars=form.scalars_inherited)
     if attr.name == ROOT_QUEUE:
         _sum_up(attr, guaranteed, deserved, form)
     for child in children:
         whole = attr.real_capability
         child.confine(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
+    if form.clamped:
+        deserved = _clamped(children)
     return violation(attr, children, guaranteed, deserved) if form.fatal else ""
+
+
+def _clamped(children: Iterable[QueueAttr]) -> Resource:
+    """What the children deserve within their limits, in sum."""
+    deserved = Resource()
+    for child in children:
+        child.entitle(child.real_capability)
+        deserved.add(child.deserved)
+    return deserved
 
 
 def _sum_up(root: QueueAttr, guaranteed: Resource, deserved: Resource, form: Form) -> None:
     """The root has what its children have together; a bounded one only the guarantee, where it states none."""
     if not form.bounded:
         root.guarantee, root.deserved = guaranteed, deserved
-    elif root.guarantee.is_empty():
+    elif form.root_states_nothing or root.guarantee.is_empty():
         root.guarantee = guaranteed
 
 
@@ -215,10 +228,10 @@ def violation(attr: QueueAttr, children: Iterable[QueueAttr], guaranteed: Resour
     return ""
 
 
-def inherit(capability: Resource, parent: Resource) -> None:
+def inherit(capability: Resource, parent: Resource, *, scalars: bool = True) -> None:
     """Take over what is not stated: cpu and memory of 0 or less, and missing scalars."""
     capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else parent.milli_cpu
     capability.memory = capability.memory if capability.memory > 0 else parent.memory
-    for name, amount in (parent.scalars or {}).items():
+    for name, amount in (parent.scalars or {}).items() if scalars else ():
         if not capability.has(name):
             capability.set_scalar(name, amount)

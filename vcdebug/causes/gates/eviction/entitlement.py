@@ -10,7 +10,7 @@ from vcdebug.explain.amounts import count, plural
 from vcdebug.explain.answer import Evidence, Finding, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.earlier import PREEMPT_WITH_TOPOLOGY
+from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY
 from vcdebug.trace.visits import TaskTry, Visit
 
 NOT_STARVING = "not-starving"

@@ -7,8 +7,10 @@ from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods
 from tests.verify.deeds import recorded, scheduler
 from vcdebug.debugger.what_if import edited
 from vcdebug.framework.draws import Rows
+from vcdebug.logs.log_writer import log_lines
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.replay import replay
 from vcdebug.verify import verify_program
@@ -33,6 +35,19 @@ def named(snapshot: Snapshot) -> list[str]:
     """The HyperNodes of which the pods are told."""
     told = " ".join(message for _, message in predicted(replay(snapshot)).waiting.values())
     return [name for name in ("s0", "s1") if f"In hyperNode {name}: " in told]
+
+
+def test_older_releases_name_them_otherwise() -> None:
+    found = Domains()
+    found.read(LINE.format('job in hyperNode" jobName="default/j" hyperNodeName="s1" tier=1').replace('=1"', "=1"))
+    assert {"default/j": "s1"} == found.of_jobs()
+
+
+def test_the_order_is_followed_in_older_releases() -> None:
+    snapshot = released(nowhere(), "v1.13.3")
+    snapshot.chance = Chance(job_domains={"default/j": "s1;s0"})
+    tried = [line.text for line in log_lines(replay(snapshot), 3) if line.key == "allocate.tier-try"]
+    assert ["s1", "s0"] == [text.split('hyperNodeName="')[1][:2] for text in tried]
 
 
 def test_the_log_tells_every_hypernode_that_is_tried() -> None:

@@ -7,7 +7,7 @@ import re
 from vcdebug.model.names import JobId, SubJobId
 
 MARK = '] "Try to allocate resource for '
-JOB = re.compile(r'for job in hyperNode" job="([^"]+)" hyperNode="([^"]*)"')
+JOB = re.compile(r'for job in hyperNode" job(?:Name)?="([^"]+)" hyperNode(?:Name)?="([^"]*)"')
 SUB_JOB = re.compile(r'for tasks in subJob" job="[^"]*" subJob="([^"]+)" taskNum=\d+ hyperNode="([^"]*)"')
 """Upstream: actions/allocate (allocateForJob, allocateForSubJob), from -v=3 on."""
 

@@ -65,10 +65,8 @@ class TierSearch:
         ssn = self._ssn
         found: dict[str, Found] = {}
         names = ssn.cluster.ordering.keys(ssn.hyper_nodes.tiers[tier])
-        for name in ssn.draws.job_domains.of(job.uid, names):
-            holds = self._holds(job, name, tier, highest)
-            if not holds:
-                continue
+        tried = {name: holds for name in names if (holds := self._holds(job, name, tier, highest))}
+        for name in ssn.draws.job_domains.of(job.uid, list(tried)):
             job.reset_fit_errors()
             ssn.log("tier-try", job.uid, name, tier)
             left = task_queue(ssn).extend(tasks)
@@ -78,7 +76,7 @@ class TierSearch:
             elif not len(statement):
                 ssn.log("tier-nothing", job.uid, name, tier)
             else:
-                found[name] = Found(Statement.save_operations(ssn, statement), left, holds)
+                found[name] = Found(Statement.save_operations(ssn, statement), left, tried[name])
                 statement.discard()
         return found
 

@@ -39,8 +39,9 @@ def named(snapshot: Snapshot) -> list[str]:
 
 def test_older_releases_name_them_otherwise() -> None:
     found = Domains()
-    found.read(LINE.format('job in hyperNode" jobName="default/j" hyperNodeName="s1" tier=1').replace('=1"', "=1"))
-    assert {"default/j": "s1"} == found.of_jobs()
+    for name in ("s1", "s0"):
+        found.read(LINE.format(f'job in hyperNode" jobName="default/j" hyperNodeName="{name}'))
+    assert {"default/j": "s1;s0"} == found.of_jobs()
 
 
 def test_the_order_is_followed_in_older_releases() -> None:

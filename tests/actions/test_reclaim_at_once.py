@@ -74,6 +74,14 @@ def test_its_lines_of_the_log() -> None:
     assert (3, text) == lines["reclaim.refused"]
 
 
+def test_a_job_behind_one_that_may_not_reclaim_never_has_its_turn() -> None:
+    large = [pod_group("p", queue="poor"), *pods("p", 1, cpu="9")]
+    recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), large, poor(1, name="s"))
+    found = explain(recording, "default/s").dominant
+    assert "queue-turns-ended" == found.cause
+    assert "default/p came before it in queue poor" in found.sentence
+
+
 def test_why_a_job_still_waits() -> None:
     recording = reclaim(
         node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(2, min_member=2)

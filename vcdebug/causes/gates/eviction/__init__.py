@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from vcdebug.causes.gates import gang, queue_limits
-from vcdebug.causes.gates.eviction import entitlement, filtering, veto
+from vcdebug.causes.gates.eviction import entitlement, filtering, turns, veto
 from vcdebug.causes.no_node import search_evidence
 from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
@@ -103,7 +103,7 @@ def _before(room: NodeFits, action: str) -> Chance:
 def _not_entitled(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
     found = queue_limits.overused(view, action)
     if found is None and view.left_over:
-        found = entitlement.not_starving(view, action, task)
+        found = turns.turns_ended(view, action, task) or entitlement.not_starving(view, action, task)
     return [] if found is None else [Gate(action, _before(room, action), found)]
 
 

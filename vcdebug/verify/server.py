@@ -17,6 +17,7 @@ from vcdebug.verify import protobuf
 from vcdebug.verify.address import Address
 from vcdebug.verify.messages import ABSENT, Body, Reply, Request, refusal, success
 from vcdebug.verify.metrics import PATH, Metrics
+from vcdebug.verify.older_versions import converted
 from vcdebug.verify.patches import PatchError, patched
 from vcdebug.verify.selectors import selected
 from vcdebug.verify.store import Store, key_of
@@ -77,12 +78,13 @@ class ApiServer:
         address = Address.of(request.path)
         if address.name:
             found = self.store.get(address.collection, address.key)
-            return Reply(200, found) if found is not None else missing(address)
+            return Reply(200, converted(found, address.api_version)) if found is not None else missing(address)
         return self.listed(address, request)
 
     def listed(self, address: Address, request: Request) -> Reply:
         """Everything in one page; a kind that nobody knows is empty, and says no kind."""
         items = [one for one in self.store.at(address.collection) if selected(one, address.namespace, request.query)]
+        items = [converted(one, address.api_version) for one in items]
         kind = address.kind
         head = {"kind": f"{kind.name}List", "apiVersion": address.api_version} if kind is not None else {}
         return Reply(200, head | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
@@ -99,7 +101,8 @@ class ApiServer:
             elif selected(change.body, address.namespace, request.query):
                 known = self.store.had(address.collection, change.key, change.revision - 1)
                 event = "MODIFIED" if known else "ADDED"
-                found.append({"type": event, "object": {**_own_type(address), **change.body}})
+                body = converted(change.body, address.api_version)
+                found.append({"type": event, "object": {**_own_type(address), **body}})
         return found
 
     def _write(self, request: Request, address: Address) -> Reply:

@@ -152,6 +152,13 @@ def limit_of_gpus_on_the_leaf() -> Snapshot:
     return quotas_in_a_tree(between, queue("leaf", parent="between", capability={"nvidia.com/gpu": "1"}))
 
 
+def memory_of_cards() -> Snapshot:
+    """The node says that it has less of it than its card."""
+    small = cards(1)
+    small["status"]["allocatable"]["volcano.sh/vgpu-memory"] = "50"
+    return sharing(small, pod_group("j"), asking("j-0"))
+
+
 BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "podgroup-running-at-allocation": placed_now,
     "pod-affinity-unresolvable": held_off_by_a_victim,
@@ -164,6 +171,7 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "balanced-best-effort": asks_for_nothing,
     "volume-affinity-text": volume_elsewhere,
     "proportional-predicate": cores_kept_for_gpus,
+    "vgpu-scalars-ignored": memory_of_cards,
     "deviceshare-score-lost": packed_on_cards,
     "extender-basic": told_of_placements,
     "capacity-root-always-cluster": root_with_stated_limits,

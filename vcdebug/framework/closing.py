@@ -18,6 +18,7 @@ from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
 from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING, PODGROUP_RUNNING_AT_ALLOCATION
 from vcdebug.snapshot.canonical import binary_text, decimal_text, milli_text
@@ -112,7 +113,7 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     Upstream: framework/session.updateQueueStatus.
     """
     allocated = {name: Resource() for name in ssn.queues}
-    devices = any(node.devices for node in ssn.nodes.values())
+    devices = not ssn.release.has(VGPU_SCALARS_IGNORED) and any(node.devices for node in ssn.nodes.values())
     for job in ssn.jobs.values():
         charged = [allocated[name] for name in (job.queue, *_ancestors(ssn, job.queue))]
         if not devices and all(adds_at_once(held, job, job.allocated) for held in charged):

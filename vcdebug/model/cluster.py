@@ -19,6 +19,7 @@ from vcdebug.model.persistence import Persistence
 from vcdebug.model.pod_reader import PodReader
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import HEADER_NOT_READY
@@ -32,6 +33,7 @@ class ClusterInfo:
     """Jobs, nodes and queues (keys ascending) with everything that a session starts from."""
 
     __slots__ = (
+        "_ignored",
         "_shared",
         "distinct",
         "hyper_nodes",
@@ -77,6 +79,7 @@ class ClusterInfo:
         self.distinct = True
         """Whether no two pods have the same name or UID."""
         self.priority_classes = _PriorityClasses(snapshot)
+        self._ignored = ignored_names(snapshot.release)
         self._read_queues()
         self._read_nodes()
         self.persistence = Persistence(snapshot, self.nodes)
@@ -90,7 +93,7 @@ class ClusterInfo:
         self.hyper_nodes = HyperNodes(snapshot.of("HyperNode"), labels)
 
     def _read_queues(self) -> None:
-        queues = [QueueInfo(manifest) for manifest in self.snapshot.of("Queue")]
+        queues = [QueueInfo(manifest, self._ignored) for manifest in self.snapshot.of("Queue")]
         by_name = {queue.name: queue for queue in queues}
         self.queues = {name: by_name[name] for name in self.ordering.keys(by_name)}
 
@@ -98,7 +101,7 @@ class ClusterInfo:
         limits = _csi_limits(self.snapshot)
         by_name: dict[NodeName, NodeInfo] = {}
         for manifest in self.snapshot.of("Node"):
-            node = NodeInfo(manifest, self.ordering)
+            node = NodeInfo(manifest, self.ordering, self._ignored)
             if self._selected(node):
                 node.add_csi_limits(limits.get(node.name, {}))
                 by_name[node.name] = node
@@ -112,7 +115,7 @@ class ClusterInfo:
         jobs: dict[JobId, JobInfo] = {}
         says_ready = not self.snapshot.release.has(HEADER_NOT_READY)
         for manifest in self.snapshot.of("PodGroup"):
-            group = PodGroup(manifest)
+            group = PodGroup(manifest, self._ignored)
             if self.snapshot.release.has(SUBJOBS_ABSENT):
                 group.forget_sub_groups()
             job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)

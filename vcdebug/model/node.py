@@ -14,6 +14,7 @@ from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import parse_bool
 from vcdebug.model.resource import MIN_RESOURCE, Resource
+from vcdebug.model.resource_list import without
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import JsonObject
@@ -59,7 +60,7 @@ class NodeInfo:
         "used",
     )
 
-    def __init__(self, manifest: JsonObject, ordering: Ordering = ASCENDING) -> None:
+    def __init__(self, manifest: JsonObject, ordering: Ordering = ASCENDING, ignored: tuple[str, ...] = ()) -> None:
         metadata, status = metadata_of(manifest), status_of(manifest)
         self.manifest = manifest
         self.spec: JsonObject = spec_of(manifest)
@@ -70,8 +71,8 @@ class NodeInfo:
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
         self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
-        self.allocatable = Resource.from_list(status.get("allocatable"))
-        self.capability = Resource.from_list(status.get("capacity"))
+        self.allocatable = Resource.from_list(without(status.get("allocatable"), ignored))
+        self.capability = Resource.from_list(without(status.get("capacity"), ignored))
         if self.annotations:
             extra = oversubscription(self.annotations)
             self.allocatable.add(extra)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from vcdebug.model.resource import Resource
+from vcdebug.model.resource_list import without
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
@@ -136,7 +137,7 @@ class PodGroup:
         "uid",
     )
 
-    def __init__(self, manifest: JsonObject) -> None:
+    def __init__(self, manifest: JsonObject, ignored: tuple[str, ...] = ()) -> None:
         metadata, spec = metadata_of(manifest), spec_of(manifest)
         status = GroupStatus.stated(manifest)
         self.manifest = manifest
@@ -150,7 +151,7 @@ class PodGroup:
         self.queue: str = spec.get("queue") or ""
         self.priority_class_name: str = spec.get("priorityClassName") or ""
         self.min_task_member: Mapping[str, int] = spec.get("minTaskMember") or {}
-        self.min_resource_list: Mapping[str, object] | None = spec.get("minResources")
+        self.min_resource_list: Mapping[str, object] | None = without(spec.get("minResources"), ignored)
         self.min_resources = None if self.min_resource_list is None else Resource.from_list(self.min_resource_list)
         self.network_topology = NetworkTopology.from_manifest(spec.get("networkTopology"))
         self.sub_group_policies = tuple(SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ())

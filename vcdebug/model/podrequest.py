@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.model.pod import Pod, resize_infeasible
 from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.resource_list import ignored_names
 from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED, RESIZE_STATUS_IGNORED
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value
@@ -74,6 +75,8 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
     regular.set_max_resource(init)
     regular.add_scalar(PODS, 1.0)
     amend(regular, pod_level_requests(pod, flags))
+    for name in ignored_names(flags.release):
+        (regular.scalars or {}).pop(name, None)
     return regular.add(overhead) if late else regular
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vcdebug.model.resource_list import ResourceList, without
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
@@ -14,8 +15,6 @@ ROOT_QUEUE = "root"
 HIERARCHY_KEY = "volcano.sh/hierarchy"
 HIERARCHY_WEIGHTS_KEY = "volcano.sh/hierarchy-weights"
 OPEN = "Open"
-
-ResourceList = Mapping[str, object]
 
 
 class QueueInfo:
@@ -41,7 +40,7 @@ class QueueInfo:
         "weights",
     )
 
-    def __init__(self, manifest: JsonObject) -> None:
+    def __init__(self, manifest: JsonObject, ignored: tuple[str, ...] = ()) -> None:
         metadata, spec = metadata_of(manifest), spec_of(manifest)
         self.manifest = manifest
         self.spec: JsonObject = spec
@@ -55,9 +54,9 @@ class QueueInfo:
         self.priority: int = spec.get("priority") or 0
         self.parent: str = spec.get("parent") or ""
         self.state: str = status_of(manifest).get("state") or ""
-        self.capability: ResourceList | None = spec.get("capability")
-        self.deserved: ResourceList | None = spec.get("deserved")
-        self.guarantee: ResourceList | None = (spec.get("guarantee") or {}).get("resource")
+        self.capability: ResourceList | None = without(spec.get("capability"), ignored)
+        self.deserved: ResourceList | None = without(spec.get("deserved"), ignored)
+        self.guarantee: ResourceList | None = without((spec.get("guarantee") or {}).get("resource"), ignored)
         self.hierarchy: str = self.annotations.get(HIERARCHY_KEY, "")
         self.weights: str = self.annotations.get(HIERARCHY_WEIGHTS_KEY, "")
         self.reclaimable: bool = spec.get("reclaimable") is not False

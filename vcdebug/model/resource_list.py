@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
+from vcdebug.releases.release import Release
 from vcdebug.snapshot.quantity import milli_value, value
 
 CPU = "cpu"
@@ -18,6 +20,10 @@ PODS = "pods"
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 
+VGPU_SHARES = ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-memory-percentage", "volcano.sh/vgpu-cores")
+"""What a virtual GPU has of its card; how many there are is another resource."""
+
+ResourceList = Mapping[str, object]
 Items = tuple[tuple[str, object], ...]
 
 
@@ -28,6 +34,18 @@ class Amounts(NamedTuple):
     memory: float
     scalars: dict[str, float] | None
     max_task_num: int
+
+
+def ignored_names(release: Release) -> tuple[str, ...]:
+    """Resources that are dropped wherever a list is read. Upstream: api/shared_device_pool."""
+    return VGPU_SHARES if release.has(VGPU_SCALARS_IGNORED) else ()
+
+
+def without(resource_list: ResourceList | None, ignored: tuple[str, ...]) -> ResourceList | None:
+    """The list without the names that a release drops; the list itself where it drops none."""
+    if not ignored or not resource_list:
+        return resource_list
+    return {name: amount for name, amount in resource_list.items() if name not in ignored}
 
 
 def is_scalar_resource_name(name: str) -> bool:

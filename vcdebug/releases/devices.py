@@ -203,8 +203,6 @@ VGPU_SCALARS_IGNORED = Change(
     ("v1.13.0",),
     "#4520",
     "H",
-    replayed=False,
-    unshown="No release that has it is replayed.",
 )
 VGPU_SECOND_CONTAINER_FREE = Change(
     "vgpu-second-container-free",

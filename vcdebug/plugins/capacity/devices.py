@@ -20,7 +20,8 @@ from vcdebug.model.device_claims import (
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskId
 from vcdebug.model.pod import Pod
-from vcdebug.model.queue import QueueInfo, ResourceList
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource_list import ResourceList
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.quantity import nano_value, value
 

@@ -395,6 +395,8 @@ BESIDE: dict[str, str] = {
     "nil-ledger-asked": "nil-device-ledger",
     "device-missing-refused": "nil-device-ledger",
     **BESIDE_ON_TOPOLOGY,
+    "nta-hypernode-score": "nta-node-score-only",
+    "nta-soft-only": "allocate-flat-retry,+allocate-topology-tiers,+nta-node-score-only",
     "hostname-spread-counts": "nodeorder-two-kinds",
     "capacity-root-always-cluster": "root-infinite",
     "capacity-scalars-not-inherited": "root-infinite,+capacity-tree-violation-fatal",

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.builders import amounts, cluster, conf_of, metadata, node, pod, pod_group, pods, queue
 from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE, asking, cards, held, sharing
+from tests.releases.shown_topology import hard_job, hard_job_where_one_rack_is_fuller
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -171,6 +172,8 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "balanced-best-effort": asks_for_nothing,
     "volume-affinity-text": volume_elsewhere,
     "proportional-predicate": cores_kept_for_gpus,
+    "nta-hypernode-score": hard_job,
+    "nta-soft-only": hard_job_where_one_rack_is_fuller,
     "vgpu-scalars-ignored": memory_of_cards,
     "deviceshare-score-lost": packed_on_cards,
     "extender-basic": told_of_placements,

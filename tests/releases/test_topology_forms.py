@@ -1,6 +1,8 @@
 """Older forms of network topology on clusters made for them, beyond that they alter something."""
 
-from tests.builders import cluster, pod_group, pods
+import pytest
+
+from tests.builders import cluster, hyper_node, pod_group, pods
 from tests.releases.shown_topology import (
     HELD,
     TOPOLOGY,
@@ -19,6 +21,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
 OLD = "v1.13.3"
+V12 = "+nta-soft-only,+nta-hypernode-score"
 
 
 def old(snapshot: Snapshot) -> Recording:
@@ -70,6 +73,17 @@ def test_nodes_near_a_soft_jobs_hypernode_score_a_hundred() -> None:
     recording = old(cluster(racks(), group, pods("j", 2), conf=TOPOLOGY))
     parts = [dict(event.parts) for event in recording.events if isinstance(event, ScoreEvent)]
     assert [0.0, 0.0, 100.0, 100.0, 0.0] == list(parts[0]["network-topology-aware/batch"])
+
+
+@pytest.mark.parametrize(("switches", "rack"), [("", "b"), (",+nta-soft-only", "a"), (f",{V12}", "b")])
+def test_a_hard_job_grows_where_it_is(switches: str, rack: str) -> None:
+    """By the scores of nodes, by none, by that of the HyperNode."""
+    group = with_topology("hard", 2)
+    group["metadata"]["annotations"] = {HELD: "b"}
+    above = hyper_node("top", 2, children=["a", "b"])
+    grows = cluster(racks(), above, group, pods("j", 2), conf=TOPOLOGY)
+    recording = replay(released(grows, OLD + switches))
+    assert {rack} == {node[0] for node in nodes_of(recording, "j").values()}
 
 
 def test_sub_groups_are_not_read() -> None:

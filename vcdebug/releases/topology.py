@@ -47,6 +47,22 @@ NTA_NODE_SCORE_ONLY = Change(
     "#4721",
     "H",
 )
+NTA_HYPERNODE_SCORE = Change(
+    "nta-hypernode-score",
+    "network-topology-aware scores HyperNodes too, by how near they are to the one that the job is in.",
+    "which HyperNode of a tier the rest of a job with hard topology gets",
+    ("v1.13.0",),
+    "#4345",
+    "M",
+)
+NTA_SOFT_ONLY = Change(
+    "nta-soft-only",
+    "The HyperNode that a job reaches counts for its next nodes only where its topology is soft.",
+    "the best node of jobs with hard topology",
+    ("v1.13.0",),
+    "#4345",
+    "M",
+)
 SUBJOBS_ABSENT = Change(
     "subjobs-absent",
     "There are no sub jobs: subGroupPolicy and highestTierName are not read.",

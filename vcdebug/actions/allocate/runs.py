@@ -19,6 +19,7 @@ from vcdebug.model.names import JobId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.topology import NTA_SOFT_ONLY
 
 
 class Runs:
@@ -54,8 +55,13 @@ class Runs:
 
     def _keep_soft(self, job: JobInfo, reached: str) -> None:
         """Upstream: actions/allocate (v1.13: updateJobAllocatedHyperNode)."""
-        if job.network_topology is not None and job.network_topology.mode == "soft":
+        if of_soft_topology(job):
             keep(self._ssn, job, reached)
+
+
+def of_soft_topology(job: JobInfo) -> bool:
+    """Upstream: api/job_info.IsSoftTopologyMode."""
+    return job.network_topology is not None and job.network_topology.mode == "soft"
 
 
 def keep(ssn: Session, job: JobInfo, hyper_node: str) -> None:
@@ -74,7 +80,7 @@ class RetryingVisit(Visit):
         super().__init__(ssn, job, job.only_sub_job(), TOP_HYPER_NODE, nodes, helper, statement)
         self._allocated_in = job.allocated_hyper_node
         self._shown_nodes = len(ssn.nodes)
-        self._topology = job.network_topology is not None
+        self._nears = of_soft_topology(job) if ssn.release.has(NTA_SOFT_ONLY) else job.network_topology is not None
         self.score = 0.0
         """Of all nodes that were chosen in the job's HyperNode, in sum."""
 
@@ -94,13 +100,13 @@ class RetryingVisit(Visit):
 
     def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
         """A ready job ends the loop also where the task's placement was refused."""
-        if self._topology:
+        if self._nears:
             task.job_allocated_hyper_node = self._allocated_in
         node, score = best_with_score(self._ssn, task, feasible)
         if node is None:
             return True
         self.score = self.score + score
-        if place_task(self._ssn, self._statement, task, node) is None and self._topology:
+        if place_task(self._ssn, self._statement, task, node) is None and self._nears:
             self._widen(node)
         return not self._ssn.ask(JOB_READY, self._job)
 

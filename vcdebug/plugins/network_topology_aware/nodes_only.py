@@ -16,8 +16,10 @@ from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import FloatArray, JobId, NodeName
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware import Near, NodeNearness
+from vcdebug.releases.topology import NTA_HYPERNODE_SCORE
 
 BASE_SCORE = 100.0
 WORST = -1.0
@@ -40,6 +42,8 @@ class NodesOnly(Plugin):
         tiers = self._tree.stated_tiers()
         self._lowest, self._highest = (tiers[0], tiers[-1]) if tiers else (0, 0)
         self._holders: dict[NodeName, str] = {}
+        if not ssn.release.has(NTA_HYPERNODE_SCORE):
+            ssn.withdraw(self, "hyper_node_order")
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Where several nodes are the nearest, the part of the job's tasks in their HyperNode is added."""
@@ -54,6 +58,20 @@ class NodesOnly(Plugin):
             shares = {name: BASE_SCORE * self._share(name, job) * self._weight for name in own}
             scores = np.where(tied, scores + np.array([shares[name] for name in holders]), scores)
         return NodeScores(scores)
+
+    def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
+        """Up to v1.12. Where several are the nearest, the part of the job's tasks in each is added."""
+        job = self._jobs[sub_job.job]
+        allocated = job.allocated_hyper_node
+        if not allocated:
+            return {}
+        scores = {name: BASE_SCORE * self._closeness(name, allocated) * self._weight for name in hyper_nodes}
+        best = max(scores.values(), default=WORST)
+        tied = [name for name, score in scores.items() if score == best >= WORST]
+        if len(tied) > 1:
+            for name in tied:
+                scores[name] = best + BASE_SCORE * self._share(name, job) * self._weight
+        return scores
 
     def nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
         """What the score of one of these nodes is made of; None where the plugin gives none."""

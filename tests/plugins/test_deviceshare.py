@@ -25,6 +25,7 @@ from vcdebug.trace.replay import replay
 
 VGPU_NODE = {"volcano.sh/vgpu-number": "20", "volcano.sh/vgpu-cores": "200", "volcano.sh/vgpu-memory": "2000"}
 SHORT = "hami-vgpuDeviceSharing error"
+ONCE = "v1.13.3,-vgpu-handshake,+vgpu-second-container-free"
 
 
 def cards(*entries: str, name: str = "n1", **more: Any) -> Manifest:
@@ -360,3 +361,17 @@ def test_without_a_device_configuration_a_problem_says_so() -> None:
     said = [one.what for one in asking_otherwise(None).plugins["deviceshare"].problems]
     assert ["the device configuration (device-config.yaml) is not in the snapshot"] == said
     assert () == asking_otherwise(NAMES).plugins["deviceshare"].problems
+
+
+def test_up_to_v1_12_a_card_is_charged_once_and_given_back_each_time() -> None:
+    """The second container is free; a pod that leaves twice takes the card along."""
+    cut = limited(vgpu(memory="300"), vgpu(memory="300"), on="n1", vgpu_ids_new=2 * "gpu-a,NVIDIA,300,0:;")
+    late = limited(vgpu(memory="800"), name="j-1")
+    ssn = opened(cards("gpu-a,10,1000,NVIDIA-A100,true,hami-core"), cut, late, release=ONCE, VGPUEnable="true")
+    node, waits = ssn.nodes["n1"], task(ssn, "j-1")
+    ledger = node.devices["hamivgpu"]
+    assert isinstance(ledger, VgpuLedger)
+    assert SHORT == ledger.filter(waits.pod, "")
+    node.update_task(task(ssn, "j-0"))
+    assert SHORT == ledger.filter(waits.pod, "")
+    assert [-1, -300] == [getattr(ledger.cards[0], name) for name in ("used_number", "used_memory")]

@@ -397,6 +397,7 @@ BESIDE: dict[str, str] = {
     **BESIDE_ON_TOPOLOGY,
     "nta-hypernode-score": "nta-node-score-only",
     "nta-soft-only": "allocate-flat-retry,+allocate-topology-tiers,+nta-node-score-only",
+    "vgpu-second-container-free": "vgpu-ledger-leaks",
     "hostname-spread-counts": "nodeorder-two-kinds",
     "capacity-root-always-cluster": "root-infinite",
     "capacity-scalars-not-inherited": "root-infinite,+capacity-tree-violation-fatal",

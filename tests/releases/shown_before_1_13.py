@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.builders import amounts, cluster, conf_of, metadata, node, pod, pod_group, pods, queue
-from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE, asking, cards, held, sharing
+from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE, asking, cards, entries_of_one_card, held, sharing
 from tests.releases.shown_topology import hard_job, hard_job_where_one_rack_is_fuller
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
@@ -160,6 +160,13 @@ def memory_of_cards() -> Snapshot:
     return sharing(small, pod_group("j"), asking("j-0"))
 
 
+def cards_by_another_name() -> Snapshot:
+    """The device configuration knows the names by which nobody asks."""
+    snapshot = sharing(cards(1), pod_group("j"), asking("j-0", memory="1001"))
+    snapshot.device_config = "nvidia: {resourceCountName: example.com/gpu}"
+    return snapshot
+
+
 BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "podgroup-running-at-allocation": placed_now,
     "pod-affinity-unresolvable": held_off_by_a_victim,
@@ -175,6 +182,8 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "nta-hypernode-score": hard_job,
     "nta-soft-only": hard_job_where_one_rack_is_fuller,
     "vgpu-scalars-ignored": memory_of_cards,
+    "vgpu-second-container-free": entries_of_one_card,
+    "vgpu-fixed-names": cards_by_another_name,
     "deviceshare-score-lost": packed_on_cards,
     "extender-basic": told_of_placements,
     "capacity-root-always-cluster": root_with_stated_limits,

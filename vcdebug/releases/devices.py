@@ -206,23 +206,19 @@ VGPU_SCALARS_IGNORED = Change(
 )
 VGPU_SECOND_CONTAINER_FREE = Change(
     "vgpu-second-container-free",
-    "Of several containers of a pod on one card only the first is charged.",
+    "A pod is charged for a card once: not for further containers, and not where it comes back to the node.",
     "which later tasks find room on those cards",
     ("v1.13.0",),
     "#4633",
     "M",
-    replayed=False,
-    unshown="No release that has it is replayed.",
 )
 VGPU_FIXED_NAMES = Change(
     "vgpu-fixed-names",
     "Virtual GPUs are asked for by fixed names: the device configuration renames none.",
-    "pods that ask for virtual GPUs by other names",
+    "pods that ask for virtual GPUs by other names, or for a part of a card's memory",
     ("v1.13.0",),
     "#4520",
     "L",
-    replayed=False,
-    unshown="No release that has it is replayed.",
 )
 GPUSHARE_ALWAYS_CHARGED = Change(
     "gpushare-always-charged",
@@ -232,7 +228,7 @@ GPUSHARE_ALWAYS_CHARGED = Change(
     "v1.13.0",
     "L",
     replayed=False,
-    unshown="No release that has it is replayed.",
+    unshown="The process ends as it reads the cluster, before there is a cycle.",
 )
 DEVICESHARE_SCORE_LOST = Change(
     "deviceshare-score-lost",

@@ -28,6 +28,8 @@ class VgpuNames(NamedTuple):
 FIELDS: Final = ("resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName")
 """As the configuration has them, in the order of VgpuNames."""
 BUILT_IN: Final = VgpuNames()
+FIXED: Final = VgpuNames(percentage="volcano.sh/vgpu-memory-percentage")
+"""Those of schedulers that take no others."""
 
 
 def vgpu_names(text: str | None) -> VgpuNames:

@@ -49,6 +49,7 @@ OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
 
 FIELDS = 6
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_UINT = 1 << 64
 
 
 class Usage:
@@ -155,24 +156,24 @@ class VgpuLedger:
 
     def add_resource(self, pod: Pod) -> None:
         """Per card only the first entry of a pod counts. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
+        again = self.rules.leaks and not self.rules.once
         for held in self.held_by(pod):
-            card = self._holder(held)
-            if card is None or (pod.uid in card.pods and not self.rules.leaks):
-                continue
-            card.charge(held.memory, held.core)
-            card.give(pod, held.memory, held.core)
+            for card in self._holders(held):
+                if again or pod.uid not in card.pods:
+                    card.charge(held.memory, held.core)
+                    card.give(pod, held.memory, held.core)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.SubResource."""
         for held in self.held_by(pod):
-            card = self._holder(held)
-            if card is None or pod.uid not in card.pods:
-                continue
-            card.charge(held.memory, held.core, -1)
-            if self.rules.leaks:
-                card.give(pod, -held.memory, -held.core)
-            else:
-                del card.pods[pod.uid]
+            for card in self._holders(held):
+                if pod.uid not in card.pods:
+                    continue
+                card.charge(held.memory, held.core, -1)
+                if self.rules.leaks:
+                    card.give(pod, -held.memory, -held.core)
+                else:
+                    del card.pods[pod.uid]
 
     def has_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
@@ -267,8 +268,9 @@ class VgpuLedger:
         for request in requests_of(pod, self.rules.names):
             yield settled(request, cards) if self.rules.settles else request
 
-    def _holder(self, held: Held) -> Card | None:
-        return next((card for card in self.cards.values() if card.uuid in held.uuid), None)
+    def _holders(self, held: Held) -> list[Card]:
+        found = [card for card in self.cards.values() if card.uuid in held.uuid]
+        return found if self.rules.once else found[:1]
 
     def _choose(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> Choice:
         """Cards for one container after the other; a shortage gives everything back.
@@ -339,15 +341,16 @@ def misfit(card: Card, request: ContainerRequest, memory: int, group: str) -> st
         return "its memory is short"
     if group and any(u.group == group and (u.memory > 0 or u.core > 0) for u in card.pods.values()):
         return "a pod of the same group is on it"
-    if card.used_core + request.cores > 100:
+    if (card.used_core + request.cores) % _UINT > 100:  # exact: ints
         return "its cores are short"
-    if request.cores == 100 and card.used_number > 0:
+    if request.cores == 100 and card.used_number != 0:
         return "all of its cores are asked for, and somebody uses it"
     return "all of its cores are taken" if card.used_core == 100 and request.cores == 0 else ""
 
 
 def _has_user_left(card: Card) -> bool:
-    return card.number > card.used_number
+    """A card that somebody left more often than he came has none: upstream's count wraps around."""
+    return card.number > card.used_number % _UINT  # exact: ints
 
 
 def _visiting_order(cards: Cards, policy: str) -> list[int]:
@@ -372,7 +375,8 @@ def _card_score(card: Card, way: Way) -> float:
         return 0.0
     if card.memory == 0:
         return math.nan if card.used_memory == 0 else math.inf
-    return 100 * (float(card.used_memory) / float(card.memory))
+    used = card.used_memory % _UINT  # exact: ints
+    return 100 * (float(used) / float(card.memory))
 
 
 def _allocatable(manifest: JsonObject) -> bool:

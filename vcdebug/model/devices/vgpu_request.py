@@ -16,16 +16,18 @@ from vcdebug.releases.devices import (
     VGPU_CHARGED_TWICE,
     VGPU_DEVICE_ORDER,
     VGPU_DUPLICATE_ALLOCATE,
+    VGPU_FIXED_NAMES,
     VGPU_HANDSHAKE,
     VGPU_IDS_VALIDATION,
     VGPU_LEDGER_LEAKS,
     VGPU_MEMORY_PERCENTAGE,
     VGPU_PODGROUP_SPREAD,
+    VGPU_SECOND_CONTAINER_FREE,
     VGPU_SPREAD_SCORE,
     VGPU_UUID_LISTS,
 )
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.device_config import BUILT_IN, VgpuNames
+from vcdebug.snapshot.device_config import BUILT_IN, FIXED, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 
 if TYPE_CHECKING:
@@ -121,6 +123,8 @@ class CardRules(NamedTuple):
     """The first card settles how much memory a container asks of all of them."""
     charges_twice: bool = False
     """A pod is charged when its cards are chosen and once more when they are noted."""
+    once: bool = False
+    """A pod is charged for a card once, also where it has left; an entry is that of all cards whose names it holds."""
     names: VgpuNames = BUILT_IN
     """The resources by which pods ask."""
 
@@ -140,7 +144,8 @@ class CardRules(NamedTuple):
             not release.has(VGPU_IDS_VALIDATION),
             release.has(VGPU_MEMORY_PERCENTAGE),
             release.has(VGPU_CHARGED_TWICE),
-            names,
+            release.has(VGPU_SECOND_CONTAINER_FREE),
+            FIXED if release.has(VGPU_FIXED_NAMES) else names,
         )
 
 

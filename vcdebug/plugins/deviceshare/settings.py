@@ -12,7 +12,7 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.model.devices.exclusive import Rule, parse_rules
 from vcdebug.model.devices.vgpu import registers_mig
-from vcdebug.releases.devices import DEVICES_ALWAYS_REGISTERED
+from vcdebug.releases.devices import DEVICES_ALWAYS_REGISTERED, VGPU_FIXED_NAMES
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import readable
 from vcdebug.snapshot.problem import Problem
@@ -78,7 +78,9 @@ class Settings(NamedTuple):
             yield from self._vgpu_problems(snapshot)
 
     def _vgpu_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
-        if snapshot.device_config is None:
+        if snapshot.release.has(VGPU_FIXED_NAMES):
+            pass
+        elif snapshot.device_config is None:
             what = "the device configuration (device-config.yaml) is not in the snapshot"
             yield _problem(VGPU, what, "the scheduler's built-in one is used")
         elif not readable(snapshot.device_config):

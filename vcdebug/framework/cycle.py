@@ -23,6 +23,7 @@ from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, Pan
 from vcdebug.framework.recorded_calls import build_plugin_calls, register
 from vcdebug.framework.registry import Registry, resolve
 from vcdebug.framework.session import Session, read_cluster
+from vcdebug.framework.standing import Standing
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
@@ -122,15 +123,15 @@ def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     if ssn.snapshot.answers:
         ssn.plugin_calls = with_forced(ssn.plugin_calls, forced, ssn.record)
     else:
-        ssn.sole_judge = _sole_judge(ssn)
+        ssn.standing = _standing(ssn)
     for job in ssn.jobs.values():
         ssn.ask(hooks.JOB_VALID, job)
     record_state(ssn, "open")
 
 
-def _sole_judge(ssn: Session) -> Plugin | None:
+def _standing(ssn: Session) -> Standing | None:
     judges = [call.plugin for tier in ssn.plugin_calls[hooks.PREDICATE.method] for call in tier]
-    return ssn.plugins[judges[0]] if len(judges) == 1 else None
+    return Standing(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]]) if len(judges) == 1 else None
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:

@@ -14,6 +14,7 @@ from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.quirks import SEARCH_SAMPLED
 from vcdebug.framework.record import HookEvent, PredicateEvent, made
 from vcdebug.framework.session import Session
+from vcdebug.framework.standing import ALLOCATE, PREEMPT, Question
 from vcdebug.gomath import div
 from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.names import BoolArray, Codes, IntArray
@@ -29,8 +30,6 @@ Judge = Callable[[Session, TaskInfo, NodeRows], Codes]
 NOT_IN_SHARD = "node isn't in scheduler node shard"
 WORKERS = 16
 """So many look at nodes at a time. Upstream: util/predicate_helper.PredicateNodes."""
-ALLOCATE, PREEMPT = 0, 1
-"""Places in ReasonTable.blocking."""
 SMALLEST_CHUNK = 1024
 """So many rows cost little more than one: what a check costs is first the number of array operations."""
 _some = np.count_nonzero
@@ -50,8 +49,7 @@ def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
 
 def standing_codes(ssn: Session, task: TaskInfo) -> Codes | None:
     """PredicateFn for every node of the session, where that is known without a look at them; do not write to it."""
-    judge = ssn.sole_judge
-    return None if judge is None else judge.standing_codes(task)
+    return None if ssn.standing is None else ssn.standing.codes(task)
 
 
 def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
@@ -123,6 +121,13 @@ def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows)
 
 allocate_judge: Judge = partial(_judge_with_room, ALLOCATE)
 gang_judge: Judge = partial(_judge_with_room, PREEMPT)
+QUESTIONS: dict[Judge, Question] = {
+    for_allocate: Question(ALLOCATE, room=False),
+    for_preempt: Question(PREEMPT, room=False),
+    allocate_judge: Question(ALLOCATE, room=True),
+    gang_judge: Question(PREEMPT, room=True),
+}
+"""What each asks of a node."""
 
 
 class PredicateHelper:
@@ -176,12 +181,43 @@ class PredicateHelper:
 
     def _found(self, task: TaskInfo, nodes: NodeRows, start: int, judge: Judge, group: str) -> PredicateEvent:
         """Search from a node on, and what came of it."""
+        codes = self._standing(task, nodes, judge, group)
+        if codes is not None:
+            return self._found_standing(task, nodes, start, codes)
         order = np.concatenate((nodes.rows[start:], nodes.rows[:start])) if start else nodes.rows
         feasible, codes = self._search(task, order, self._want(len(order)), judge, group)
         failing, size = codes.nonzero()[0], len(codes)
         if not len(failing) and start + len(feasible) <= len(order):
             feasible = nodes.rows[start : start + len(feasible)]  # a part of what is there: nothing of its own is kept
         return made(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
+
+    def _standing(self, task: TaskInfo, nodes: NodeRows, judge: Judge, group: str) -> Codes | None:
+        """What the search would find at each of these nodes, where that is known."""
+        standing, question = self._ssn.standing, QUESTIONS.get(judge)
+        if standing is None or question is None or self._flags.sharding == "hard":
+            return None
+        codes = standing.found(task, question)
+        if codes is None:
+            return None
+        known = self._known(task, group)
+        if known is not None:
+            codes = np.where(known, known, codes)
+        return codes if nodes.rows is nodes.table.every else codes[nodes.rows]
+
+    def _found_standing(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
+        """As a search over nodes of which all is known."""
+        size, want = len(codes), self._want(len(codes))
+        around = np.concatenate((codes[start:], codes[:start])) if start else codes
+        passed = (around == 0).nonzero()[0]
+        if len(passed) > want:
+            around, passed = around[: passed.item(want) + 1], passed[:want]
+        failing = around.nonzero()[0]
+        if not len(failing) and start + len(passed) <= size:
+            feasible = nodes.rows[start : start + len(passed)]  # a part of what is there: nothing of its own is kept
+        else:
+            feasible = nodes.rows.take(passed + start, mode="wrap")
+        failed = nodes.rows.take(failing + start, mode="wrap")
+        return made(PredicateEvent, (task.key, size, len(around), feasible, failed, around[failing]))
 
     def _want(self, nodes: int) -> int:
         known = self._wants.get(nodes)

@@ -108,7 +108,8 @@ class Plugin:
 
     def standing_codes(self, task: TaskInfo) -> Codes | None:
         """What `predicate` answers about every node of the session, where it is known without looking at the nodes
-        that a search visits: no notes, nothing remembered. None: it has to be asked. Do not write to it.
+        that a search visits: no notes, nothing remembered. None: it has to be asked. Do not write to it; what is read
+        only stays as it is for the session.
         """
         return None
 

@@ -23,6 +23,7 @@ from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGrou
 from vcdebug.framework.recorded_calls import Functions
 from vcdebug.framework.samples import Samples
 from vcdebug.framework.simulated import Simulated
+from vcdebug.framework.standing import Standing
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
 from vcdebug.framework.trace_form import statuses
 from vcdebug.framework.webhook import AskExtender
@@ -67,8 +68,8 @@ class Session:
     Upstream: framework/session.openSession.
     """
 
-    sole_judge: Plugin | None = None
-    """The plugin that judges nodes, where there is but one and nobody puts words in its mouth."""
+    standing: Standing | None = None
+    """What is known of all nodes, where one plugin alone judges them and nobody puts words in its mouth."""
     past: Past | None = None
     """What an earlier cycle has found, while this one runs and has done the same so far."""
     seeking: TaskInfo | None = None

@@ -46,6 +46,7 @@ class NodeTable:
         "changes",
         "coming_and_going",
         "dims",
+        "every",
         "names",
         "no_rows",
         "nodes",
@@ -69,6 +70,9 @@ class NodeTable:
         self._asked_for: dict[int, tuple[Resource, Wanted]] = {}
         self._alone: dict[Row, NodeRows] = {}
         self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
+        self.every: IntArray = np.arange(len(self.nodes), dtype=np.int64)
+        """The rows of all nodes; read only."""
+        self.every.flags.writeable = False
         self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
         self._columns: dict[Field, FloatArray] = {}
         for row, node in enumerate(self.nodes):
@@ -169,13 +173,17 @@ class NodeTable:
         not hold, with upstream's tolerance; 0 where all fit. Do not write to it, nor ever to the request.
         """
         wanted = self.wanted(request)
-        if field == "future" and not self.coming_and_going:
-            field = "idle"
+        if field == "future":
+            field = self.room()
         return self._lacking.ask(
             (field, wanted),
-            lambda rows: self._first_lacking(wanted, field, rows),
-            lambda row: self._lacking_one(wanted, field, row),
+            lambda rows: self.first_lacking(wanted, field, rows),
+            lambda row: self.lacking_of_one(wanted, field, row),
         )
+
+    def room(self) -> Field:
+        """Where future amounts are read: they are the idle ones until some task leaves or is awaited."""
+        return "future" if self.coming_and_going else "idle"
 
     def wanted(self, request: Resource) -> Wanted:
         """What a task requests; tasks of one template share the object, which never changes."""
@@ -184,14 +192,16 @@ class NodeTable:
             known = self._asked_for[id(request)] = (request, tuple(request.items()))
         return known[1]
 
-    def _lacking_one(self, wanted: Wanted, field: Field, row: Row) -> int:
+    def lacking_of_one(self, wanted: Wanted, field: Field, row: Row) -> int:
+        """As `lacking`, for one node."""
         amounts = self._amount(self.nodes[row], field)
         for position, (name, amount) in enumerate(wanted, 1):
             if not amounts.get(name) - amount > -MIN_RESOURCE:
                 return position
         return 0
 
-    def _first_lacking(self, wanted: Wanted, field: Field, rows: IntArray) -> Codes:
+    def first_lacking(self, wanted: Wanted, field: Field, rows: IntArray) -> Codes:
+        """As `lacking`, for some nodes."""
         columns = self._fresh(field)
         dims, amounts = self._as_columns(wanted)
         held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
@@ -216,7 +226,7 @@ class NodeTable:
 
     def all_rows(self) -> NodeRows:
         """Every node, ascending by name."""
-        return NodeRows(self, np.arange(len(self.nodes), dtype=np.int64))
+        return NodeRows(self, self.every)
 
     def single(self, row: Row) -> NodeRows:
         """One node alone."""
@@ -227,7 +237,8 @@ class NodeTable:
 
     def rows_named(self, names: Sequence[NodeName]) -> NodeRows:
         """The nodes of these names, in the order given."""
-        return NodeRows(self, np.array([self.row_of[name] for name in names], dtype=np.int64))
+        rows = np.array([self.row_of[name] for name in names], dtype=np.int64)
+        return NodeRows(self, self.every if np.array_equal(rows, self.every) else rows)
 
     def __len__(self) -> int:
         return len(self.nodes)

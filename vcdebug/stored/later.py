@@ -58,7 +58,7 @@ LATER: Final[Mapping[str, tuple[str, ...]]] = {
 LAST: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.session:Session": (
         "plugins",
-        "sole_judge",
+        "standing",
         "plugin_calls",
         "functions",
         "allocate_handlers",

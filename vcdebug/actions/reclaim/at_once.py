@@ -13,9 +13,10 @@ from vcdebug.framework.action import Action, collect_starving
 from vcdebug.framework.evictions import candidates_on, copies, make_room
 from vcdebug.framework.hooks import JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
 from vcdebug.framework.order import PriorityQueue, victims_queue
-from vcdebug.framework.placement import PREEMPT, filter_out_unresolvable, predicate_node
+from vcdebug.framework.placement import filter_out_unresolvable, predicate_node
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
+from vcdebug.framework.standing import PREEMPT
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.node import NodeInfo

@@ -235,6 +235,8 @@ class Predicates(Plugin):
         if known is None:
             every, size = np.arange(len(self._view), dtype=np.int64), len(self._view)
             parts = [self._first_codes(pod, every, np.full(size, full)) for full in (False, True)]
+            for part in parts:
+                part.flags.writeable = False
             known = self._settled_codes[placement] = (parts[0], parts[1])
         full = self._max_pods <= self._view.pod_count
         return np.where(full, known[1], known[0]) if np.count_nonzero(full) else known[0]

@@ -1,0 +1,84 @@
+"""What a search finds at each node where one plugin judges them all and no node has to be looked at: kept, and redone
+for the nodes whose amounts changed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.plugin import Plugin
+from vcdebug.model.fiterror import ReasonTable
+from vcdebug.model.names import Codes, IntArray
+from vcdebug.model.nodetable import Field, NodeTable, Wanted
+from vcdebug.model.rowcache import RowCache
+from vcdebug.model.task import TaskInfo
+
+ALLOCATE, PREEMPT = 0, 1
+"""Places in ReasonTable.blocking."""
+
+
+class Question(NamedTuple):
+    """What an action asks about a node."""
+
+    action: int
+    room: bool
+    """Whether the node must have room, before any plugin is asked."""
+
+
+class Standing:
+    """The answers about every node of a session."""
+
+    __slots__ = ("_answers", "_judge", "_passing", "_reasons", "_table")
+
+    def __init__(self, table: NodeTable, reasons: ReasonTable, judge: Plugin) -> None:
+        self._table = table
+        self._reasons = reasons
+        self._judge = judge
+        self._passing: dict[tuple[int, int], tuple[Codes, Codes]] = {}
+        self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
+
+    def codes(self, task: TaskInfo) -> Codes | None:
+        """PredicateFn for every node, where that is known without a look at them; do not write to it."""
+        return self._judge.standing_codes(task)
+
+    def found(self, task: TaskInfo, question: Question) -> Codes | None:
+        """What a search finds at every node, 0 where the task may go; None where a look at the nodes is needed. Do
+        not write to it.
+        """
+        codes = self._judge.standing_codes(task)
+        if codes is None or codes.flags.writeable:
+            return None
+        passing = self._passes(codes, question.action)
+        return self._with_room(task, passing) if question.room else passing
+
+    def _passes(self, codes: Codes, action: int) -> Codes:
+        """Without the codes that the action lets pass."""
+        known = self._passing.get((id(codes), action))
+        if known is None:
+            passing: Codes = codes * self._reasons.blocking()[action][codes]
+            known = self._passing[id(codes), action] = (codes, passing)
+        return known[1]
+
+    def _with_room(self, task: TaskInfo, passing: Codes) -> Codes:
+        """The first dimension of InitResreq that FutureIdle lacks, else what the plugin says."""
+        table = self._table
+        wanted, field = table.wanted(task.init_resreq), table.room()
+        return self._answers.ask(
+            (id(passing), field, wanted),
+            lambda rows: self._of_rows(wanted, field, passing, rows),
+            lambda row: self._of_row(wanted, field, passing, row),
+        )
+
+    def _of_rows(self, wanted: Wanted, field: Field, passing: Codes, rows: IntArray) -> Codes:
+        short = self._short(wanted)[self._table.first_lacking(wanted, field, rows)]
+        answers: Codes = np.where(short, short, passing[rows])
+        return answers
+
+    def _of_row(self, wanted: Wanted, field: Field, passing: Codes, row: int) -> int:
+        lacking = self._table.lacking_of_one(wanted, field, row)
+        return self._short(wanted).item(lacking) if lacking else passing.item(row)
+
+    def _short(self, wanted: Wanted) -> Codes:
+        return self._reasons.shortages(tuple([name for name, _ in wanted]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from vcdebug.framework.accounts import Accounts
 from vcdebug.framework.arguments import Arguments
 from vcdebug.model.fiterror import Status
-from vcdebug.model.names import BoolArray, Codes, FloatArray
+from vcdebug.model.names import BoolArray, Codes, FloatArray, KeptScores
 from vcdebug.model.nodetable import zeros
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
@@ -55,7 +55,7 @@ class NodeScores(NamedTuple):
     """
 
     total: FloatArray
-    parts: tuple[tuple[str, FloatArray], ...] = ()
+    parts: tuple[tuple[str, KeptScores], ...] = ()
     failed: BoolArray | None = None
     everywhere: bool = False
     """Whether the trace lists it for every node of the session, each with 0."""

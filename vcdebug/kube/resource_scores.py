@@ -15,7 +15,7 @@ import numpy as np
 from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, times_rows, trunc_rows, wrap_int64
 from vcdebug.kube.nodeview import Columns, NodeView
 from vcdebug.kube.requests import CPU, GPU, MEMORY, PodRequests, Scored
-from vcdebug.model.names import BoolArray, IntArray, Row
+from vcdebug.model.names import BoolArray, IntArray, KeptScores, Row
 from vcdebug.model.rowcache import RowCache
 
 MAX_SCORE = 100
@@ -76,6 +76,11 @@ class Weights(NamedTuple):
     most: float = 1.0
     balanced: float = 1.0
 
+    @property
+    def width(self) -> type[np.float32 | np.float64]:
+        """Numbers that say every weighed score exactly: integers below 2^24 need half of the bytes."""
+        return np.float32 if MAX_SCORE * max(self) < 1 << 24 else np.float64
+
 
 class ResourceScores:
     """The scores over one session's view: after a placement only its row is scored again."""
@@ -97,17 +102,18 @@ class ResourceScores:
         self._best_effort = best_effort
         self._before: RowCache[np.int64] = RowCache(len(view), view.changes)
         self._known: RowCache[np.float64] = RowCache(len(view), view.changes)
+        self._both: RowCache[np.float64 | np.float32] = RowCache(len(view), view.changes)
         self.beyond = False
         """Whether some score was below 0 or above 100: amounts that wrap around do that."""
 
-    def least_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
+    def least_allocated(self, pod: PodRequests, rows: IntArray) -> KeptScores:
         """As the function, for these rows, times the weight."""
         if self._view.immense:
             return self._one_by_one(
                 lambda row: self._average_of_one(pod, row, _least_of_one), rows, self._weights.least
             )
         if self._view.complete and not pod.incoming.gpu:
-            least: FloatArray = self._plain(pod)[LEAST][rows]
+            least: KeptScores = self._plain(pod)[LEAST][rows]
             return least
         wanted, weight = pod.incoming_non_zero, self._weights.least
         return self._known.ask(
@@ -127,7 +133,7 @@ class ResourceScores:
             lambda row: self._average_of_one(pod, row, _most_of_one) * weight,
         )[rows]
 
-    def balanced_allocation(self, pod: PodRequests, rows: IntArray) -> FloatArray | None:
+    def balanced_allocation(self, pod: PodRequests, rows: IntArray) -> KeptScores | None:
         """How much more even the shares of cpu, memory and GPU become, times the weight; None when the pod requests
         none of them.
         """
@@ -137,7 +143,7 @@ class ResourceScores:
         if self._view.immense:
             return self._one_by_one(lambda row: self._balanced_one(wanted, row), rows, weight)
         if self._view.complete and not wanted.gpu:
-            balanced: FloatArray = self._plain(pod)[BALANCED][rows]
+            balanced: KeptScores = self._plain(pod)[BALANCED][rows]
             return balanced
         return self._known.ask(
             ("balanced", wanted),
@@ -154,11 +160,11 @@ class ResourceScores:
     def _average_of_one(self, pod: PodRequests, row: Row, score: Callable[[int, int], int]) -> int:
         return average_of_one(self._view, pod.incoming_non_zero, row, score)
 
-    def _plain(self, pod: PodRequests) -> FloatArray:
+    def _plain(self, pod: PodRequests) -> KeptScores:
         """Least allocated above balanced allocation, both weighed, where only cpu and memory count and every node has
         both: two scores of one gathering.
         """
-        return self._known.ask(
+        return self._both.ask(
             pod,
             lambda rows: plain_scores(self._view, pod, rows, self._weights, absolute=self._absolute),
             lambda row: self._plain_of_one(pod, row),
@@ -211,7 +217,7 @@ class ResourceScores:
         return half + div_rows(half + _balance(self._view, pod, rows, gpu=gpu) - before[rows], 2)
 
 
-def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weights, *, absolute: bool) -> FloatArray:
+def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weights, *, absolute: bool) -> KeptScores:
     """Least allocated and balanced allocation of complete nodes for a pod without GPUs."""
     has = view.allocatable.both.take(rows, axis=1)
     free = has - view.non_zero_requested.both.take(rows, axis=1)
@@ -219,8 +225,8 @@ def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weig
     np.maximum(free, 0, out=free)
     free *= MAX_SCORE
     free //= has  # exact: ints
-    scores: FloatArray = np.empty((2, len(rows)))
-    np.multiply((free[0] + free[1]) // 2, weights.least, out=scores[LEAST])  # exact: ints
+    scores: KeptScores = np.empty((2, len(rows)), dtype=weights.width)
+    scores[LEAST] = (free[0] + free[1]) // 2 * weights.least  # exact: ints
     requested = view.requested.both.take(rows, axis=1)
     filled: FloatArray = np.empty((2, *has.shape))
     np.divide(requested, has, out=filled[0])
@@ -232,7 +238,7 @@ def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weig
     if not absolute:
         change = after - before + MAX_SCORE // 2  # exact: ints
         balanced = ((change + (change < 0)) >> 1) + MAX_SCORE // 2  # exact: ints, halved toward zero
-    np.multiply(balanced, weights.balanced, out=scores[BALANCED])
+    scores[BALANCED] = balanced * weights.balanced
     return scores
 
 

@@ -21,7 +21,7 @@ Seq = int
 
 FloatArray = npt.NDArray[np.float64]
 KeptScores = npt.NDArray[np.float64 | np.float32]
-"""As few bytes as say the numbers exactly: to be read, not to be calculated with."""
+"""As few bytes as say the numbers exactly: to be read, or added to others that have all of theirs."""
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.uint16]

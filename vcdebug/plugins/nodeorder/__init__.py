@@ -27,14 +27,14 @@ from vcdebug.kube.resource_scores import Weights as ResourceWeights
 from vcdebug.kube.selector import SelectorError
 from vcdebug.kube.topology_spread import SOFT, Constraints, constraints_of
 from vcdebug.kube.topology_spread_score import Spread, SpreadScore, default_constraints
-from vcdebug.model.names import FloatArray, IntArray
+from vcdebug.model.names import FloatArray, IntArray, KeptScores
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, BALANCED_BEST_EFFORT, IMAGE_VOLUME_SCORE
 from vcdebug.snapshot.manifest import owners_of
 
-Scorer = Callable[[Pod, PodShape, IntArray, float], FloatArray | None]
+Scorer = Callable[[Pod, PodShape, IntArray, float], KeptScores | None]
 """0 to 100 per row times a weight, None where upstream skips the scorer."""
 Asked = tuple[float, str, Scorer]
 """Weight, name and scorer."""
@@ -152,13 +152,13 @@ class Scorers:
             known = self._image_scores[images] = np.array(scores, dtype=np.float64)
         return known
 
-    def _least_allocated(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+    def _least_allocated(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> KeptScores:
         return self.resources.least_allocated(shape.requests, rows)
 
     def _most_allocated(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
         return self.resources.most_allocated(shape.requests, rows)
 
-    def _balanced_allocation(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
+    def _balanced_allocation(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> KeptScores | None:
         return self.resources.balanced_allocation(shape.requests, rows)
 
     def _node_affinity(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
@@ -210,7 +210,7 @@ def weights_of(arguments: Arguments) -> dict[str, int]:
 
 def batch(asked: Iterable[Asked], pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
     """The scorers that are normalised over all nodes; None where every one of them skips."""
-    parts: list[tuple[str, FloatArray]] = []
+    parts: list[tuple[str, KeptScores]] = []
     total, rows = nodes.zeros(), nodes.rows
     for weight, part, score in asked:
         weighted = score(pod, shape, rows, weight)

@@ -14,7 +14,7 @@ from vcdebug.framework.plugin import NodeScores, Plugin, no_scores
 from vcdebug.framework.session import Session
 from vcdebug.gomath import times_rows
 from vcdebug.kube.pod_shape import PodShape
-from vcdebug.model.names import FloatArray, IntArray
+from vcdebug.model.names import FloatArray, IntArray, KeptScores
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
@@ -57,7 +57,7 @@ class TwoKinds(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """A preference that cannot be read fails on every node; what was scored before stays in the trace."""
         total, shape = nodes.zeros(), self.scorers.view.shapes.shape(task.pod)
-        parts: list[tuple[str, FloatArray]] = []
+        parts: list[tuple[str, KeptScores]] = []
         images = self.scorers.image_locality(task, nodes)
         if images is not None:
             total = images

@@ -10,8 +10,8 @@ import vcdebug
 from vcdebug.stored.left_out import LEFT_OUT
 
 ROOMS = ("model", "kube", "framework", "plugins", "actions", "trace")
-NEVER_STORED = ("PodReader", "PodRequestCache", "Past")
-"""They live while a session opens, or while its actions run."""
+NEVER_STORED = ("PodReader", "PodRequestCache", "Past", "Standing")
+"""They live while a session opens, or while its actions run; a session that is stored has none."""
 
 
 def test_every_name_is_an_attribute() -> None:

@@ -58,7 +58,6 @@ LATER: Final[Mapping[str, tuple[str, ...]]] = {
 LAST: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.session:Session": (
         "plugins",
-        "standing",
         "plugin_calls",
         "functions",
         "allocate_handlers",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 LEFT_OUT: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: what stands there instead
     "vcdebug.trace.recording:Recording": {"memo": {}},
-    "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None},
+    "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None, "standing": None},
     "vcdebug.framework.record:Record": {"bound": None},
     "vcdebug.model.pod:Pod": {"shape": None},
     "vcdebug.model.nodetable:NodeTable": {"_asked_for": {}},

@@ -1,0 +1,71 @@
+"""A search over nodes of which all is known finds what one finds that asks about each node it visits."""
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from tests.rows import over
+from tests.scalar.test_single_rows import moved
+from tests.scalar.world import random_session
+from vcdebug.framework.hooks import PRE_PREDICATE
+from vcdebug.framework.placement import QUESTIONS, Judge, PredicateHelper
+from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.session import Session
+from vcdebug.framework.standing import Standing
+from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.task import TaskInfo
+
+SEEDS = range(60)
+
+
+def known_of(ssn: Session) -> Standing:
+    return Standing(ssn.node_table, ssn.reasons, ssn.plugins["predicates"])
+
+
+def searches(ssn: Session, random: Random) -> list[tuple[TaskInfo, NodeRows, Judge]]:
+    """Every pending task under every question, over all nodes or some, before and after pods have left."""
+    some = ssn.node_table.every[np.array([random.random() < 0.7 for _ in ssn.nodes], dtype=np.bool_)]
+    pending = [task for task in ssn.jobs["default/j"].tasks.values() if ssn.ask(PRE_PREDICATE, task) is None]
+    return [
+        (task, random.choice((ssn.all_rows(), NodeRows(ssn.node_table, some))), one)
+        for task in pending
+        for one in QUESTIONS
+    ]
+
+
+def found(ssn: Session, helper: PredicateHelper, start: int, task: TaskInfo, nodes: NodeRows, judge: Judge) -> object:
+    """All that a search says and leaves."""
+    ssn.node_search_start = start
+    feasible, errors = helper.predicate_nodes(task, nodes, judge)
+    event = ssn.record.events[-1] if len(nodes) else None
+    said = None
+    if isinstance(event, PredicateEvent):
+        said = event.considered, event.processed, event.feasible.tolist(), event.failed.tolist(), event.codes.tolist()
+    return feasible.rows.tolist(), errors.text(), ssn.node_search_start, said
+
+
+@over(SEEDS)
+def test_a_search_over_known_nodes_is_one_that_visits_them(seed: int) -> None:
+    random = Random(seed)
+    ssn = random_session(seed)
+    ssn.flags = replace(ssn.flags, minimum_feasible_nodes=random.choice((2, 100)), percentage_nodes_to_find=1)
+    for task in ssn.jobs["default/j"].tasks.values():
+        task.task_role = random.choice(("worker", ""))  # of a role the first errors are remembered
+    standing = [known_of(ssn), None]
+    helpers = [PredicateHelper(ssn, cache_on=seed % 2 == 0) for _ in standing]
+    for _ in range(2):
+        for search in searches(ssn, random):
+            start, results = random.randrange(20), []
+            for helper, ssn.standing in zip(helpers, standing, strict=True):
+                results.append(found(ssn, helper, start, *search))
+            assert results[0] == results[1]
+        moved(ssn, random)
+
+
+def test_some_of_these_searches_know_all_nodes() -> None:
+    known = []
+    for ssn in map(random_session, SEEDS):
+        standing = known_of(ssn)
+        known += [standing.found(task, QUESTIONS[judge]) is not None for task, _, judge in searches(ssn, Random(1))]
+    assert 100 < sum(known) < len(known)

@@ -1,5 +1,7 @@
 """What a search finds at each node where one plugin judges them all and no node has to be looked at: kept, and redone
 for the nodes whose amounts changed.
+
+Upstream: none; util/predicate_helper asks at each node that it visits.
 """
 
 from __future__ import annotations

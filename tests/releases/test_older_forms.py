@@ -224,3 +224,11 @@ def test_the_error_of_a_dry_run_names_the_plugin(release: str, text: str) -> Non
 @pytest.mark.parametrize(("release", "end"), [("v1.15.0", CloseEvent), ("v1.14.4", PanicEvent)])
 def test_capacity_panics_at_an_eviction_in_a_queue_that_it_does_not_know(release: str, end: type) -> None:
     assert isinstance(replay(released(queue_behind_a_broken_tree(""), release)).events[-1], end)
+
+
+@pytest.mark.parametrize(("switches", "asked"), [("", 1), (",+topology-preempt-absent", 0)])
+def test_quotas_are_copied_only_for_dry_runs(switches: str, asked: int) -> None:
+    snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang proportion predicates"))
+    events = replay(released(snapshot, f"v1.13.3{switches}")).events
+    hooks = [event for event in events if isinstance(event, HookEvent) and event.plugin == "proportion"]
+    assert asked == len([event for event in hooks if event.point == "PrePredicate"])

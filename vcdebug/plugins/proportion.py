@@ -44,6 +44,7 @@ from vcdebug.model.resource import (
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
+from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 
 STATE_KEY = "proportionState"
 QUOTA_MESSAGE = "queue resource quota insufficient"
@@ -129,7 +130,7 @@ class Proportion(Plugin):
         Accounts(WHOLE, "", figures("total")),
         Accounts(QUEUE, "queues", FIGURES, operation=("allocated", "share"), admission=("inqueue",)),
     )
-    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE}
+    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE, "pre_predicate": TOPOLOGY_PREEMPT_ABSENT}
     ssn: Session
 
     def __init__(self, arguments: Arguments) -> None:

@@ -50,7 +50,7 @@ from vcdebug.releases.queues import (
     CAPACITY_RECLAIM_LIST_ORDER,
     ENQUEUE_INQUEUE_AT_VOTE,
 )
-from vcdebug.releases.scheduling import LOG_NAMES, ORPHAN_NIL_PANICS
+from vcdebug.releases.scheduling import LOG_NAMES, ORPHAN_NIL_PANICS, TOPOLOGY_PREEMPT_ABSENT
 
 ANCESTOR_LEVEL_KEY = "ancestorReclaimLevel"
 
@@ -74,7 +74,7 @@ class Capacity(Plugin):
             summed=("allocated",),
         ),
     )
-    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE}
+    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE, "pre_predicate": TOPOLOGY_PREEMPT_ABSENT}
     later_arguments = {ANCESTOR_LEVEL_KEY: CAPACITY_ANCESTOR_LEVEL}
     ssn: Session
     limits: Limits

@@ -1,15 +1,19 @@
-"""Which pods the cache holds, by the claims that they name."""
+"""Which pods the cache holds, by the claims that they name, and since when."""
+
+from datetime import datetime, timedelta
 
 import pytest
 
-from tests.builders import cluster, conf_of, metadata, node, pod, pod_group
+from tests.builders import CREATED, cluster, conf_of, metadata, node, pod, pod_group
 from vcdebug.framework.record import PanicEvent
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.json_values import Json
+from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.trace.replay import replay
 
+EARLY = "2026-10-30T12:00:00Z"
 NAMED = {"name": "c", "resourceClaimName": "there"}
 MISSING = {"name": "m", "resourceClaimName": "gone"}
 NOT_YET = {"name": "n", "resourceClaimTemplateName": "t"}
@@ -76,3 +80,21 @@ def test_a_cycle_beside_another_reads_pods_again_whose_claims_are_others() -> No
     after.objects = {**before.objects, "ResourceClaim": [claim("gone", {})]}
     assert len(ClusterInfo(after, ClusterInfo(before)).jobs["default/j"].tasks) == 1
     assert not ClusterInfo(before, ClusterInfo(after)).jobs["default/j"].tasks
+
+
+@pytest.mark.parametrize(
+    ("started", "changed", "kept"),
+    [(None, "", True), (-1, "", False), (-30, "", False), (-1, "2026-10-31T11:30:00Z", False), (-1, EARLY, True)],
+)
+def test_pods_that_were_there_before_the_nodes_keep_what_is_ignored(
+    started: int | None, changed: str, kept: bool
+) -> None:
+    """The process started an hour or more before noon; the pod is of noon, or it is older."""
+    share = {"volcano.sh/vgpu-memory": "100"}
+    waits = pod("j-0", "j", requests=share, created=EARLY if changed else CREATED)
+    waits["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "lastTransitionTime": changed}]
+    snapshot = released(cluster(node("n1"), pod_group("j"), waits), "v1.13.3,+vgpu-scalars-ignored")
+    if started is not None:
+        snapshot.process = Process(started=datetime.fromisoformat(CREATED) + timedelta(hours=started))
+    (read,) = ClusterInfo(snapshot).jobs["default/j"].tasks.values()
+    assert kept == ("volcano.sh/vgpu-memory" in (read.resreq.scalars or {}))

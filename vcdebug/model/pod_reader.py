@@ -14,7 +14,9 @@ from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, De
 from vcdebug.model.names import TaskKey
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod, PodWords
+from vcdebug.model.podage import read_at_start
 from vcdebug.model.podrequest import PodRequestCache
+from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
@@ -37,12 +39,15 @@ class PodReader:
         """`beside` has read nearly the same objects: what is the same there is taken from its tasks."""
         self._flags = snapshot.flags
         self._volumes = CsiVolumes(snapshot)
-        self._requests = PodRequestCache(snapshot.flags)
+        self._ignored = ignored_names(snapshot.release)
+        self._requests = PodRequestCache(snapshot.flags, self._ignored)
+        self._requests_at_start = PodRequestCache(snapshot.flags)
+        self._process, self._now = snapshot.process, snapshot.now
         self._words: dict[tuple[str, int, int], tuple[object, object, PodWords]] = {}
         """By namespace and the identities of annotations and labels, which are kept beside."""
         self._keeps_unread = snapshot.release.has(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has(QUEUE_ALLOCATION_GATE)
-        self._known = {} if beside is None or beside.snapshot.flags != snapshot.flags else _tasks_by_manifest(beside)
+        self._known = {} if beside is None or self._reads_otherwise(beside.snapshot) else _tasks_by_manifest(beside)
         self._same_volumes = beside is not None and _same(VOLUMES, snapshot, beside.snapshot)
         self._same_claims = beside is not None and _same(CLAIMS, snapshot, beside.snapshot)
         self._reads_claims = not snapshot.release.has(DRA_QUOTA)
@@ -74,9 +79,15 @@ class PodReader:
         pod.volcano_gate_known = self._gate_known
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
-        task = TaskInfo(pod, self._requests.request(pod), self._words_of(pod))
+        early = self._ignored and read_at_start(pod, self._process, self._now)
+        requests = self._requests_at_start if early else self._requests
+        task = TaskInfo(pod, requests.request(pod), self._words_of(pod))
         spec = pod.spec
         return None if (spec.get("volumes") or spec.get("resourceClaims")) and not self._is_kept(task) else task
+
+    def _reads_otherwise(self, other: Snapshot) -> bool:
+        """Whether a pod on its own may be another task in a snapshot."""
+        return other.flags != self._flags or bool(self._ignored and other.process.started != self._process.started)
 
     def _is_kept(self, task: TaskInfo) -> bool:
         """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""

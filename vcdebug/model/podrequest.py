@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from vcdebug.model.pod import Pod, resize_infeasible
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.model.resource_list import ignored_names
 from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED, RESIZE_STATUS_IGNORED
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value
@@ -22,8 +21,9 @@ ResourceList = Mapping[str, object]
 class PodRequestCache:
     """Requests by what the pod's spec says of resources: pods of one template share one Resource, never changed."""
 
-    def __init__(self, flags: Flags) -> None:
+    def __init__(self, flags: Flags, ignored: tuple[str, ...] = ()) -> None:
         self._flags = flags
+        self._ignored = ignored
         self._known: dict[tuple[str, str], Resource] = {}
         self._of_parts: dict[tuple[int, ...], tuple[tuple[object, ...], Resource]] = {}
         """By the identities of what a request is read from, which is kept beside."""
@@ -42,7 +42,7 @@ class PodRequestCache:
         text = (pod.resources_text, pod.resized_text)
         known = self._known.get(text)
         if known is None:
-            known = self._known[text] = pod_request(pod, self._flags)
+            known = self._known[text] = pod_request(pod, self._flags, self._ignored)
         return known
 
 
@@ -57,8 +57,8 @@ def add_alike(total: Resource, requests: Sequence[Resource]) -> None:
         total.add_all(requests)
 
 
-def pod_request(pod: Pod, flags: Flags) -> Resource:
-    """The request that a task is scheduled by: init containers included, `pods` = 1.
+def pod_request(pod: Pod, flags: Flags, ignored: tuple[str, ...] = ()) -> Resource:
+    """The request that a task is scheduled by: init containers included, `pods` = 1, names that are ignored dropped.
     Upstream: api/pod_info.GetPodResourceRequest.
     """
     resized = statuses(pod, "containerStatuses") if _heeds_resizes(flags) else {}
@@ -75,7 +75,7 @@ def pod_request(pod: Pod, flags: Flags) -> Resource:
     regular.set_max_resource(init)
     regular.add_scalar(PODS, 1.0)
     amend(regular, pod_level_requests(pod, flags))
-    for name in ignored_names(flags.release):
+    for name in ignored:
         (regular.scalars or {}).pop(name, None)
     return regular.add(overhead) if late else regular
 

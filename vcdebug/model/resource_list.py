@@ -37,7 +37,7 @@ class Amounts(NamedTuple):
 
 
 def ignored_names(release: Release) -> tuple[str, ...]:
-    """Resources that are dropped wherever a list is read. Upstream: api/shared_device_pool."""
+    """Resources that are dropped wherever a list is read, once there is a node. Upstream: api/shared_device_pool."""
     return VGPU_SHARES if release.has(VGPU_SCALARS_IGNORED) else ()
 
 

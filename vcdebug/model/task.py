@@ -11,6 +11,7 @@ from vcdebug.model.names import JobId, NodeName, TaskId, TaskKey
 from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podrequest import pod_request
 from vcdebug.model.resource import Resource
+from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.snapshot import Flags
 
@@ -88,7 +89,7 @@ class TaskInfo:
     @classmethod
     def from_pod(cls, pod: Pod, flags: Flags) -> TaskInfo:
         """A task with the request that its pod states. Upstream: api/job_info.NewTaskInfo."""
-        return cls(pod, pod_request(pod, flags))
+        return cls(pod, pod_request(pod, flags, ignored_names(flags.release)))
 
     def clone(self) -> TaskInfo:
         """A copy without the transaction's flags, as upstream's Clone leaves them. Upstream: api/job_info.Clone."""

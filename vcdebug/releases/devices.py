@@ -198,7 +198,8 @@ VGPU_HANDSHAKE = Change(
 )
 VGPU_SCALARS_IGNORED = Change(
     "vgpu-scalars-ignored",
-    "Memory and cores of virtual GPUs are dropped from what pods request and from what nodes and queues have.",
+    "Memory and cores of virtual GPUs are dropped from what nodes and queues have, and from what pods request unless "
+    "they were there before the scheduler started and have not changed since.",
     "node fit and quotas of pods with virtual GPUs",
     ("v1.13.0",),
     "#4520",

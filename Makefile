@@ -1,6 +1,8 @@
 # Needs only Python 3.11 or newer; everything else goes into .venv, at the versions of constraints.txt.
-PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
-	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+# The system's own comes first: distributions optimise theirs by profile, version managers do not, and a cycle takes
+# 0.85 to 0.9 of the time.
+PYTHON ?= $(shell for p in /usr/bin/python3 python3 python3.14 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 # On all cores, and whatever PYTHONDONTWRITEBYTECODE says: a start that compiles what it imports takes three times as long.
 # Packages may carry templates that do not compile; nothing imports those, nor what stands behind -x, more than half.

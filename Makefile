@@ -65,7 +65,7 @@ clean:  ## remove the private environment and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
 
 .venv/bin/python:
-	@test -n "$(PYTHON)" || { echo "vcdebug needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "vcdebug needs Python 3.11 or newer with venv (Debian has it in python3-venv); name one with: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "making the private environment .venv with $(PYTHON)"
 	@$(PYTHON) -m venv .venv
 

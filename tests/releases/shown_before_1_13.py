@@ -8,6 +8,7 @@ from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE, asking, cards,
 from tests.releases.shown_topology import hard_job, hard_job_where_one_rack_is_fuller
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
+NEGATIVE = {"nodeorder": {"arguments": "{leastrequested.weight: -10, balancedresource.weight: -10}"}}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -167,6 +168,43 @@ def cards_by_another_name() -> Snapshot:
     return snapshot
 
 
+def scores_below_zero() -> Snapshot:
+    """Of two nodes that both have room neither is worth anything."""
+    busy = one_waits(node("n1"), node("n2"))
+    busy.scheduler_conf = conf_of("gang", "predicates nodeorder", arguments=NEGATIVE)
+    return busy
+
+
+def an_accelerator_that_nobody_deserves() -> Snapshot:
+    """Both queues wait for the last core; one of them uses a GPU although it deserves none."""
+    queues = [queue("a", deserved={"cpu": "10", "nvidia.com/gpu": "0"}), queue("b", deserved=amounts("10"))]
+    runs = [pod_group(f"r{name}", queue=name, phase="Running") for name in "ab"]
+    runs += [pod("ra-0", "ra", on="n1", requests={"cpu": "1", "nvidia.com/gpu": "1"})]
+    runs += [pod("rb-0", "rb", on="n1", requests=amounts("2"))]
+    waits = [(pod_group(f"j{name}", queue=name), pod(f"j{name}-0", f"j{name}", requests=amounts("1"))) for name in "ab"]
+    conf = conf_of("gang", "capacity predicates")
+    return cluster(node("n1", cpu="4", **{"nvidia.com/gpu": "4"}), queues, runs, *waits, conf=conf)
+
+
+def attached_and_unused() -> Snapshot:
+    """The node may have one volume of the driver, and has one that no pod uses."""
+    claim: Manifest = {"volumeName": "v", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}}
+    bound: Manifest = {"kind": "PersistentVolumeClaim", "metadata": metadata("c", "default"), "spec": claim}
+    bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    volumes: list[Manifest] = [
+        {"kind": "PersistentVolume", "metadata": metadata(name), "spec": {"csi": {"driver": "d", "volumeHandle": name}}}
+        for name in ("v", "other")
+    ]
+    volumes[0]["spec"]["claimRef"] = {"name": "c", "namespace": "default"}
+    source = {"source": {"persistentVolumeName": "other"}, "nodeName": "n1", "attacher": "d"}
+    attached = {"kind": "VolumeAttachment", "metadata": metadata("a"), "spec": source}
+    drivers = [{"name": "d", "nodeID": "n1", "allocatable": {"count": 1}}]
+    limit = {"kind": "CSINode", "metadata": metadata("n1"), "spec": {"drivers": drivers}}
+    mounts = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    objects = [*volumes, bound | {"status": {"phase": "Bound"}}, attached, limit]
+    return one_waits(node("n1"), objects, volumes=mounts)
+
+
 BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "podgroup-running-at-allocation": placed_now,
     "pod-affinity-unresolvable": held_off_by_a_victim,
@@ -184,6 +222,9 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "vgpu-scalars-ignored": memory_of_cards,
     "vgpu-second-container-free": entries_of_one_card,
     "vgpu-fixed-names": cards_by_another_name,
+    "best-above-minus-one": scores_below_zero,
+    "zero-deserved-dropped": an_accelerator_that_nobody_deserves,
+    "volume-attachments-unread": attached_and_unused,
     "deviceshare-score-lost": packed_on_cards,
     "extender-basic": told_of_placements,
     "capacity-root-always-cluster": root_with_stated_limits,

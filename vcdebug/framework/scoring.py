@@ -21,6 +21,7 @@ from vcdebug.model.names import BoolArray, FloatArray, KeptScores
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows, zeros
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
 
 Parts = list[tuple[str, KeptScores]]
 Best = tuple[NodeInfo | None, float]
@@ -150,12 +151,13 @@ def select_with_score(ssn: Session, task: TaskInfo, scored: Scored | None) -> Be
 
 
 def _highest(ssn: Session, task: TaskInfo, scored: Scored) -> Best:
-    """One of the nodes with the highest total; NaN and minus infinity never win."""
+    """One of the nodes with the highest total; NaN and minus infinity never win, nor once anything up to -1."""
     total = scored.total
+    worst = -1.0 if ssn.release.has(BEST_ABOVE_MINUS_ONE) else -np.inf
     best = float(np.maximum.reduce(total, initial=-np.inf))
-    if not best > -np.inf:  # NaN, which hides the others
-        best = float(total[total > -np.inf].max(initial=-np.inf))
-        if best == -np.inf:
+    if not best > worst:  # NaN, which hides the others
+        best = float(total[total > worst].max(initial=worst))
+        if best == worst:
             return NOBODY
     positions = (total == best).nonzero()[0]
     tied: list[int] = scored.nodes.rows[positions].tolist()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.kube.selector import Labels, Selector, SelectorError, equality_selector, label_selector
+from vcdebug.releases.nodes import VOLUME_ATTACHMENTS_UNREAD
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 from vcdebug.snapshot.manifest import key_of, labels_of, metadata_of, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
@@ -29,7 +30,8 @@ class Listers:
         self.csi_nodes = {name_of(m): m for m in snapshot.of("CSINode")}
         self.csi_drivers = {name_of(m): m for m in snapshot.of("CSIDriver")} if self.flags.csi_storage_on else {}
         self.csi_capacities = self._sorted("CSIStorageCapacity") if self.flags.csi_storage_on else []
-        self.volume_attachments = snapshot.of("VolumeAttachment")
+        attached = not self.flags.release.has(VOLUME_ATTACHMENTS_UNREAD)
+        self.volume_attachments = snapshot.of("VolumeAttachment") if attached else []
         self.resource_claims = {key_of(m): m for m in snapshot.of("ResourceClaim")}
         self.resource_slices = snapshot.of("ResourceSlice")
         self.device_taint_rules = snapshot.of("DeviceTaintRule")

@@ -18,6 +18,8 @@ from vcdebug.model.resource_list import is_scalar_resource_name as is_scalar_res
 
 MIN_RESOURCE = 0.1
 """Amounts closer than this are equal; smaller ones are nothing."""
+SMALLEST = 5e-324
+"""The least amount that is not 0."""
 _MINUS_MIN = -MIN_RESOURCE
 _EXACT = 2.0**52
 MAX_FLOAT64 = 1.7976931348623157e308
@@ -470,14 +472,17 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
     return left.diff(right, ZERO)[0]
 
 
-def resource_max(left: Resource, right: Resource) -> Resource:
-    """Per-dimension maximum; negative scalars of either side are dropped. Upstream: api/helpers.Max."""
+def resource_max(left: Resource, right: Resource, *, keeps_zeros: bool = True) -> Resource:
+    """Per-dimension maximum; negative scalars of either side are dropped, and once so was 0.
+    Upstream: api/helpers.Max.
+    """
     result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))
     if left.scalars is None and right.scalars is None:
         return result
-    scalars = {name: amount for name, amount in (left.scalars or {}).items() if amount >= 0}
+    least = 0.0 if keeps_zeros else SMALLEST
+    scalars = {name: amount for name, amount in (left.scalars or {}).items() if amount >= least}
     for name, amount in (right.scalars or {}).items():
-        if amount >= 0:
+        if amount >= least:
             scalars[name] = max(scalars.get(name, amount), amount)
     result.scalars = scalars
     return result

@@ -43,7 +43,7 @@ from vcdebug.model.resource import (
 )
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
-from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
+from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, ZERO_DESERVED_DROPPED
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 
 STATE_KEY = "proportionState"
@@ -71,6 +71,8 @@ class QueueAttr:
     inqueue: Resource = field(default_factory=Resource)
     bound: QueueLimit | None = None
     """How the real capability came about."""
+    keeps_zeros: bool = True
+    """Whether a queue deserves 0 of an accelerator where it deserves none."""
     _totals: Totals | None = None
     """Of what is deserved, which is replaced and never changed."""
 
@@ -165,7 +167,8 @@ class Proportion(Plugin):
         """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
         bound = flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
-        return QueueAttr(queue.weight, capability, bound.limit, bound.own, bound=bound)
+        keeps_zeros = not self.ssn.release.has(ZERO_DESERVED_DROPPED)
+        return QueueAttr(queue.weight, capability, bound.limit, bound.own, bound=bound, keeps_zeros=keeps_zeros)
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
         if left.priority != right.priority:
@@ -405,7 +408,7 @@ def deal(attr: QueueAttr, remaining: Resource, weight: int, given: Resource, ret
     deserved = offered(before, remaining, attr.weight, weight)
     deserved.min_dimension_resource(attr.real_capability, INFINITY)
     deserved.min_dimension_resource(attr.request, ZERO)
-    attr.deserved = resource_max(deserved, attr.guarantee)
+    attr.deserved = resource_max(deserved, attr.guarantee, keeps_zeros=attr.keeps_zeros)
     attr.update_share()
     increased, decreased = attr.deserved.diff(before)
     given.add(increased)

@@ -195,6 +195,32 @@ VOLUME_AFFINITY_TEXT = Change(
     "k8s 1.32.2",
     "T",
 )
+VOLUME_ATTACHMENTS_UNREAD = Change(
+    "volume-attachments-unread",
+    "Volumes that are attached to a node and used by no pod there do not count for its limits.",
+    "feasible nodes of pods with CSI volumes",
+    ("v1.13.0", "v1.12.3"),
+    "2e96f0788",
+    "M",
+)
+BEST_ABOVE_MINUS_ONE = Change(
+    "best-above-minus-one",
+    "Scores of -1 and less win nothing: where all are, a task has no best node and a job no best HyperNode.",
+    "tasks that fit several nodes, where plugins score below 0",
+    ("v1.13.0", "v1.12.2"),
+    "2f2edcac5",
+    "M",
+)
+METRICS_UNREGISTERED = Change(
+    "metrics-unregistered",
+    "nodeorder ends the process where predicates is not configured.",
+    "the scheduler's process ends",
+    ("v1.13.0", "v1.12.2"),
+    "981e18b26",
+    "L",
+    replayed=False,
+    unshown="Wherever predicates is configured, it has registered the metrics before anything is scored.",
+)
 PROPORTIONAL_PREDICATE = Change(
     "proportional-predicate",
     "predicates keeps cpu and memory idle in proportion to idle accelerators; there is no resource-strategy-fit.",

@@ -55,6 +55,14 @@ CAPACITY_SCALARS_NOT_INHERITED = Change(
     "#4504",
     "H",
 )
+ZERO_DESERVED_DROPPED = Change(
+    "zero-deserved-dropped",
+    "A queue that deserves 0 of an accelerator counts as one that says nothing about it.",
+    "who may place tasks and reclaim, where a queue deserves none of an accelerator",
+    ("v1.13.0", "v1.12.3"),
+    "f5544dc86",
+    "M",
+)
 ROOT_DESERVED_OVERWRITTEN = Change(
     "root-deserved-overwritten",
     "At the end of a cycle the root queue's deserved is written as what the cluster has.",

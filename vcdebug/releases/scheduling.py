@@ -376,6 +376,16 @@ LIVE_CACHE_DELETE = Change(
     replayed=False,
     unshown="A snapshot has the pods as they are, not the deletions before.",
 )
+ROLES_KEPT = Change(
+    "roles-kept",
+    "Roles that are taken out of a PodGroup's minTaskMember still count.",
+    "gangs whose PodGroup has changed while the scheduler ran",
+    ("v1.14.0", "v1.13.1", "v1.12.3"),
+    "138f853c7",
+    "L",
+    replayed=False,
+    unshown="A snapshot has the PodGroups as they are, not the changes that led there.",
+)
 HIGHEST_TIER_NAME_SUBGROUP = Change(
     "highest-tier-name-subgroup",
     "A sub group's highestTierName is not translated: its topology is not hard.",

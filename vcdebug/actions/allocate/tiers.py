@@ -16,7 +16,11 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.job import JobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
 from vcdebug.releases.topology import HYPERNODE_SUM_OF_NODE_SCORES
+
+WORST = -1.0
+"""A score that once won nothing."""
 
 
 class Found(NamedTuple):
@@ -104,6 +108,8 @@ class TierSearch:
         first = ssn.hyper_nodes.by_name[next(iter(found))]
         ssn.log("tier-found", job.uid, first.tier, json.dumps(list(found), separators=(",", ":")))
         best = self._best(job, list(found)) if len(found) > 1 else next(iter(found))
+        if not best:
+            return Outcome()
         saved, left, holds = found[best]
         statement = Statement(ssn)
         recovered = statement.recover_operations(saved) is None
@@ -113,7 +119,7 @@ class TierSearch:
         return Outcome(statement if recovered else None, left or None)
 
     def _best(self, job: JobInfo, names: list[str]) -> str:
-        """Plugins' scores and what the chosen nodes were worth; one of the highest.
+        """Plugins' scores and what the chosen nodes were worth; one of the highest, empty where none is high enough.
         Upstream: util/scheduler_helper.SelectBestHyperNodeAndScore.
         """
         ssn = self._ssn
@@ -126,6 +132,8 @@ class TierSearch:
                 totals[name] = totals[name] + score
         totals = {name: total + self._sums.get((job.uid, name), 0.0) for name, total in totals.items()}
         best = max(totals.values())
+        if best <= WORST and ssn.release.has(BEST_ABOVE_MINUS_ONE):
+            return ""
         tied = tuple(name for name in names if totals[name] == best)
         chosen = tied[ssn.draws.domain([nodes[name] for name in tied], [task.key for task in job.tasks.values()])]
         ssn.record.append(BestEvent("hypernode", chosen, best, tied))

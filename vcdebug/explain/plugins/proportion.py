@@ -42,6 +42,7 @@ from vcdebug.plugins.proportion import (
     rounds,
     surplus,
 )
+from vcdebug.releases.queues import ZERO_DESERVED_DROPPED
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, job_before, plugin_of, requested, task_of, tasks_of
@@ -240,7 +241,9 @@ def opening_rounds(recording: Recording) -> Played:
     state = recording.timeline.state_at(0)
     if NAME not in state.books:
         return Played({}, ())
-    attrs = {queue: replace(attr, deserved=Resource()) for queue, attr in attrs_of(state).items()}
+    zeros = not recording.snapshot.release.has(ZERO_DESERVED_DROPPED)
+    known = attrs_of(state).items()
+    attrs = {queue: replace(attr, deserved=Resource(), keeps_zeros=zeros) for queue, attr in known}
     played = rounds(state.amount(NAME, "", "total"), list(attrs.values()))
     return Played(attrs, list(enumerate(played, start=1)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -203,16 +203,22 @@ class VgpuLedger:
         if choice.error is not None:
             return choice.error
         self._given[pod.uid] = tuple(choice.held)
-        for held in choice.held:
-            for card in self.cards.values():
-                if card.uuid in held.uuid:
-                    card.give(pod, held.memory, held.core)
-                    if self.rules.charges_twice:
-                        card.charge(held.memory, held.core)
+        self._note(pod, choice.held)
         if self.rules.on_pods and not self.rules.leaks:
             notes = {ASSIGNED_NODE: self.node, BIND_PHASE: "allocating", **self.reservation(pod)}
             self._notes.write(pod, notes)
         return None
+
+    def _note(self, pod: Pod, chosen: Iterable[Held]) -> None:
+        """Upstream: api/devices/nvidia/vgpu/device_info.addToPodMap, once addResource."""
+        rules = self.rules
+        for held in chosen:
+            for card in self.cards.values():
+                if card.uuid not in held.uuid or (rules.charges_twice and rules.once and pod.uid in card.pods):
+                    continue
+                card.give(pod, held.memory, held.core)
+                if rules.charges_twice:
+                    card.charge(held.memory, held.core)
 
     def _assigned_here(self, pod: Pod) -> bool:
         """Whether the pod already names cards of this node."""

@@ -93,7 +93,8 @@ class QueueAttr:
     devices: DeviceQuota | None = None
     share: float = 0.0
     nothing_first: bool = False
-    """As in Form."""
+    keeps_zeros: bool = True
+    """Both as in Form."""
     ancestors: Ancestors = field(default_factory=Ancestors)
     children: dict[QueueName, QueueAttr] = field(default_factory=dict)
     allocated: Resource = field(default_factory=Resource)
@@ -111,6 +112,7 @@ class QueueAttr:
             Resource.from_list(queue.guarantee),
             devices=DeviceQuota.of(queue),
             nothing_first=form.nothing_first,
+            keeps_zeros=form.keeps_zeros,
         )
 
     def update_share(self) -> None:
@@ -141,7 +143,7 @@ class QueueAttr:
         bounded = stated.clone()
         if within is not None:
             bounded.min_dimension_resource(within, INFINITY)
-        self.deserved = resource_max(bounded, guarantee)
+        self.deserved = resource_max(bounded, guarantee, keeps_zeros=self.keeps_zeros or not raised)
         self.entitlement = Entitlement(stated, within, guarantee, self.deserved)
 
     def nearest(self, distance: int) -> QueueName | None:

@@ -17,6 +17,7 @@ from vcdebug.releases.queues import (
     CAPACITY_TREE_DESERVED_RAW,
     CAPACITY_TREE_VIOLATION_FATAL,
     ROOT_INFINITE,
+    ZERO_DESERVED_DROPPED,
 )
 from vcdebug.releases.release import Release
 
@@ -39,6 +40,8 @@ class Form(NamedTuple):
     """What a queue in a tree deserves is within its limit, and at least its guarantee."""
     scalars_inherited: bool = True
     """A queue without a limit of an accelerator has its parent's."""
+    keeps_zeros: bool = True
+    """Who states that he deserves nothing of an accelerator states something."""
 
     @classmethod
     def of(cls, release: Release) -> Form:
@@ -53,6 +56,7 @@ class Form(NamedTuple):
             has(CAPACITY_ROOT_ALWAYS_CLUSTER),
             has(CAPACITY_TREE_DESERVED_CLAMPED),
             not has(CAPACITY_SCALARS_NOT_INHERITED),
+            not has(ZERO_DESERVED_DROPPED),
         )
 
 

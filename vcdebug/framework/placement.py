@@ -194,7 +194,7 @@ class PredicateHelper:
     def _standing(self, task: TaskInfo, nodes: NodeRows, judge: Judge, group: str) -> Codes | None:
         """What the search would find at each of these nodes, where that is known."""
         standing, question = self._ssn.standing, QUESTIONS.get(judge)
-        if standing is None or question is None or self._flags.sharding == "hard":
+        if standing is None or question is None or self._ssn.sharding == "hard":
             return None
         codes = standing.found(task, question)
         if codes is None:
@@ -292,14 +292,14 @@ class PredicateHelper:
     def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
         """Upstream: util/predicate_helper.checkNode."""
         ssn = self._ssn
-        if known is None and self._flags.sharding != "hard":
+        if known is None and self._ssn.sharding != "hard":
             ssn.record.silent += 1
             answer = judge(ssn, task, NodeRows(ssn.node_table, rows))
             ssn.record.silent -= 1
             return answer
         codes: Codes = np.zeros(len(rows), dtype=np.uint16) if known is None else known[rows]
         unknown = codes == 0
-        if self._flags.sharding == "hard":
+        if self._ssn.sharding == "hard":
             outside = unknown & ~np.isin(rows, ssn.shard_rows())
             codes[outside] = ssn.reasons.error(NOT_IN_SHARD)
             unknown &= ~outside
@@ -356,7 +356,7 @@ def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, ...]:
     """
     if ssn.release.has(NO_SHARDS):
         return (nodes,)
-    if ssn.flags.sharding != "soft":
+    if ssn.sharding != "soft":
         return nodes, nodes.table.no_rows
     inside = np.isin(nodes.rows, ssn.shard_rows())
     return nodes.select(inside), nodes.select(~inside)

@@ -88,6 +88,7 @@ class Session:
         snapshot = cluster.snapshot
         self.snapshot: Snapshot = snapshot
         self.flags: Flags = snapshot.flags
+        self.sharding = snapshot.flags.sharding
         """The scheduler's command line."""
         self.release: Release = snapshot.flags.release
         """What the scheduler is built from."""

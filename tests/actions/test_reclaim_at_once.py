@@ -87,3 +87,26 @@ def test_why_a_job_still_waits() -> None:
         node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(2, min_member=2)
     )
     assert "reclaimable" in explain(recording, "default/p").dominant.sentence
+
+
+def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
+    """With what is free the first node would hold the task; its one victim is less than the request."""
+    shut = node("n2", cpu="3", taints=[{"key": "team", "value": "ml", "effect": "NoSchedule"}])
+    first = [pod_group("a", queue="rich", phase="Running", min_member=0), *pods("a", 1, on="n1")]
+    waiting = [pod_group("p", queue="poor"), *pods("p", 1, cpu="2")]
+    recording = reclaim(node("n1", cpu="2"), shut, queue("poor"), first, victim_queue(3, "n2"), waiting)
+    found = explain(recording, "default/p").dominant
+    assert "freed-too-little" == found.cause
+    assert "evicted default/a-0 on n1 for p-0" in found.sentence
+    assert "that frees 1 of 2 cpu" in found.sentence
+
+
+def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
+    """priority calls it starving, gang does not: its queue's turns have nothing to do with it, in no release."""
+    running = [pod_group("s", queue="poor", phase="Running"), *pods("s", 1, on="n1"), *pods("s", 1, prefix="t")]
+    large = [pod_group("p", queue="poor"), *pods("p", 1, cpu="9")]
+    tiers = ("priority gang", "proportion predicates")
+    for release in ("master", "master,+reclaim-immediate"):
+        parts = (node("n1", cpu="3"), queue("poor"), victim_queue(2, "n1"), running, large)
+        snapshot = cluster(*parts, conf=conf_of(*tiers, actions="reclaim"))
+        assert "not-starving" == explain(replay(released(snapshot, release)), "default/s").dominant.cause

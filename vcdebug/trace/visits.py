@@ -50,6 +50,11 @@ class NodeTry:
         """Whether the task got a place here."""
         return any(isinstance(event, OpEvent) and event.op in PLACING for _, event in self.events)
 
+    @property
+    def evicted(self) -> dict[TaskKey, Seq]:
+        """Who was evicted here, and at which event."""
+        return {event.task: seq for seq, event in self.events if isinstance(event, OpEvent) and event.op == "evict"}
+
 
 @dataclass(frozen=True, slots=True)
 class TaskTry:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from vcdebug.causes.gates import gang, queue_limits
-from vcdebug.causes.gates.eviction import entitlement, filtering, turns, veto
+from vcdebug.causes.gates.eviction import at_once, entitlement, filtering, veto
 from vcdebug.causes.no_node import search_evidence
 from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
@@ -103,7 +103,7 @@ def _before(room: NodeFits, action: str) -> Chance:
 def _not_entitled(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
     found = queue_limits.overused(view, action)
     if found is None and view.left_over:
-        found = turns.turns_ended(view, action, task) or entitlement.not_starving(view, action, task)
+        found = at_once.turns_ended(view, action, task) or entitlement.not_starving(view, action, task)
     return [] if found is None else [Gate(action, _before(room, action), found)]
 
 
@@ -142,7 +142,7 @@ def _stage(view: JobView, attempt: TaskTry, node: NodeTry) -> Stage:
     """How far one task came on one node."""
     if node.placed:
         return Stage.PLACED
-    if node.hooks(*AFTER):
+    if node.hooks(*AFTER) or (node.evicted and at_once.evicts_at_once(view, attempt.action)):
         return Stage.AFTER
     offered = node.candidates
     if offered and holds_without(view.recording, node.first, attempt.task, node.node, offered):
@@ -153,6 +153,8 @@ def _stage(view: JobView, attempt: TaskTry, node: NodeTry) -> Stage:
 
 def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
     """Victims were found (or not needed), and then the queue or a predicate objected."""
+    if at_once.evicts_at_once(view, attempt.action):
+        return at_once.freed_too_little(view, attempt, nodes[-1])
     task = view.tasks[attempt.task]
     fits = room if room.task is task else NodeFits(view, task, room.seq)
     for node in nodes:
@@ -196,8 +198,7 @@ def _refused_promise(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -
 
 def _cost(node: NodeTry) -> str:
     """Whom the plan evicts there."""
-    gone = [e.task for _, e in node.events if isinstance(e, OpEvent) and e.op == "evict"]
-    return f" by evicting {listed(dict.fromkeys(gone))}" if gone else ""
+    return f" by evicting {listed(node.evicted)}" if node.evicted else ""
 
 
 def _predicate_after(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:

@@ -47,16 +47,11 @@ def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
     return max(div(nodes * percentage, 100), flags.minimum_feasible_nodes)
 
 
-def standing_codes(ssn: Session, task: TaskInfo) -> Codes | None:
-    """PredicateFn for every node of the session, where that is known without a look at them; do not write to it."""
-    return None if ssn.standing is None else ssn.standing.codes(task)
-
-
 def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked.
     Upstream: framework/session_plugins.PredicateFn.
     """
-    standing = standing_codes(ssn, task) if len(nodes.rows) > 1 else None
+    standing = ssn.standing.codes(task) if ssn.standing is not None and len(nodes.rows) > 1 else None
     if standing is not None:
         known: Codes = standing[nodes.rows]
         return known
@@ -109,11 +104,7 @@ def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows)
     short = _some(codes)
     if not short:
         return _rejecting(ssn, ask_predicates(ssn, task, nodes), action)
-    left = len(codes) - short
-    standing = standing_codes(ssn, task) if left > 1 else None
-    if standing is not None:
-        return np.where(codes, codes, _rejecting(ssn, standing[nodes.rows], action))
-    if left:
+    if short < len(codes):
         enough = codes == 0
         codes[enough] = _rejecting(ssn, ask_predicates(ssn, task, nodes.select(enough)), action)
     return codes

@@ -23,25 +23,24 @@ def inside(asked: Asked, part: str) -> Equation | None:
     found = plugin.nearness(asked.task, asked.nodes, asked.row)
     if found is None:
         return None
-    return _near(asked, found.near, found.scale) if found.near is not None else _tiers(asked, found)
+    return _near(asked, found.near, found) if found.near is not None else _tiers(asked, found)
 
 
-def _near(asked: Asked, near: Near, scale: float) -> Equation:
+def _near(asked: Asked, near: Near, found: NodeNearness) -> Equation:
     share, tie = (near.share, CLOSEST) if near.tied else (0.0, f"counts only where {CLOSEST}")
     terms = (
         Term("closeness", (near.hyper_node, near.allocated, near.common, Ratio(near.closeness)), None),
         Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, tie),
     )
-    score = scale * (near.closeness + near.share if near.tied else near.closeness)
     title, columns = f"network topology: how close {asked.node.name} is", ("HyperNode", "the job's", "common", "part")
-    return Equation(title, NEAR_FORMULA, columns, "check", terms, score, None, f"sum × {scale:g} = {score:g}")
+    return Equation(
+        title, NEAR_FORMULA, columns, "check", terms, found.score, None, f"sum × {found.scale:g} = {found.score:g}"
+    )
 
 
 def _tiers(asked: Asked, found: NodeNearness) -> Equation:
-    total, weights = 0.0, 0.0
     terms: list[Term] = []
     for one in found.tiers:
-        total, weights = total + one.weight * one.score, weights + one.weight
         name = one.hyper_node or "no HyperNode"
         terms.append(Term(f"tier {one.tier}", (name, None, None, Ratio(one.weight), Ratio(one.score)), None))
         for fill in one.fills:
@@ -49,13 +48,13 @@ def _tiers(asked: Asked, found: NodeNearness) -> Equation:
             terms.append(
                 Term(f"tier {one.tier} {fill.name}", (fill.wanted, fill.capacity, fill.weight, None, part), None)
             )
-    score = found.scale * (total / weights)
     title, columns = (
         f"network topology: HyperNodes of {asked.node.name}",
         ("used + request", "of", "weight of it", "weight", "part"),
     )
-    note = f"mean {total / weights:g} × {found.scale:g} = {score:g}"
-    return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), score, None, note)
+    mean = found.score / found.scale if found.scale else 0.0
+    note = f"mean {mean:g} × {found.scale:g} = {found.score:g}"
+    return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), found.score, None, note)
 
 
 WORDS = PluginWords(scores=inside)

@@ -60,6 +60,7 @@ class NodeNearness(NamedTuple):
     tiers: tuple[TierFill, ...]
     near: Near | None
     scale: float
+    score: float
 
 
 class NetworkTopologyAware(Plugin):
@@ -173,16 +174,16 @@ class NetworkTopologyAware(Plugin):
 
     def nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
         """What the score of one of these nodes is made of; None where the plugin gives none."""
-        job = self._jobs.get(task.job)
-        sub_job = None if job is None else job.sub_jobs.get(job.task_to_sub_job.get(task.uid, ""))
-        if job is None:
+        scores = self.batch_node_order(task, nodes)
+        if scores is None:
             return None
+        job, score = self._jobs[task.job], float(scores.total[nodes.rows == row][0])
+        sub_job = job.sub_jobs.get(job.task_to_sub_job.get(task.uid, ""))
         if sub_job is not None and sub_job.with_network_topology():
-            near = self._near(task, sub_job, nodes, row)
-            return NodeNearness((), near, self._weights.scale)
+            return NodeNearness((), self._near(task, sub_job, nodes, row), self._weights.scale, score)
         requests = self._weights.weighed(task.resreq)
         tiers = tuple([self._tier(tier, weight, requests, row) for tier, weight in self._tiers.items()])
-        return NodeNearness(tiers, None, 1.0 if sub_job is None else self._weights.scale)
+        return NodeNearness(tiers, None, 1.0 if sub_job is None else self._weights.scale, score)
 
     def _holder(self, tier: int, row: int) -> str:
         """The HyperNode of a tier that holds a node; empty where none does."""

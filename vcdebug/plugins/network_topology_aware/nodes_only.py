@@ -5,6 +5,7 @@ Upstream: plugins/network-topology-aware (v1.13 and older).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import FloatArray, JobId, NodeName
+from vcdebug.model.names import BoolArray, FloatArray, JobId, NodeName
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
@@ -51,12 +52,11 @@ class NodesOnly(Plugin):
         if job.network_topology is None or not allocated or not len(nodes):
             return None
         holders = [self._holder(name) for name in nodes.names]
-        own = {name: BASE_SCORE * self._closeness(name, allocated) * self._weight for name in dict.fromkeys(holders)}
-        scores = np.array([own[name] for name in holders])
-        tied = self._tied(scores)
-        if np.count_nonzero(tied) > 1:
-            shares = {name: BASE_SCORE * self._share(name, job) * self._weight for name in own}
-            scores = np.where(tied, scores + np.array([shares[name] for name in holders]), scores)
+        scores = self._by_name(holders, lambda name: self._near(name, allocated))
+        tied = _tied(scores)
+        if tied.any():
+            shares = self._by_name(holders, lambda name: self._shared(name, job))
+            scores = np.where(tied, scores + shares, scores)
         return NodeScores(scores)
 
     def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
@@ -65,43 +65,48 @@ class NodesOnly(Plugin):
         allocated = job.allocated_hyper_node
         if not allocated:
             return {}
-        scores = {name: BASE_SCORE * self._closeness(name, allocated) * self._weight for name in hyper_nodes}
+        scores = {name: self._near(name, allocated) for name in hyper_nodes}
         best = max(scores.values(), default=WORST)
         tied = [name for name, score in scores.items() if score == best >= WORST]
         if len(tied) > 1:
             for name in tied:
-                scores[name] = best + BASE_SCORE * self._share(name, job) * self._weight
+                scores[name] = best + self._shared(name, job)
         return scores
 
     def nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
         """What the score of one of these nodes is made of; None where the plugin gives none."""
-        job, allocated = self._jobs[task.job], task.job_allocated_hyper_node
-        if job.network_topology is None or not allocated:
+        scores = self.batch_node_order(task, nodes)
+        if scores is None:
             return None
+        allocated, at = task.job_allocated_hyper_node, int(np.flatnonzero(nodes.rows == row)[0])
         holders = [self._holder(name) for name in nodes.names]
-        values = np.array([self._closeness(name, allocated) * self._weight for name in holders])
-        tied, at = self._tied(values), int(np.flatnonzero(nodes.rows == row)[0])
-        name = holders[at]
+        tied, name = _tied(self._by_name(holders, lambda name: self._near(name, allocated))), holders[at]
         near = Near(
             name,
             allocated,
             self._tree.stated_lca(name, allocated),
             self._closeness(name, allocated),
-            self._share(name, job),
-            bool(tied[at] and np.count_nonzero(tied) > 1),
+            self._share(name, self._jobs[task.job]),
+            bool(tied[at]),
         )
-        return NodeNearness((), near, BASE_SCORE * self._weight)
-
-    @staticmethod
-    def _tied(scores: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """The nearest nodes."""
-        best = float(scores.max())
-        return scores == best if best >= WORST else np.zeros(len(scores), dtype=np.bool_)
+        return NodeNearness((), near, BASE_SCORE * self._weight, float(scores.total[at]))
 
     def _holder(self, node: NodeName) -> str:
         if node not in self._holders:
             self._holders[node] = self._tree.stated_for_node(node)
         return self._holders[node]
+
+    @staticmethod
+    def _by_name(holders: list[str], score: Callable[[str], float]) -> FloatArray:
+        """The score of each node's HyperNode, asked once for each."""
+        own = {name: score(name) for name in dict.fromkeys(holders)}
+        return np.array([own[name] for name in holders])
+
+    def _near(self, name: str, allocated: str) -> float:
+        return BASE_SCORE * self._closeness(name, allocated) * self._weight
+
+    def _shared(self, name: str, job: JobInfo) -> float:
+        return BASE_SCORE * self._share(name, job) * self._weight
 
     def _closeness(self, name: str, allocated: str) -> float:
         """Upstream: plugins/network-topology-aware.networkTopologyAwareScore."""
@@ -117,3 +122,10 @@ class NodesOnly(Plugin):
         nodes = self._tree.real_nodes.get(name, {})
         inside = sum(1 for task in job.tasks.values() if task.node_name in nodes)  # exact: ints
         return float(inside) / float(len(job.tasks))
+
+
+def _tied(scores: FloatArray) -> BoolArray:
+    """The nearest nodes, where there are several."""
+    best = scores.max()
+    tied: BoolArray = (scores == best) & (best >= WORST)
+    return tied & (np.count_nonzero(tied) > 1)

@@ -110,3 +110,20 @@ def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
         parts = (node("n1", cpu="3"), queue("poor"), victim_queue(2, "n1"), running, large)
         snapshot = cluster(*parts, conf=conf_of(*tiers, actions="reclaim"))
         assert "not-starving" == explain(replay(released(snapshot, release)), "default/s").dominant.cause
+
+
+def test_what_a_place_cost_is_said_without_a_statement() -> None:
+    recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(1))
+    assert "at the cost of default/r-1" in explain(recording, "default/p").sentence
+
+
+def test_behind_a_broken_tree_no_amounts_are_named() -> None:
+    """capacity refuses every queue: what this one would hold has nothing to do with it."""
+    tree = [queue("top", capability={"cpu": "1"}), queue("poor", parent="top", capability={"cpu": "4"})]
+    parts = (node("n1", cpu="2"), tree, victim_queue(2, "n1"), poor(1))
+    tiers = ("gang", "predicates capacity")
+    hierarchy = {"capacity": {"enableHierarchy": "true"}}
+    snapshot = cluster(*parts, conf=conf_of(*tiers, actions="reclaim", arguments=hierarchy))
+    found = explain(replay(released(snapshot, "v1.13.3")), "default/p")
+    assert "queue-tree-broken" == found.cause
+    assert "preemptive" not in [one.cause for one in found.contributing]

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.causes.test_contradictions import told
 from tests.explain import test_agreement, test_equations, test_queues
 from tests.golden.test_releases import copies
+from tests.recorded import COPIES
 from vcdebug.compare.invariants import violations
 from vcdebug.snapshot.load import load
 from vcdebug.trace.recording import Recording
@@ -39,3 +41,9 @@ def test_gate_equation_and_scheduler_name_the_same_dimensions(recording: Recordi
 
 def test_what_is_violated_is_a_quirk_by_name(recording: Recording) -> None:
     assert [] == [found for found in violations(recording) if not found.quirk]
+
+
+@pytest.mark.parametrize("case", COPIES, ids=lambda case: case.name)
+def test_the_answers_about_jobs_hold_under_v1_13(case: Path) -> None:
+    """Its reclaim evicts without statements, on which much of what is said of newer releases rests."""
+    assert [] == list(told(replay(load(case, release="v1.13.3"))))

@@ -71,7 +71,10 @@ def unbound(view: JobView) -> list[TaskInfo]:
 TREE_PLUGIN = "capacity"
 BROKEN_TREE_ADVICE = (
     owner("see vcdebug inspect for what is missing"),
-    sharers("give the queue an existing parent, or move the job to a leaf queue: one fault stops every queue"),
+    sharers(
+        "give the queue an existing parent, and limits within its parent's, or move the job to a leaf queue: one fault "
+        "stops every queue"
+    ),
 )
 
 

@@ -128,11 +128,13 @@ def leaving(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
 
 
 def evicted_for(view: JobView) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
-    """Evictions of committed statements in the job's visits."""
+    """Evictions in the job's visits, by committed statements or at once."""
     for visit in view.visits:
         for seq, event in visit.events:
             if isinstance(event, StatementEvent) and event.what == "commit":
                 yield from ((seq, task, node) for kind, task, node in event.ops if kind == "evict")
+            elif isinstance(event, OpEvent) and event.op == "evict" and event.via is not None:
+                yield seq, event.task, event.node
 
 
 def _broken(view: JobView) -> bool:

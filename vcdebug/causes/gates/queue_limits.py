@@ -219,6 +219,9 @@ def _kind(view: JobView, plugin: str, limit: QueueCheck) -> str:
 
 def not_preemptive(view: JobView, task: TaskInfo, seq: Seq, event: HookEvent) -> Finding:
     """The queue asks for more than it deserves, or may hold."""
+    broken = broken_tree(view, seq, event.plugin)
+    if broken is not None:
+        return broken
     asked = [view.tasks[key] for key in event.candidates if key in view.tasks] or [task]
     who = asked[0].name if len(asked) == 1 else f"{plural(len(asked), 'pod')} at once"
     request = total(each.resreq for each in asked)

@@ -91,7 +91,7 @@ def _lost(view: JobView, valid: int, lost: Sequence[Eviction]) -> Finding:
         "pods.evicted": count(len(lost), "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
     }
-    evidence = tuple(Evidence(e.end, f"{e.action} commits the eviction of {e.victim}") for e in lost)
+    evidence = tuple(Evidence(e.end, f"{e.action} evicts {e.victim}") for e in lost)
     advice = (
         owner("its controller has to create the evicted pods anew"),
         owner("set minMember below the number of its pods"),

@@ -25,12 +25,14 @@ def test_the_tables_of_fidelity_are_current() -> None:
 @pytest.mark.parametrize(
     ("fixed_in", "since", "words"),
     [
-        (("v1.16",), "", "v1.15, v1.14, v1.13"),
-        (("v1.15.0",), "", "v1.14, v1.13"),
+        (("v1.16",), "", "v1.15, v1.14, v1.13, v1.12"),
+        (("v1.15.0",), "", "v1.14, v1.13, v1.12"),
         (("v1.15.1",), "v1.15.0", "v1.15.0"),
-        (("v1.15.1", "v1.14.3"), "", "v1.15.0, v1.14.0 to v1.14.2, v1.13"),
-        (("v1.14.0",), "", "v1.13"),
-        (("v1.13.0",), "", "before v1.13"),
+        (("v1.15.1", "v1.14.3"), "", "v1.15.0, v1.14.0 to v1.14.2, v1.13, v1.12"),
+        (("v1.14.0",), "", "v1.13, v1.12"),
+        (("v1.13.0",), "", "v1.12"),
+        (("v1.13.0", "v1.12.2"), "", "v1.12.0 to v1.12.1"),
+        (("v1.12.0",), "", "before v1.12"),
     ],
 )
 def test_who_has_an_older_form_is_said_by_lines_and_tags(fixed_in: tuple[str, ...], since: str, words: str) -> None:
@@ -48,6 +50,6 @@ def test_a_quirk_that_an_older_release_lacks_is_not_ascribed_to_it() -> None:
     assert "| `view-lost-pod` |" in table
     assert next(row for row in table.splitlines() if "`view-lost-pod`" in row).endswith("| master, v1.15 |")
     assert next(row for row in table.splitlines() if "`device-stays-charged`" in row).endswith(
-        "| master, v1.14, v1.13 |"
+        "| master, v1.14, v1.13, v1.12 |"
     )
     assert next(row for row in table.splitlines() if "`plugin-twice`" in row).endswith("| all |")

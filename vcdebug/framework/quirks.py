@@ -11,6 +11,7 @@ from typing import NamedTuple
 from vcdebug.releases.change import Change
 from vcdebug.releases.devices import DEVICE_ANNOTATIONS_ON_POD, VGPU_LEDGER_LEAKS
 from vcdebug.releases.nodes import RESERVE_FAILURE_CONTINUES
+from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 
 
 class Quirk(NamedTuple):
@@ -196,6 +197,7 @@ _TABLE = (
         QUEUE_CYCLE,
         "Queues that are each other's parents are not noticed; the first copy of the tree overflows the stack.",
         "the scheduler's process ends",
+        TOPOLOGY_PREEMPT_ABSENT,
     ),
     Quirk(
         ANCESTORS_OVERWRITTEN,

@@ -94,6 +94,8 @@ def _nearest(tag: Tag) -> Release:
 
 def _lacking(tag: Tag, release: Release) -> str:
     """The heaviest changes between the tag and what is replayed for it."""
+    if tag.line < _OLDEST_LINE:
+        return ", which differs in what changed before v1.12"
     nearest = None if release.name == MASTER else Tag.of(release.name)
     had = {change.id: nearest is not None and change.in_force(nearest) for change in CHANGES.values()}
     apart = [change for change in CHANGES.values() if change.in_force(tag) is not had[change.id]]
@@ -102,8 +104,7 @@ def _lacking(tag: Tag, release: Release) -> str:
         return ""
     shown = ", ".join(change.id for change in heavy[:MOST_NAMED])
     more = f" and {len(heavy) - MOST_NAMED} more" if len(heavy) > MOST_NAMED else ""
-    before = " and in what changed before v1.12" if tag.line < _OLDEST_LINE else ""
-    return f", which differs in {shown}{more}{before}"
+    return f", which differs in {shown}{more}"
 
 
 def _switched(found: Named, switch: str) -> Named:

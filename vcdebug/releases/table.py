@@ -12,10 +12,16 @@ CHANGES: dict[str, Change] = {
 
 SUPPORTED: tuple[Tag, ...] = tuple(
     Tag.of(f"v{line}.{patch}")
-    for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3))
+    for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3), ("1.12", 4))
     for patch in range(newest, -1, -1)
 )
 """Releases that are replayed, newest first, behind the newest rules."""
 
-KUBERNETES: dict[tuple[int, int], str] = {(1, 16): "1.36", (1, 15): "1.35", (1, 14): "1.34", (1, 13): "1.33"}
+KUBERNETES: dict[tuple[int, int], str] = {
+    (1, 16): "1.36",
+    (1, 15): "1.35",
+    (1, 14): "1.34",
+    (1, 13): "1.33",
+    (1, 12): "1.32",
+}
 """The Kubernetes library that each line is built with."""

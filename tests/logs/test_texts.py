@@ -9,7 +9,7 @@ import pytest
 import vcdebug
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
 from tests.logs.log_cases import copied
-from tests.releases.shown import image_on_one_node, starving_in_two_queues
+from tests.releases.shown import image_on_one_node, starving_in_two_queues, victims_of_two_jobs
 from vcdebug.compare.klog import cycles, parse_log
 from vcdebug.logs.gotext import json_object, json_text, number, text_of
 from vcdebug.logs.log_writer import IN_SHORT, log_lines
@@ -164,6 +164,13 @@ def keys_of(snapshot: Snapshot, release: str) -> list[str]:
 
 def texts_of(snapshot: Snapshot, release: str, key: str) -> list[str]:
     return [line.text for line in log_lines(replay(released(snapshot, release))) if line.key == key]
+
+
+@pytest.mark.parametrize(("release", "said"), [("v1.13.0", True), ("v1.12.4", False)])
+def test_a_task_says_where_it_is_since_v1_13(release: str, said: bool) -> None:
+    (text, *_) = texts_of(victims_of_two_jobs(), release, "gang.victims")
+    assert "Task (" in text
+    assert said == ("nodeName n1" in text)
 
 
 def logged() -> Iterator[tuple[str, int]]:

@@ -13,6 +13,7 @@ from vcdebug.logs.message import UNKNOWN
 from vcdebug.model.names import NodeName, Row, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import LOG_TASK_NODE
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
@@ -35,8 +36,9 @@ class Present(NamedTuple):
         """TaskInfo.String()."""
         task, now = self.recording.timeline.tasks[key], self.state.tasks[key]
         numa = UNKNOWN if NUMA_POLICY in task.pod.annotations else "{ map[]}"
+        node = "" if self.recording.snapshot.release.has(LOG_TASK_NODE) else f"nodeName {now.node}, "
         return (
-            f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, nodeName {now.node}, "
+            f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, {node}"
             f"status {now.status.label}, pri {task.priority}, resreq {task.resreq}, "
             f"preemptable {text_of(task.preemptable)}, revocableZone {task.revocable_zone}, numaInfo {numa}"
         )

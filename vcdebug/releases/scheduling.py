@@ -294,6 +294,14 @@ LOG_SCORES = Change(
     "#5510",
     "T",
 )
+LOG_TASK_NODE = Change(
+    "log-task-node",
+    "A task in a log line does not say on which node it is.",
+    "log lines",
+    ("v1.13.0",),
+    "v1.13.0",
+    "T",
+)
 REPRIEVE_ORDER = Change(
     "reprieve-order",
     "Topology-aware preemption spares the least valuable of its potential victims first.",

@@ -15,6 +15,7 @@ from vcdebug.capture.scheduler import SchedulerSettings, read_settings
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.capture.usage import measured
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.provenance import Provenance, stated_time
@@ -124,7 +125,7 @@ def _digits(text: object) -> int:
 
 
 def _names(manifests: list[Manifest]) -> list[str]:
-    return [str((manifest.get("metadata") or {}).get("name", "")) for manifest in manifests]
+    return [name_of(manifest) for manifest in manifests]
 
 
 def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]) -> datetime:

@@ -31,7 +31,7 @@ class HyperNodeInfo:
 
     def has_members(self) -> bool:
         """Whether it states any, be there such nodes or not."""
-        members = (self.manifest.get("spec") or {}).get("members") or ()
+        members = spec_of(self.manifest).get("members") or ()
         return any(
             one.get("type") == "Node" or ((one.get("selector") or {}).get("exactMatch") or {}).get("name")
             for one in members

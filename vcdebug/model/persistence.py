@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import ENDED, Pod
+from vcdebug.snapshot.manifest import annotations_of
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -30,7 +31,7 @@ class Placement(NamedTuple):
 
 def _carriers(snapshot: Snapshot) -> int:
     """How many pods carry one of the annotations; pods that state the same share theirs."""
-    stated = [(manifest.get("metadata") or {}).get("annotations") or {} for manifest in snapshot.of("Pod")]
+    stated = [annotations_of(manifest) for manifest in snapshot.of("Pod")]
     distinct = {id(notes): notes for notes in stated}
     told = {number: any(name in notes for name in ANNOTATIONS) for number, notes in distinct.items()}
     return sum(told[id(notes)] for notes in stated) if any(told.values()) else 0  # exact: ints

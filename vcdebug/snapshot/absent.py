@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vcdebug.snapshot.gather import Gathered, object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 
 
@@ -41,7 +42,7 @@ def note_hand_written(found: Gathered, *, completed: bool) -> None:
     """One Problem for all objects that no server can have returned."""
     lacking = dict.fromkeys(_without_namespace(found))
     for index, manifest in enumerate(found.objects.get("Pod", ())):
-        if not manifest["metadata"].get("uid") or not (manifest.get("status") or {}).get("phase"):
+        if not manifest["metadata"].get("uid") or not status_of(manifest).get("phase"):
             lacking["Pod", index] = None
     if lacking:
         lack = "1 object lacks" if len(lacking) == 1 else f"{len(lacking)} objects lack"
@@ -78,7 +79,7 @@ def note_missing_fields(found: Gathered) -> None:
             if value is None:
                 _note(found, expected, index, manifests[index])
     for index, manifest in enumerate(found.objects.get("Pod", ())):
-        spec = manifest.get("spec") or {}
+        spec = spec_of(manifest)
         if not spec.get("schedulerName") and not spec.get("nodeName"):
             _note(found, _Expected("Pod", "spec", "schedulerName", _NO_SCHEDULER), index, manifest)
 

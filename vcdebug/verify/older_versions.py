@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from vcdebug.snapshot.manifest import spec_of
 from vcdebug.verify.messages import Body
 
 FIRST_OF_DEVICES: Final = "resource.k8s.io/v1beta1"
@@ -16,7 +17,7 @@ def converted(body: Body, api_version: str) -> Body:
     """The object in the version that is asked for; every other one is served as it is stored."""
     if api_version != FIRST_OF_DEVICES:
         return body
-    spec = body.get("spec") or {}
+    spec = spec_of(body)
     claimed = spec.get("devices")
     if isinstance(claimed, dict) and claimed.get("requests"):
         return {**body, "spec": {**spec, "devices": {**claimed, "requests": [*map(_request, claimed["requests"])]}}}

@@ -13,7 +13,6 @@ IntArray = npt.NDArray[np.int64]
 
 MAX_INT64 = 2**63 - 1
 MIN_INT64 = -(2**63)
-MAX_INT32 = 2**31 - 1
 MAX_FLOAT64 = 1.7976931348623157e308
 
 

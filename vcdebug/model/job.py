@@ -232,6 +232,7 @@ class JobInfo(TaskSet):
         return TaskStatus.PENDING in self.task_status_index
 
     def _roles(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> dict[str, int]:
+        """Upstream: api/job_info.getJobAllocatedRoles."""
         counts: dict[str, int] = {}
         for status in statuses:
             for task in self.task_status_index.get(status, {}).values():
@@ -280,15 +281,8 @@ class JobInfo(TaskSet):
         """As check_task_ready, with pipelined tasks. Upstream: api/job_info.CheckTaskPipelined."""
         return not self.task_min_available or all(role.holds for role in self.pipelined_roles())
 
-    def check_task_starving(self) -> bool:
-        """Some role is below its minimum; True also where roles are not checked.
-        Upstream: api/job_info.CheckTaskStarving.
-        """
-        if self.roles_unchecked():
-            return True
-        return not all(role.holds for role in self._least_roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=False))
-
     def _least_sub_jobs(self, counts: Callable[[SubJobInfo], bool]) -> list[Least]:
+        """Upstream: api/job_info.checkSubJobCondition."""
         return [
             Least(gid, len([sj for sj in self.sub_jobs.values() if sj.gid == gid and counts(sj)]), least)
             for gid, least in self.min_sub_jobs.items()
@@ -471,6 +465,7 @@ def _histogram(counts: dict[str, int]) -> str:
 
 
 def _preemptable(pod_group: PodGroup) -> bool:
+    """Upstream: api/job_info.extractPreemptable."""
     text = pod_group.annotations.get(PREEMPTABLE_KEY)
     if text is None:
         text = pod_group.labels.get(PREEMPTABLE_KEY)

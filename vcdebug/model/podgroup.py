@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.model.resource import Resource
 from vcdebug.model.resource_list import without
@@ -19,8 +19,6 @@ INQUEUE = "Inqueue"
 RUNNING = "Running"
 UNKNOWN = "Unknown"
 COMPLETED = "Completed"
-
-TopologyMode = Literal["hard", "soft", ""]
 
 
 class Condition(NamedTuple):

@@ -199,7 +199,9 @@ class Rescheduling(Plugin):
         return steps
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:
-        """No priority, then lower priority, then the weaker class; two best-effort pods each go before the other."""
+        """No priority, then lower priority, then the weaker class; two best-effort pods each go before the other.
+        Upstream: plugins/rescheduling/node_utilization_util.sortPods.
+        """
         if (one.priority is None) != (other.priority is None):
             return one.priority is None
         if one.priority is not None and other.priority is not None and one.priority != other.priority:
@@ -309,11 +311,14 @@ def _is_high(busy: Busy, target: Percents) -> bool:
 
 
 def _load(busy: Busy) -> float:
+    """Upstream: plugins/rescheduling/node_utilization_util.getScoreForNode."""
     return busy.percents["cpu"] + busy.percents["memory"]
 
 
 def _budget(low: list[Busy], target: Percents) -> dict[str, int]:
-    """What the idle nodes may take up to their targets, in thousandths of cpu and bytes."""
+    """What the idle nodes may take up to their targets, in thousandths of cpu and bytes.
+    Upstream: plugins/rescheduling/node_utilization_util.evictPodsFromSourceNodes.
+    """
     budget = dict.fromkeys(DIMENSIONS, 0)
     for busy in low:
         status = status_of(busy.node.manifest)

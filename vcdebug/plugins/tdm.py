@@ -190,7 +190,7 @@ def text(arguments: Arguments, key: str) -> str:
 
 
 def evictable(task: TaskInfo) -> bool:
-    """Preemptable and Running."""
+    """Preemptable and Running. Upstream: plugins/tdm.revocableNodePreemptableTask."""
     return task.preemptable and task.status is TaskStatus.RUNNING
 
 

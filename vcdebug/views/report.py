@@ -28,7 +28,6 @@ MOVE_COLUMNS = (Column("pod"), Column("node"), Column("by"), Column("event", rig
 JOB_COLUMNS = plain_columns("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
 PROOF_COLUMNS = (Column("event", right=True), Column("what it shows", flexible=True))
 STEP_COLUMNS = (Column(""), Column("step"), Column("", flexible=True), Column("event", right=True))
-FACT_COLUMNS = (Column("what"), Column("", flexible=True))
 MOST_MOVES = 200
 MOST_JOBS = 500
 MOST_EXPLAINED = 40

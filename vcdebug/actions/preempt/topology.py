@@ -152,7 +152,9 @@ class TopologyAwarePreemption:
         return enough(found, wanted, known)
 
     def _dry_run(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:
-        """One of those that run side by side; a panic in one ends the process at once."""
+        """One of those that run side by side; a panic in one ends the process at once.
+        Upstream: actions/preempt.checkNode.
+        """
         try:
             return self._select_victims(ssn, task, node, spares)
         except SchedulerPanic as panic:
@@ -278,5 +280,6 @@ def _earliest_start(victims: list[TaskInfo]) -> str:
 
 
 def _starts_before(left: TaskInfo, right: TaskInfo) -> bool:
+    """Upstream: actions/preempt.GetPodStartTime."""
     left_start, right_start = left.pod.status.get("startTime") or "", right.pod.status.get("startTime") or ""
     return bool(left_start) and (not right_start or left_start < right_start)

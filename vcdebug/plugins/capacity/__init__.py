@@ -162,7 +162,8 @@ class Capacity(Plugin):
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
         """Whether an open leaf and all its ancestors stay within their limits; what they deserve does not matter.
-        Upstream: plugins/capacity.queueAllocatableWithReserved, plugins/capacity.queueAllocatable.
+        Upstream: plugins/capacity.queueAllocatableWithReserved, plugins/capacity.queueAllocatable,
+        plugins/capacity.checkQueueAllocatableHierarchically.
         """
         if queue.state != OPEN or not self.ready or self.queues[queue.name].children:
             return False
@@ -252,7 +253,7 @@ class Capacity(Plugin):
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the queue and all its ancestors hold the job's minimum beside everything that is not elastic.
-        Upstream: plugins/capacity.jobEnqueueable.
+        Upstream: plugins/capacity.jobEnqueueable, plugins/capacity.checkJobEnqueueableHierarchically.
         """
         if not self.ready or self.queues[job.queue].children or self.ssn.queues[job.queue].state != OPEN:
             return REJECT

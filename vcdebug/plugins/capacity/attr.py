@@ -147,7 +147,9 @@ class QueueAttr:
         self.entitlement = Entitlement(stated, within, guarantee, self.deserved)
 
     def nearest(self, distance: int) -> QueueName | None:
-        """The ancestor at a distance from the queue, 1 for its parent."""
+        """The ancestor at a distance from the queue, 1 for its parent.
+        Upstream: plugins/capacity.queueAncestorAtDepth.
+        """
         return self.ancestors[-distance] if 0 < distance <= len(self.ancestors) else None
 
     def add(self, task: TaskInfo, demand: TaskDemand | None) -> None:
@@ -237,7 +239,9 @@ def overlap(task: TaskInfo, other: TaskInfo) -> bool:
 
 
 def concerned(task: TaskInfo, deserved: Resource) -> bool:
-    """Whether the task uses a dimension in which something is deserved."""
+    """Whether the task uses a dimension in which something is deserved.
+    Upstream: plugins/capacity.hasRelevantDeserved.
+    """
     return bool(shared_dimensions(task.resreq, deserved))
 
 

@@ -30,7 +30,7 @@ CAPACITY_SEPARATOR = ".deviceclass/"
 
 
 def copied(demand: Demand) -> Demand:
-    """A deep copy."""
+    """A deep copy. Upstream: plugins/capacity.cloneDRAResourceMap."""
     return {name: DeviceAmount(amount.count, amount.capacity, wraps=amount.wraps) for name, amount in demand.items()}
 
 
@@ -75,7 +75,9 @@ class DeviceQuota:
         return copy
 
     def add(self, demand: TaskDemand) -> None:
-        """A task is allocated; a claim counts once. Upstream: plugins/capacity.addTaskDRAAllocated."""
+        """A task is allocated; a claim counts once.
+        Upstream: plugins/capacity.addTaskDRAAllocated, plugins/capacity.updateDRAAllocated.
+        """
         for key, wanted in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references == 0:
@@ -83,7 +85,9 @@ class DeviceQuota:
             self.claim_refs[key] = references + 1
 
     def remove(self, demand: TaskDemand) -> None:
-        """A task is gone; a claim counts until its last task. Upstream: plugins/capacity.removeTaskDRAAllocated."""
+        """A task is gone; a claim counts until its last task.
+        Upstream: plugins/capacity.removeTaskDRAAllocated, plugins/capacity.subtractDRAAllocated.
+        """
         for key, wanted in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references > 1:

@@ -94,7 +94,7 @@ def given_cpus(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObj
 
 
 def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
-    """(size, set) of every subset of the NUMA nodes, smaller ones first."""
+    """(size, set) of every subset of the NUMA nodes, smaller ones first. Upstream: plugins/numaaware/policy.iterate."""
     nodes = topology.numa_nodes
     for size in range(1, len(nodes) + 1):
         for chosen in combinations(nodes, size):
@@ -124,7 +124,9 @@ def _cpus_on(topology: CpuTopology, nodes: BitSet) -> BitSet:
 
 
 def _decide(info: NumaInfo, hints: list[Hint] | None) -> tuple[BitSet | None, bool]:
-    """(NUMA nodes to align with, whether the node's policy admits the container)."""
+    """(NUMA nodes to align with, whether the node's policy admits the container).
+    Upstream: plugins/numaaware/policy.filterProvidersHints.
+    """
     policy = info.topology_policy
     if policy not in MANAGED:
         return None, True

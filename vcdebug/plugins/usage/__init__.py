@@ -181,7 +181,7 @@ class Usage(Plugin):
 
 
 def _not_yet_measured(task: TaskInfo, now: int, interval: int) -> bool:
-    """On its node, but not long enough to be in the measurements."""
+    """On its node, but not long enough to be in the measurements. Upstream: plugins/usage.shouldAddToShadowCache."""
     if not task.node_name:
         return False
     if task.status is TaskStatus.RUNNING:

@@ -42,7 +42,9 @@ def metrics_interval(metrics: Mapping[str, str]) -> int:
 
 
 def _section(arguments: Arguments, name: str) -> Arguments:
-    """A map among the arguments; one with a key that is no string counts as absent."""
+    """A map among the arguments; one with a key that is no string counts as absent.
+    Upstream: plugins/usage.getUsageSectionArgs.
+    """
     section = arguments.raw.get(name)
     if not isinstance(section, Mapping) or not all(isinstance(key, str) for key in section):
         return Arguments()

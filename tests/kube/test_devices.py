@@ -19,6 +19,8 @@ from vcdebug.snapshot.snapshot import Flags, Manifest
 
 GPU = "gpu.example.com"
 OLDER = Flags(release=at_tag(Tag.of("v1.15.1")))
+BY_NODE = Flags(release=at_tag(Tag.of("v1.14.4")))
+"""A pool is what the node sees of it."""
 PART = {
     "value": "40Gi",
     "requestPolicy": {"default": "4Gi", "validRange": {"min": "2Gi", "max": "32Gi", "step": "2Gi"}},
@@ -189,6 +191,39 @@ def test_a_pool_that_is_not_whole_or_not_valid_gives_nothing(slices: list[Manife
     assert [["other/x"]] == taken([*slices, devices("x", pool="other")], claim(asked()))
 
 
+def test_a_pool_of_which_a_node_sees_a_part_gives_that_and_not_all_of_it_by_node() -> None:
+    slices = [devices("a", name="1", count=2), devices("b", name="2", count=2, nodeName="n2")]
+    assert [["n1/a"]] == taken(slices, claim(asked()), flags=BY_NODE)
+    assert [["n1/a"]] == taken(slices, claim(asked(allocationMode="All")), flags=OLDER)
+    with pytest.raises(AllocationError, match=r"resource pool gpu\.example\.com/n1 is currently being updated"):
+        taken(slices, claim(asked(allocationMode="All")), flags=BY_NODE)
+
+
+def test_an_invalid_pool_ends_a_search_by_node_that_comes_to_it() -> None:
+    slices = [devices("a", pool="1"), devices("b", "b", pool="2"), devices("c", "d", pool="3")]
+    assert [["1/a"]] == taken(slices, claim(asked()), flags=BY_NODE)
+    assert [["1/a", "3/c"]] == taken(slices, claim(asked(count=2)), flags=OLDER)
+    with pytest.raises(AllocationError, match=r"^pool 2 is invalid: duplicate device name b$"):
+        taken(slices, claim(asked(count=2)), flags=BY_NODE)
+
+
+def test_capacity_requests_are_refused_by_node_where_the_status_of_devices_is_known() -> None:
+    wanted = claim(asked(capacity={"requests": {"memory": "1Gi"}}))
+    with pytest.raises(AllocationError, match="request r: has capacity requests, but the DRAConsumableCapacity"):
+        taken([devices("a")], wanted, flags=BY_NODE)
+    without = Flags(release=BY_NODE.release, feature_gates={"DRAResourceClaimDeviceStatus": False})
+    assert [["n1/a"]] == taken([devices("a")], wanted, flags=without)
+
+
+def test_slices_with_counters_are_seen_by_node_without_the_devices_that_consume_them() -> None:
+    consuming = device("a", consumesCounters=[{"counterSet": "s", "counters": {"x": {"value": "1"}}}])
+    shared = [{"name": "s", "counters": {"x": {"value": "1"}}}]
+    slices = [devices(consuming, "b", sharedCounters=shared, nodeName="n1")]
+    assert [["n1/b"]] == taken(slices, claim(asked()), flags=BY_NODE)
+    with pytest.raises(NoDevicesError):
+        taken(slices, claim(asked()), flags=OLDER)
+
+
 def test_only_the_newest_generation_of_a_pool_counts() -> None:
     old, new = devices("a", name="old"), devices("b", name="new", generation=2)
     assert [["n1/b"]] == taken([old, new], claim(asked()))
@@ -289,8 +324,8 @@ def test_a_search_without_end_is_left_undecided() -> None:
 
 @pytest.mark.parametrize(
     ("release", "gates"),
-    [(at_tag(Tag.of("v1.14.4")), {}), (at_tag(Tag.of("v1.15.1")), {"DRAConsumableCapacity": True}),
-     (NEWEST, {"DRADeviceTaintRules": True})],
+    [(at_tag(Tag.of("v1.13.3")), {}), (at_tag(Tag.of("v1.14.4")), {"DRADeviceTaints": True}),
+     (at_tag(Tag.of("v1.15.1")), {"DRAConsumableCapacity": True}), (NEWEST, {"DRADeviceTaintRules": True})],
 )  # fmt: skip
 def test_allocators_that_are_not_replayed_say_so(release: Any, gates: dict[str, bool]) -> None:
     snapshot = cluster({"kind": "DeviceTaintRule", "metadata": {"name": "r"}})

@@ -237,12 +237,18 @@ def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_gi
     assert None is prepare(ssn, "j-1")
 
 
-@pytest.mark.parametrize(("gate", "noted"), [(True, ["claims-undecided"]), (False, [])])
-def test_an_older_release_looks_at_claims_with_the_argument_and_the_gate(gate: bool, noted: list[str]) -> None:
-    flags = Flags(release=at_tag(Tag.of("v1.14.4")), feature_gates={"DynamicResourceAllocation": gate})
+@pytest.mark.parametrize(
+    ("release", "gate", "said", "noted"),
+    [("v1.14.4", True, ["cannot allocate all claims"], []), ("v1.14.4", False, [], []),
+     ("v1.13.3", True, [], ["claims-undecided"])],
+)  # fmt: skip
+def test_an_older_release_looks_at_claims_with_the_argument_and_the_gate(
+    release: str, gate: bool, said: list[str], noted: list[str]
+) -> None:
+    flags = Flags(release=at_tag(Tag.of(release)), feature_gates={"DynamicResourceAllocation": gate})
     objects = [node("n1"), {"kind": "DeviceClass", "metadata": {"name": "gpu"}}, resource_claim(), claiming()]
     ssn = opened(*objects, flags=flags, arguments={"predicate.DynamicResourceAllocationEnable": "true"})
-    assert [[]] == reasons(ssn)
+    assert [said] == reasons(ssn)
     assert noted == note_codes(ssn)
 
 

@@ -118,7 +118,8 @@ class Allocators:
     def _searched(self, wish: Wish, node: tuple[NodeName, Labels], pools: Sequence[Pool]) -> Outcome:
         search, asked = self._begun(wish, node, pools)
         if not search.succeeds():
-            return INVALID_POOLS if any(pool.invalid for pool in pools) else CANNOT
+            passed_over = any(pool.invalid for pool in pools) and not self.features.pools_by_node
+            return INVALID_POOLS if passed_over else CANNOT
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
         named = zip(asked, search.found, strict=True)
@@ -161,7 +162,7 @@ class Allocators:
         if fewest > MOST_DEVICES:
             text = f"number of requested devices {fewest} exceeds the claim limit of {MOST_DEVICES}"
             raise AllocationError(f"claim {key}: {text}")
-        found = constraints(key, devices.get("constraints") or (), distinct=self.features.by_name)
+        found = constraints(key, devices.get("constraints") or (), distinct=self.features.knows_capacity)
         return Claim(key, requests), found
 
 
@@ -175,7 +176,7 @@ def _count_all(wanted: Wanted, pools: Sequence[Pool], search: Search, ledger: Le
     if not wanted.every:
         return
     for pool in pools:
-        if not pool.usable:
+        if pool.incomplete or pool.invalid:
             why = "being updated" if pool.incomplete else "invalid"
             text = f"asks for all devices, but resource pool {pool.id} is currently {why}"
             raise AllocationError(f"claim {wanted.claim}, request {wanted.name}: {text}")

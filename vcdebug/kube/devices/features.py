@@ -12,8 +12,10 @@ from vcdebug.snapshot.snapshot import Flags
 
 NEWEST: Final = (1, 36)
 """The Kubernetes library whose allocator of capacity goes by names."""
-OLDEST: Final = (1, 35)
-"""The oldest library whose allocator is replayed."""
+POOLS_IN_WHOLE: Final = (1, 35)
+"""The first library that counts all slices of a pool, and passes over pools that are incomplete or invalid."""
+OLDEST: Final = (1, 34)
+"""The oldest library whose allocator is replayed, without what it had only begun to know."""
 
 
 class Features(NamedTuple):
@@ -30,6 +32,11 @@ class Features(NamedTuple):
     """Whether pools and slices are gone through by name; any other allocator goes through them in any order."""
     keeps_alternative: bool
     """Whether an alternative for all devices goes on with itself after its first one, and not with the best one."""
+    knows_capacity: bool
+    """Whether the allocator is the one that reads capacity requests and distinct attributes, on or off."""
+    pools_by_node: bool
+    """Whether a pool is counted by the slices that the node sees, gives devices while it is incomplete, and ends the
+    search where it is invalid."""
     known: bool
     """Whether the allocator that has all of this is replayed."""
 
@@ -39,18 +46,22 @@ def features_of(flags: Flags) -> Features:
     gate, library = flags.gate, flags.release.kubernetes
     if flags.release.has(DEVICE_FEATURES_1_33):
         return Features(gate("DRAAdminAccess"), *[False] * (len(Features._fields) - 1))
-    bindings = gate("DRADeviceBindingConditions") and gate("DRAResourceClaimDeviceStatus")
-    capacity, taints = gate("DRAConsumableCapacity"), gate("DRADeviceTaints")
-    newer = bindings or capacity
+    has_status = gate("DRAResourceClaimDeviceStatus")
+    bindings = gate("DRADeviceBindingConditions") and has_status
+    capacity, taints, counters = gate("DRAConsumableCapacity"), gate("DRADeviceTaints"), gate("DRAPartitionableDevices")
+    newer, by_node = bindings or capacity, library < POOLS_IN_WHOLE
+    begun = newer or (by_node and (taints or counters))
     return Features(
         admin=gate("DRAAdminAccess"),
         alternatives=gate("DRAPrioritizedList"),
-        counters=gate("DRAPartitionableDevices"),
+        counters=counters,
         taints=taints,
         bindings=bindings,
         capacity=capacity,
         taint_rules=taints and (library < NEWEST or gate("DRADeviceTaintRules")),
         by_name=newer and library >= NEWEST,
         keeps_alternative=library >= NEWEST,
-        known=library >= NEWEST or (library >= OLDEST and not newer),
+        knows_capacity=has_status if by_node else newer and library >= NEWEST,
+        pools_by_node=by_node,
+        known=library >= NEWEST or (library >= OLDEST and not begun),
     )

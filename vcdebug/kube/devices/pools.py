@@ -26,12 +26,8 @@ class Pool(NamedTuple):
     counters: Mapping[str, Mapping[str, object]] = {}
     incomplete: bool = False
     """The driver is still writing it."""
-    invalid: bool = False
-
-    @property
-    def usable(self) -> bool:
-        """Whether devices are taken from it."""
-        return not (self.incomplete or self.invalid)
+    invalid: str = ""
+    """Why nothing is taken from it."""
 
     @property
     def binds_late(self) -> bool:
@@ -77,17 +73,24 @@ class Pools:
         return sorted(pools.values(), key=lambda pool: (pool.binds_late, pool.id))
 
     def _is_about(self, one: Slice, node: NodeName, labels: Labels) -> bool:
-        if not self._features.counters and (one.per_device is not None or one.counters):
-            return False
-        if one.counters:
+        if self._features.counters and one.counters:
             return True
+        if not self._features.counters and (one.per_device is not None or self._leaves_out(one)):
+            return False
         if one.place.said:
             return one.place.holds(labels, node)
         return bool(one.per_device) and any(device.place.holds(labels, node) for device in one.devices)
 
+    def _leaves_out(self, one: Slice) -> bool:
+        """Whether a slice with counters is passed over where counters are not known."""
+        return bool(one.counters) and not self._features.pools_by_node
+
     def _built(self, pool: PoolId, slices: list[Slice]) -> Iterator[Pool]:
         """Nothing of a pool that is being replaced."""
         first, every = slices[0], slices
+        if self._features.pools_by_node:
+            yield self._checked(pool, slices, [])._replace(incomplete=len(slices) != first.count)
+            return
         if len(slices) != first.count:
             known = self._of_pool[pool]
             if any(one.generation > first.generation for one in known):
@@ -103,8 +106,11 @@ class Pools:
         if self._features.by_name:
             holding = sorted(holding, key=lambda one: one.name)
         devices = tuple(device for one in holding for device in one.devices)
-        if len(dict.fromkeys(device.id for device in devices)) < len(devices):
-            return Pool(pool, invalid=True)
+        known: dict[str, None] = {}
+        for device in devices:
+            if device.id.name in known:
+                return Pool(pool, invalid=f"duplicate device name {device.id.name}")
+            known[device.id.name] = None
         if not self._features.counters:
             return Pool(pool, devices)
         elsewhere = tuple(device for one in others for device in one.devices)
@@ -112,7 +118,7 @@ class Pools:
         counters = {name: found for one in slices for name, found in one.counters.items()}
         twice = len(counters) < len(sets) or any(one.twice for one in slices)
         if twice or not all(_known(device, counters) for device in (*devices, *elsewhere)):
-            return Pool(pool, invalid=True)
+            return Pool(pool, invalid="counters are not as its devices say")
         return Pool(pool, devices, elsewhere, counters)
 
 

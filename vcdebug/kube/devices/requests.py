@@ -95,8 +95,8 @@ class Reader:
         return Request(found, bool(choices))
 
     def _check_capacity(self, claim: str, name: str, raw: JsonObject) -> None:
-        """Only the allocator of Kubernetes 1.36 that knows capacity refuses what asks for it."""
-        if self._features.capacity or not self._features.by_name:
+        """Only an allocator that knows capacity refuses what asks for it."""
+        if self._features.capacity or not self._features.knows_capacity:
             return
         text = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
         if (raw.get("exactly") or {}).get("capacity") is not None:

@@ -44,7 +44,10 @@ class Search:
         features: Features,
     ) -> None:
         self._node, self._labels = node
-        self._devices = [(device, pool) for pool in pools if pool.usable for device in pool.devices]
+        invalid = next((at for at, pool in enumerate(pools) if pool.invalid and features.pools_by_node), None)
+        self._devices = [(device, pool) for pool in pools[:invalid] for device in pool.devices]
+        self._invalid = None if invalid is None else pools[invalid]
+        """The pool at which a search ends that has come so far."""
         self._claims = claims
         self._ledger = ledger
         self._features = features
@@ -113,7 +116,7 @@ class Search:
             raise _TooManyError
         if wanted.every:
             return self._all(wanted, claim, place, has)
-        if has == 0 and not self._suffice(wanted, claim):
+        if has == 0 and self._invalid is None and not self._suffice(wanted, claim):
             return False
         for at in range(begin, len(self._devices)):
             device, pool = self._devices[at]
@@ -122,6 +125,8 @@ class Search:
             following = partial(self._next, wanted, claim, place, has + 1, at + 1)
             if self._or_back(wanted, device, pool, claim, following):
                 return True
+        if self._invalid is not None:
+            raise AllocationError(f"pool {self._invalid.id.name} is invalid: {self._invalid.invalid}")
         return False
 
     def _step(self) -> None:

@@ -215,6 +215,14 @@ def test_capacity_requests_are_refused_by_node_where_the_status_of_devices_is_kn
     assert [["n1/a"]] == taken([devices("a")], wanted, flags=without)
 
 
+def test_values_that_have_to_be_distinct_only_have_to_be_there_by_node() -> None:
+    wanted = claim(asked(count=2), constraints=[{"distinctAttribute": "gpu.example.com/numa"}])
+    alike = [devices(device("a", numa=0), "b", device("c", numa=0))]
+    assert [["n1/a", "n1/c"]] == taken(alike, wanted, flags=BY_NODE)
+    with pytest.raises(NoDevicesError):
+        taken(alike, wanted)
+
+
 def test_slices_with_counters_are_seen_by_node_without_the_devices_that_consume_them() -> None:
     consuming = device("a", consumesCounters=[{"counterSet": "s", "counters": {"x": {"value": "1"}}}])
     shared = [{"name": "s", "counters": {"x": {"value": "1"}}}]

@@ -162,7 +162,7 @@ class Allocators:
         if fewest > MOST_DEVICES:
             text = f"number of requested devices {fewest} exceeds the claim limit of {MOST_DEVICES}"
             raise AllocationError(f"claim {key}: {text}")
-        found = constraints(key, devices.get("constraints") or (), distinct=self.features.knows_capacity)
+        found = constraints(key, devices.get("constraints") or (), self.features)
         return Claim(key, requests), found
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from vcdebug.kube.devices.device import Device
 from vcdebug.kube.devices.errors import AllocationError
+from vcdebug.kube.devices.features import Features
 from vcdebug.kube.devices.requests import Wanted
 from vcdebug.snapshot.json_values import JsonObject
 
@@ -77,7 +78,7 @@ class Distinct(Constraint):
         self._devices = 0
 
     def _takes(self, wanted: Wanted, value: Value) -> bool:
-        if self._devices and self._values and (not value[0] or value in self._values.values()):
+        if self._devices and self._values and (not value[0] or self._has(value)):
             return False
         self._values[wanted.parent or wanted.name] = value
         self._devices += 1
@@ -87,16 +88,27 @@ class Distinct(Constraint):
         self._values.pop(wanted.parent or wanted.name, None)
         self._devices -= 1
 
+    def _has(self, value: Value) -> bool:
+        return value in self._values.values()
 
-def constraints(claim: str, raw: Sequence[JsonObject], *, distinct: bool) -> list[Constraint]:
+
+class DistinctByAddress(Distinct):
+    """Up to Kubernetes 1.34 values were compared by where they lie in memory, so that no two are the same."""
+
+    def _has(self, value: Value) -> bool:
+        return False
+
+
+def constraints(claim: str, raw: Sequence[JsonObject], features: Features) -> list[Constraint]:
     """Read them; raises AllocationError."""
+    distinct = DistinctByAddress if features.distinct_by_address else Distinct
     found: list[Constraint] = []
     for place, one in enumerate(raw):
         requests = one.get("requests") or ()
         if one.get("matchAttribute") is not None:
             found.append(Same(one["matchAttribute"], requests))
-        elif distinct and one.get("distinctAttribute") is not None:
-            found.append(Distinct(one["distinctAttribute"], requests))
+        elif features.knows_capacity and one.get("distinctAttribute") is not None:
+            found.append(distinct(one["distinctAttribute"], requests))
         else:
             text = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {claim}, constraint #{place}: {text}")

@@ -37,6 +37,8 @@ class Features(NamedTuple):
     pools_by_node: bool
     """Whether a pool is counted by the slices that the node sees, gives devices while it is incomplete, and ends the
     search where it is invalid."""
+    distinct_by_address: bool
+    """Whether no two values of an attribute that has to be distinct are the same."""
     known: bool
     """Whether the allocator that has all of this is replayed."""
 
@@ -63,5 +65,6 @@ def features_of(flags: Flags) -> Features:
         keeps_alternative=library >= NEWEST,
         knows_capacity=has_status if by_node else newer and library >= NEWEST,
         pools_by_node=by_node,
+        distinct_by_address=by_node,
         known=library >= NEWEST or (library >= OLDEST and not begun),
     )

@@ -70,10 +70,14 @@ class Same(Constraint):
 
 
 class Distinct(Constraint):
-    """All devices have different values; upstream remembers the last one of each request alone."""
+    """All devices have different values; upstream remembers the last one of each request alone.
 
-    def __init__(self, attribute: str, requests: Sequence[str]) -> None:
+    `by_address`: up to Kubernetes 1.34 values are compared by where they lie in memory, so that no two are the same.
+    """
+
+    def __init__(self, attribute: str, requests: Sequence[str], *, by_address: bool) -> None:
         super().__init__(attribute, requests)
+        self._by_address = by_address
         self._values: dict[str, Value] = {}
         self._devices = 0
 
@@ -84,31 +88,23 @@ class Distinct(Constraint):
         self._devices += 1
         return True
 
+    def _has(self, value: Value) -> bool:
+        return not self._by_address and value in self._values.values()
+
     def _forget(self, wanted: Wanted) -> None:
         self._values.pop(wanted.parent or wanted.name, None)
         self._devices -= 1
 
-    def _has(self, value: Value) -> bool:
-        return value in self._values.values()
-
-
-class DistinctByAddress(Distinct):
-    """Up to Kubernetes 1.34 values were compared by where they lie in memory, so that no two are the same."""
-
-    def _has(self, value: Value) -> bool:
-        return False
-
 
 def constraints(claim: str, raw: Sequence[JsonObject], features: Features) -> list[Constraint]:
     """Read them; raises AllocationError."""
-    distinct = DistinctByAddress if features.distinct_by_address else Distinct
     found: list[Constraint] = []
     for place, one in enumerate(raw):
         requests = one.get("requests") or ()
         if one.get("matchAttribute") is not None:
             found.append(Same(one["matchAttribute"], requests))
         elif features.knows_capacity and one.get("distinctAttribute") is not None:
-            found.append(distinct(one["distinctAttribute"], requests))
+            found.append(Distinct(one["distinctAttribute"], requests, by_address=features.distinct_by_address))
         else:
             text = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {claim}, constraint #{place}: {text}")

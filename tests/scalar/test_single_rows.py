@@ -8,7 +8,7 @@ from tests.rows import over
 from tests.scalar.world import random_session
 from vcdebug.framework.session import Session
 from vcdebug.kube.requests import PodRequests, Scored
-from vcdebug.kube.resource_scores import ResourceScores, least_allocated, most_allocated
+from vcdebug.kube.resource_scores import ResourceScores, Weights, least_allocated, most_allocated
 from vcdebug.model.nodetable import LIVE_FIELDS, NodeTable
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -91,3 +91,13 @@ def test_binpack_scores_one_node_as_all(seed: int) -> None:
     for request in requests(Random(seed)):
         all_at_once = binpack.scores(request, ssn.all_rows()).tolist()
         assert all_at_once == [binpack.score(request, node) for node in ssn.node_table.nodes]
+
+
+@over([1.0, 167_772.0, 167_773.0, 1_000_000_001.0, -1_000_000_001.0])
+def test_weighed_scores_keep_every_bit(weight: float) -> None:
+    ssn = next(ssn for ssn in map(random_session, SEEDS) if ssn.view.complete)
+    rows = ssn.node_table.every
+    scores, plain = ResourceScores(ssn.view, Weights(least=weight)), ResourceScores(ssn.view)
+    pod = PodRequests(*[Scored(250, 2**30, 0)] * 4)
+    whole = plain.least_allocated(pod, rows).astype(np.float64)
+    assert (whole * weight).tolist() == scores.least_allocated(pod, rows).tolist()

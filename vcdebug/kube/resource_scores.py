@@ -79,7 +79,7 @@ class Weights(NamedTuple):
     @property
     def width(self) -> type[np.float32 | np.float64]:
         """Numbers that say every weighed score exactly: integers below 2^24 need half of the bytes."""
-        return np.float32 if MAX_SCORE * max(self) < 1 << 24 else np.float64
+        return np.float32 if MAX_SCORE * max(map(abs, self)) < 1 << 24 else np.float64
 
 
 class ResourceScores:

@@ -19,6 +19,7 @@ from vcdebug.snapshot.snapshot import Flags, Manifest
 
 GPU = "gpu.example.com"
 OLDER = Flags(release=at_tag(Tag.of("v1.15.1")))
+FORGETFUL = Flags(release=at_tag(Tag.of("v1.13.3")), feature_gates={"DRAAdminAccess": True})
 BY_NODE = Flags(release=at_tag(Tag.of("v1.14.4")))
 """A pool is what the node sees of it."""
 PART = {
@@ -232,6 +233,24 @@ def test_slices_with_counters_are_seen_by_node_without_the_devices_that_consume_
         taken(slices, claim(asked()), flags=OLDER)
 
 
+def test_the_oldest_allocator_lets_administrators_look_twice_and_reads_no_counters() -> None:
+    looking = claim(asked(count=2, adminAccess=True))
+    assert [["n1/a", "n1/a"]] == taken([devices("a")], looking, flags=FORGETFUL)
+    with pytest.raises(NoDevicesError):
+        taken([devices("a")], looking, flags=BY_NODE)
+    consuming = device("a", consumesCounters=[{"counterSet": "s", "counters": {"x": {"value": "1"}}}])
+    assert [["n1/a"]] == taken([devices(consuming)], claim(asked()), flags=FORGETFUL)
+
+
+def test_the_oldest_allocator_gives_not_all_devices_back_where_it_has_to_look_further() -> None:
+    slices = [devices(device("a", numa=7), "b", pool="1"), devices(device("c", fast=True), pool="2")]
+    every = asked("all", allocationMode="All", where=["'fast' in device.attributes['gpu.example.com']"])
+    wanted = claim(asked("one"), every, asked("two", where=["'numa' in device.attributes['gpu.example.com']"]))
+    assert [["1/b", "2/c", "1/a"]] == taken(slices, wanted, flags=BY_NODE)
+    with pytest.raises(NoDevicesError):
+        taken(slices, wanted, flags=FORGETFUL)
+
+
 def test_only_the_newest_generation_of_a_pool_counts() -> None:
     old, new = devices("a", name="old"), devices("b", name="new", generation=2)
     assert [["n1/b"]] == taken([old, new], claim(asked()))
@@ -332,7 +351,7 @@ def test_a_search_without_end_is_left_undecided() -> None:
 
 @pytest.mark.parametrize(
     ("release", "gates"),
-    [(at_tag(Tag.of("v1.13.3")), {}), (at_tag(Tag.of("v1.14.4")), {"DRADeviceTaints": True}),
+    [(at_tag(Tag.of("v1.12.4")), {}), (at_tag(Tag.of("v1.14.4")), {"DRADeviceTaints": True}),
      (at_tag(Tag.of("v1.15.1")), {"DRAConsumableCapacity": True}), (NEWEST, {"DRADeviceTaintRules": True})],
 )  # fmt: skip
 def test_allocators_that_are_not_replayed_say_so(release: Any, gates: dict[str, bool]) -> None:

@@ -240,7 +240,7 @@ def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_gi
 @pytest.mark.parametrize(
     ("release", "gate", "said", "noted"),
     [("v1.14.4", True, ["cannot allocate all claims"], []), ("v1.14.4", False, [], []),
-     ("v1.13.3", True, [], ["claims-undecided"])],
+     ("v1.12.4", True, [], ["claims-undecided"])],
 )  # fmt: skip
 def test_an_older_release_looks_at_claims_with_the_argument_and_the_gate(
     release: str, gate: bool, said: list[str], noted: list[str]

@@ -17,6 +17,7 @@ def converted(body: Body, api_version: str) -> Body:
     """The object in the version that is asked for; every other one is served as it is stored."""
     if api_version != FIRST_OF_DEVICES:
         return body
+    body = {**body, "apiVersion": api_version}
     spec = spec_of(body)
     claimed = spec.get("devices")
     if isinstance(claimed, dict) and claimed.get("requests"):

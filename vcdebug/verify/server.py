@@ -123,7 +123,8 @@ class ApiServer:
             return refusal(422, "Invalid", str(error))
         if address.part == STATUS:
             after = {**before, "status": after.get("status", {})}
-        return Reply(200, self._put(Written(VERBS[request.method], address, after)))
+        stored = self._put(Written(VERBS[request.method], address, after))
+        return Reply(200, converted(stored, address.api_version))
 
     def _create(self, request: Request, address: Address) -> Reply:
         body = dict(request.body or {})

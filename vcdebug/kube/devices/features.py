@@ -14,7 +14,7 @@ NEWEST: Final = (1, 36)
 """The Kubernetes library whose allocator of capacity goes by names."""
 POOLS_IN_WHOLE: Final = (1, 35)
 """The first library that counts all slices of a pool, and passes over pools that are incomplete or invalid."""
-OLDEST: Final = (1, 34)
+OLDEST: Final = (1, 33)
 """The oldest library whose allocator is replayed, without what it had only begun to know."""
 
 
@@ -39,6 +39,9 @@ class Features(NamedTuple):
     search where it is invalid."""
     distinct_by_address: bool
     """Whether no two values of an attribute that has to be distinct are the same."""
+    forgetful: bool
+    """Whether the allocator does not note what administrators look at, which they may have twice, does not read
+    counters, and does not give all devices back where it has to look further."""
     known: bool
     """Whether the allocator that has all of this is replayed."""
 
@@ -47,7 +50,8 @@ def features_of(flags: Flags) -> Features:
     """The one allocator that can do what the gates ask for."""
     gate, library = flags.gate, flags.release.kubernetes
     if flags.release.has(DEVICE_FEATURES_1_33):
-        return Features(gate("DRAAdminAccess"), *[False] * (len(Features._fields) - 1))
+        nothing = Features(gate("DRAAdminAccess"), *[False] * (len(Features._fields) - 1))
+        return nothing._replace(pools_by_node=True, forgetful=True, known=library >= OLDEST)
     has_status = gate("DRAResourceClaimDeviceStatus")
     bindings = gate("DRADeviceBindingConditions") and has_status
     capacity, taints, counters = gate("DRAConsumableCapacity"), gate("DRADeviceTaints"), gate("DRAPartitionableDevices")
@@ -66,5 +70,6 @@ def features_of(flags: Flags) -> Features:
         knows_capacity=has_status if by_node else newer and library >= NEWEST,
         pools_by_node=by_node,
         distinct_by_address=by_node,
+        forgetful=False,
         known=library >= NEWEST or (library >= OLDEST and not begun),
     )

@@ -34,7 +34,7 @@ class Ledger:
     def free(self, wanted: Wanted, device: Device, claim: int) -> bool:
         """Whether nobody else has the device; an administrator may have it once."""
         if wanted.admin:
-            return claim not in self._trying.get(device.id, ())
+            return self.unnoted(wanted) or claim not in self._trying.get(device.id, ())
         return device.id not in self._in_use.devices and not self._trying.get(device.id)
 
     def has_room(self, wanted: Wanted, device: Device) -> bool:
@@ -53,7 +53,7 @@ class Ledger:
         if not parts:
             return True
         if not self._features.counters:
-            return False
+            return self._features.forgetful
         if self.shared(device) and (device.id in self._in_use.capacity or device.id in self._parts):
             return True
         if pool is None:
@@ -86,7 +86,8 @@ class Ledger:
     def take(self, wanted: Wanted, device: Device, claim: int) -> Amounts:
         """Have it, or the part that is given."""
         if not self.shared(device):
-            self._trying.setdefault(device.id, []).append(claim)
+            if not self.unnoted(wanted):
+                self._trying.setdefault(device.id, []).append(claim)
             return NOTHING
         part = consumed(wanted.capacity, device.capacity)
         known = self._parts.setdefault(device.id, {})
@@ -94,8 +95,14 @@ class Ledger:
             known[name] = known.get(name, 0) + amount
         return part
 
-    def give_back(self, device: Device, pool: Pool | None, claim: int, part: Amounts) -> None:
+    def unnoted(self, wanted: Wanted) -> bool:
+        """Whether the devices of a request stay as free as they were, so that it can have one twice."""
+        return wanted.admin and self._features.forgetful
+
+    def give_back(self, wanted: Wanted, device: Device, pool: Pool | None, claim: int, part: Amounts) -> None:
         """Counters that a shared device consumes stay charged."""
+        if self.unnoted(wanted):
+            return
         if self.shared(device):
             known = self._parts.get(device.id, {})
             for name, amount in part.items():

@@ -83,7 +83,7 @@ class Pools:
 
     def _leaves_out(self, one: Slice) -> bool:
         """Whether a slice with counters is passed over where counters are not known."""
-        return bool(one.counters) and not self._features.pools_by_node
+        return bool(one.counters) and (self._features.forgetful or not self._features.pools_by_node)
 
     def _built(self, pool: PoolId, slices: list[Slice]) -> Iterator[Pool]:
         """Nothing of a pool that is being replaced."""

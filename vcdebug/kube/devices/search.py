@@ -122,7 +122,8 @@ class Search:
             device, pool = self._devices[at]
             if not self._fits(wanted, device, claim) or not self._take(wanted, device, pool, claim):
                 continue
-            following = partial(self._next, wanted, claim, place, has + 1, at + 1)
+            again = 0 if self._ledger.unnoted(wanted) else at + 1
+            following = partial(self._next, wanted, claim, place, has + 1, again)
             if self._or_back(wanted, device, pool, claim, following):
                 return True
         if self._invalid is not None:
@@ -136,7 +137,7 @@ class Search:
 
     def _suffice(self, wanted: Wanted, claim: int) -> bool:
         """Whether there are enough devices of the kind, whatever else is asked of them."""
-        missing = wanted.count
+        missing = 1 if self._ledger.unnoted(wanted) else wanted.count
         for device, _ in self._devices:
             if self._fits(wanted, device, claim):
                 missing -= 1
@@ -166,11 +167,11 @@ class Search:
         try:
             done = following()
         finally:
-            if not done:
+            if not done and not (pool is None and self._features.forgetful):
                 taken = self.found[claim].pop()
                 for constraint in self._claims[claim][1]:
                     constraint.remove(wanted)
-                self._ledger.give_back(device, pool, claim, taken.capacity)
+                self._ledger.give_back(wanted, device, pool, claim, taken.capacity)
         return done
 
     def _take(self, wanted: Wanted, device: Device, pool: Pool | None, claim: int) -> bool:

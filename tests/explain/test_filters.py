@@ -98,6 +98,15 @@ def test_freeing_devices_is_no_advice_where_no_node_has_enough_of_them() -> None
     assert not any("free devices" in line for line in found.advice)
 
 
+def test_a_pool_that_its_driver_is_writing_is_no_obstacle_for_ever() -> None:
+    objects = claiming(allocationMode="All")
+    objects[0]["spec"]["pool"]["resourceSliceCount"] = 2
+    recording, _, _ = refused(node("n1"), *objects, resourceClaims=REFERS)
+    found = explain(recording, "default/j")
+    assert "n1, the only node, cannot take j-0 as things stand" in found.sentence
+    assert any("look at the driver's ResourceSlices" in line for line in found.advice)
+
+
 def test_a_kind_of_device_that_no_node_has_is_said() -> None:
     nowhere = [{"cel": {"expression": "device.driver == 'tpu'"}}]
     recording, _, _ = refused(node("n1"), *claiming(selectors=nowhere), resourceClaims=REFERS)

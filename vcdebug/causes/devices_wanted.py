@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.causes.wishes import Obstacle
 from vcdebug.explain.advice import cluster, owner, sharers
@@ -16,6 +16,9 @@ from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter
 
 if TYPE_CHECKING:
     from vcdebug.kube.devices.allocator import Candidates
+
+UNSETTLED: Final = ("resource pool", "is invalid: duplicate device name")
+"""What upstream says of pools that a driver is writing, or has written wrongly."""
 
 
 def devices_wanted(room: NodeFits) -> Iterator[Obstacle]:
@@ -33,6 +36,11 @@ def devices_held(room: NodeFits) -> bool:
         return False
     short = _short(room, check, state)
     return bool(short) and all(one.matching >= _least(one) for one, _ in short)
+
+
+def pools_unsettled(reasons: Iterable[str]) -> bool:
+    """Whether some pool is not to be relied on now: its driver writes it again."""
+    return any(words in reason for reason in reasons for words in UNSETTLED)
 
 
 def _short(room: NodeFits, check: DynamicResources, state: ClaimState) -> list[tuple[Candidates, NodeName]]:

@@ -173,12 +173,12 @@ def _unresolvable(task: TaskInfo, room: NodeFits) -> Finding:
 
 def _none_takes(task: TaskInfo, room: NodeFits) -> str:
     """`None of 3 nodes can ever take a as it is`; what passes by itself is not said to be for ever."""
-    from vcdebug.causes.devices_wanted import devices_held
+    from vcdebug.causes.devices_wanted import devices_held, pools_unsettled
     from vcdebug.causes.obstacles import PASSING, untolerated_taints, zones_shut
 
     passing = any(taint.key.startswith(PASSING) for node in room.nodes for taint in untolerated_taints(room, node))
     passing = passing or any(zones_shut(room)) or any(w in n.reason.lower() for n in room.nodes for w in UNBOUND)
-    passing = passing or devices_held(room)
+    passing = passing or devices_held(room) or pools_unsettled(node.reason for node in room.nodes)
     several = len(room.nodes) > 1
     none = f"None of {len(room.nodes)} nodes" if several else f"{room.nodes[0].name}, the only node, cannot"
     if passing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.causes.devices_wanted import pools_unsettled
 from vcdebug.causes.obstacles import untolerated_taints, written
 from vcdebug.causes.volumes_wanted import ELSEWHERE
 from vcdebug.causes.wishes import Obstacle
@@ -62,6 +63,10 @@ def for_unresolvable(room: NodeFits, reasons: list[str]) -> tuple[Advice, ...]:
     if "load of the node" in text:
         advice.append(owner("wait until the load falls"))
         advice.append(cluster("raise the thresholds of the usage plugin"))
+    if pools_unsettled(reasons):
+        advice.append(
+            cluster("look at the driver's ResourceSlices: as many as each says, and each device in one of them")
+        )
     if "volume" in text or "persistentvolume" in text:
         advice.append(owner("look at the pod's claims and at the zones of their volumes"))
     return tuple(advice) or (_CHANGE,)

@@ -20,6 +20,7 @@ from vcdebug.snapshot.snapshot import Flags, Manifest
 GPU = "gpu.example.com"
 OLDER = Flags(release=at_tag(Tag.of("v1.15.1")))
 FORGETFUL = Flags(release=at_tag(Tag.of("v1.13.3")), feature_gates={"DRAAdminAccess": True})
+OLDEST = Flags(release=at_tag(Tag.of("v1.12.4")))
 BY_NODE = Flags(release=at_tag(Tag.of("v1.14.4")))
 """A pool is what the node sees of it."""
 PART = {
@@ -251,6 +252,26 @@ def test_the_oldest_allocator_gives_not_all_devices_back_where_it_has_to_look_fu
         taken(slices, wanted, flags=FORGETFUL)
 
 
+def test_the_first_allocator_stops_where_one_of_all_devices_is_in_use_and_is_content_with_none() -> None:
+    slices = [devices(device("a", numa=7), "b")]
+    every = asked("all", allocationMode="All", where=["'numa' in device.attributes['gpu.example.com']"])
+    assert [["n1/b", "n1/a"]] == taken(slices, claim(asked("one"), every), flags=BY_NODE)
+    with pytest.raises(NoDevicesError):
+        taken(slices, claim(asked("one"), every), flags=OLDEST)
+    assert [["n1/b"]] == taken([devices("b")], claim(every, asked("one")), flags=OLDEST)
+    with pytest.raises(NoDevicesError):
+        taken([devices("b")], claim(every, asked("one")), flags=FORGETFUL)
+
+
+def test_an_invalid_pool_is_nothing_to_the_first_allocator_until_it_could_take_a_device_of_it() -> None:
+    slices = [devices(device("b", numa=1), device("b", numa=2), pool="1"), devices("c", pool="2")]
+    other = asked(where=["!('numa' in device.attributes['gpu.example.com'])"])
+    assert [["2/c"]] == taken(slices, claim(other), flags=OLDEST)
+    for flags, wanted in ((OLDEST, asked()), (FORGETFUL, other)):
+        with pytest.raises(AllocationError, match=r"^pool 1 is invalid: duplicate device name b$"):
+            taken(slices, claim(wanted), flags=flags)
+
+
 def test_only_the_newest_generation_of_a_pool_counts() -> None:
     old, new = devices("a", name="old"), devices("b", name="new", generation=2)
     assert [["n1/b"]] == taken([old, new], claim(asked()))
@@ -351,9 +372,12 @@ def test_a_search_without_end_is_left_undecided() -> None:
 
 @pytest.mark.parametrize(
     ("release", "gates"),
-    [(at_tag(Tag.of("v1.12.4")), {}), (at_tag(Tag.of("v1.14.4")), {"DRADeviceTaints": True}),
-     (at_tag(Tag.of("v1.15.1")), {"DRAConsumableCapacity": True}), (NEWEST, {"DRADeviceTaintRules": True})],
-)  # fmt: skip
+    [
+        (at_tag(Tag.of("v1.14.4")), {"DRADeviceTaints": True}),
+        (at_tag(Tag.of("v1.15.1")), {"DRAConsumableCapacity": True}),
+        (NEWEST, {"DRADeviceTaintRules": True}),
+    ],
+)
 def test_allocators_that_are_not_replayed_say_so(release: Any, gates: dict[str, bool]) -> None:
     snapshot = cluster({"kind": "DeviceTaintRule", "metadata": {"name": "r"}})
     snapshot.flags = Flags(release=release, feature_gates=gates)

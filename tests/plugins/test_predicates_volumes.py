@@ -237,19 +237,38 @@ def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_gi
     assert None is prepare(ssn, "j-1")
 
 
-@pytest.mark.parametrize(
-    ("release", "gate", "said", "noted"),
-    [("v1.14.4", True, ["cannot allocate all claims"], []), ("v1.14.4", False, [], []),
-     ("v1.12.4", True, [], ["claims-undecided"])],
-)  # fmt: skip
+@pytest.mark.parametrize("release", ["v1.14.4", "v1.13.3", "v1.12.4"])
+@pytest.mark.parametrize(("gate", "said"), [(True, ["cannot allocate all claims"]), (False, [])])
 def test_an_older_release_looks_at_claims_with_the_argument_and_the_gate(
-    release: str, gate: bool, said: list[str], noted: list[str]
+    release: str, gate: bool, said: list[str]
 ) -> None:
     flags = Flags(release=at_tag(Tag.of(release)), feature_gates={"DynamicResourceAllocation": gate})
     objects = [node("n1"), {"kind": "DeviceClass", "metadata": {"name": "gpu"}}, resource_claim(), claiming()]
     ssn = opened(*objects, flags=flags, arguments={"predicate.DynamicResourceAllocationEnable": "true"})
     assert [said] == reasons(ssn)
-    assert noted == note_codes(ssn)
+    assert [] == note_codes(ssn)
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        (
+            "v1.13.3",
+            "resource claim default/c, request r: has subrequests, but the DRAPrioritizedList feature is disabled",
+        ),
+        ("v1.12.4", "request r: unsupported request type"),
+    ],
+)
+def test_a_request_with_alternatives_is_refused_where_nobody_knows_them(release: str, said: str) -> None:
+    flags = Flags(release=at_tag(Tag.of(release)), feature_gates={"DynamicResourceAllocation": True})
+    wanted = resource_claim()
+    wanted["spec"]["devices"]["requests"][0] = {
+        "name": "r",
+        "firstAvailable": [{"name": "s", "deviceClassName": "gpu"}],
+    }
+    objects = [node("n1"), {"kind": "DeviceClass", "metadata": {"name": "gpu"}}, wanted, claiming()]
+    ssn = opened(*objects, flags=flags, arguments={"predicate.DynamicResourceAllocationEnable": "true"})
+    assert f"plugin DynamicResources pre-predicates failed {said}" == prepare(ssn)
 
 
 @pytest.mark.parametrize(("users", "own", "refused"), [(255, False, False), (256, False, True), (256, True, False)])

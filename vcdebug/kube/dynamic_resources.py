@@ -24,6 +24,7 @@ from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, spec_of, sta
 if TYPE_CHECKING:
     from vcdebug.kube.devices.allocator import Allocators, Candidates, Wish
     from vcdebug.kube.devices.device import DeviceId
+    from vcdebug.kube.devices.features import Features
     from vcdebug.kube.devices.taken import Allocation
     from vcdebug.model.pod import Pod
 
@@ -34,6 +35,7 @@ MOST_USERS = 256
 MOST_ALTERNATIVES = 8
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 NO_ALTERNATIVES = "resource claim {}, request {}: has subrequests, but the DRAPrioritizedList feature is disabled"
+UNSUPPORTED = "request {}: unsupported request type"
 NO_ALLOCATION = "claim allocation not found for node"
 UNAVAILABLE = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
 
@@ -93,10 +95,10 @@ class DynamicResources:
         return dict.fromkeys([*filter(None, said), *(f"{CLASS_PREFIX}{name}" for name in classes)])
 
     @cached_property
-    def _alternatives_known(self) -> bool:
+    def _features(self) -> Features:
         from vcdebug.kube.devices.features import features_of
 
-        return features_of(self._listers.flags).alternatives
+        return features_of(self._listers.flags)
 
     @property
     def _allocators(self) -> Allocators:
@@ -227,16 +229,22 @@ class DynamicResources:
             if known is not None and known.pods > 1:
                 self._in_flight[key] = known._replace(pods=known.pods - 1)
 
+    def _no_alternatives(self, claim: Manifest, request: str) -> str:
+        """What is said of a request with alternatives, which the oldest client does not even read."""
+        if self._features.stops_at_all:
+            return UNSUPPORTED.format(request)
+        return NO_ALTERNATIVES.format(key_of(claim), request)
+
     def _check_unallocated(self, claim: Manifest) -> None:
         if key_of(claim) in self._in_flight:
             raise DynamicResourcesError(f"resource claim {key_of(claim)} is in the process of being allocated")
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
-            if request.get("firstAvailable") and not self._alternatives_known:
-                raise DynamicResourcesError(NO_ALTERNATIVES.format(key_of(claim), request.get("name") or ""))
+            if request.get("firstAvailable") and not self._features.alternatives:
+                raise DynamicResourcesError(self._no_alternatives(claim, request.get("name") or ""))
             for wanted, name in _alternatives(request):
                 device_class = wanted.get("deviceClassName")
                 if not device_class:
-                    raise DynamicResourcesError(f"request {name}: unsupported request type")
+                    raise DynamicResourcesError(UNSUPPORTED.format(name))
                 if device_class not in self._listers.device_classes:
                     raise DynamicResourcesError(f"request {name}: device class {device_class} does not exist")
 

@@ -14,8 +14,8 @@ NEWEST: Final = (1, 36)
 """The Kubernetes library whose allocator of capacity goes by names."""
 POOLS_IN_WHOLE: Final = (1, 35)
 """The first library that counts all slices of a pool, and passes over pools that are incomplete or invalid."""
-OLDEST: Final = (1, 33)
-"""The oldest library whose allocator is replayed, without what it had only begun to know."""
+OLDEST: Final = (1, 32)
+"""The oldest library whose allocator is replayed."""
 
 
 class Features(NamedTuple):
@@ -42,6 +42,9 @@ class Features(NamedTuple):
     forgetful: bool
     """Whether the allocator does not note what administrators look at, which they may have twice, does not read
     counters, and does not give all devices back where it has to look further."""
+    stops_at_all: bool
+    """Whether a request for all devices is content with none and ends the search where one is in use, slices with
+    counters are like others, and an invalid pool is an error only once a device of it could be taken."""
     known: bool
     """Whether the allocator that has all of this is replayed."""
 
@@ -51,7 +54,9 @@ def features_of(flags: Flags) -> Features:
     gate, library = flags.gate, flags.release.kubernetes
     if flags.release.has(DEVICE_FEATURES_1_33):
         nothing = Features(gate("DRAAdminAccess"), *[False] * (len(Features._fields) - 1))
-        return nothing._replace(pools_by_node=True, forgetful=True, known=library >= OLDEST)
+        return nothing._replace(
+            pools_by_node=True, forgetful=True, stops_at_all=library <= OLDEST, known=library >= OLDEST
+        )
     has_status = gate("DRAResourceClaimDeviceStatus")
     bindings = gate("DRADeviceBindingConditions") and has_status
     capacity, taints, counters = gate("DRAConsumableCapacity"), gate("DRADeviceTaints"), gate("DRAPartitionableDevices")
@@ -71,5 +76,6 @@ def features_of(flags: Flags) -> Features:
         pools_by_node=by_node,
         distinct_by_address=by_node,
         forgetful=False,
+        stops_at_all=False,
         known=library >= NEWEST or (library >= OLDEST and not begun),
     )

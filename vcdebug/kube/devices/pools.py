@@ -83,7 +83,8 @@ class Pools:
 
     def _leaves_out(self, one: Slice) -> bool:
         """Whether a slice with counters is passed over where counters are not known."""
-        return bool(one.counters) and (self._features.forgetful or not self._features.pools_by_node)
+        features = self._features
+        return bool(one.counters) and not features.stops_at_all and (features.forgetful or not features.pools_by_node)
 
     def _built(self, pool: PoolId, slices: list[Slice]) -> Iterator[Pool]:
         """Nothing of a pool that is being replaced."""
@@ -109,7 +110,8 @@ class Pools:
         known: dict[str, None] = {}
         for device in devices:
             if device.id.name in known:
-                return Pool(pool, invalid=f"duplicate device name {device.id.name}")
+                there = devices if self._features.stops_at_all else ()
+                return Pool(pool, there, invalid=f"duplicate device name {device.id.name}")
             known[device.id.name] = None
         if not self._features.counters:
             return Pool(pool, devices)

@@ -32,6 +32,10 @@ class _TooManyError(Exception):
     """A claim would have more devices than it may."""
 
 
+class _StoppedError(Exception):
+    """Nothing else is tried."""
+
+
 class Search:
     """One search."""
 
@@ -45,9 +49,10 @@ class Search:
     ) -> None:
         self._node, self._labels = node
         invalid = next((at for at, pool in enumerate(pools) if pool.invalid and features.pools_by_node), None)
-        self._devices = [(device, pool) for pool in pools[:invalid] for device in pool.devices]
         self._invalid = None if invalid is None else pools[invalid]
         """The pool at which a search ends that has come so far."""
+        seen = pools if features.stops_at_all else pools[:invalid]
+        self._devices = [(device, pool) for pool in seen for device in pool.devices]
         self._claims = claims
         self._ledger = ledger
         self._features = features
@@ -59,7 +64,10 @@ class Search:
         requests = [request for claim, _ in self._claims for request in claim.requests]
         if sum(max(one.count for one in request.alternatives) for request in requests) > DEEPEST:  # exact: ints
             raise Undecided(f"a pod asks for more than {DEEPEST} devices")
-        return self._claim(0)
+        try:
+            return self._claim(0)
+        except _StoppedError:
+            return False
 
     def selects(self, wanted: Wanted, device: Device) -> bool:
         """Whether the device is of the kind that is asked for, and for this node."""
@@ -108,7 +116,7 @@ class Search:
     def _next(self, wanted: Wanted, claim: int, place: int, has: int, begin: int) -> bool:
         """One more device for a request that has some; those before `begin` were tried."""
         self._step()
-        if wanted.every and not wanted.devices:
+        if wanted.every and not wanted.devices and not self._features.stops_at_all:
             return False
         if has == wanted.count:
             return self._request(claim, place + 1)
@@ -118,16 +126,23 @@ class Search:
             return self._all(wanted, claim, place, has)
         if has == 0 and self._invalid is None and not self._suffice(wanted, claim):
             return False
+        return self._one_of(wanted, claim, place, has, begin)
+
+    def _one_of(self, wanted: Wanted, claim: int, place: int, has: int, begin: int) -> bool:
         for at in range(begin, len(self._devices)):
             device, pool = self._devices[at]
-            if not self._fits(wanted, device, claim) or not self._take(wanted, device, pool, claim):
+            if not self._fits(wanted, device, claim):
+                continue
+            if pool.invalid:
+                raise _invalid(pool)
+            if not self._take(wanted, device, pool, claim):
                 continue
             again = 0 if self._ledger.unnoted(wanted) else at + 1
             following = partial(self._next, wanted, claim, place, has + 1, again)
             if self._or_back(wanted, device, pool, claim, following):
                 return True
-        if self._invalid is not None:
-            raise AllocationError(f"pool {self._invalid.id.name} is invalid: {self._invalid.invalid}")
+        if self._invalid is not None and not self._features.stops_at_all:
+            raise _invalid(self._invalid)
         return False
 
     def _step(self) -> None:
@@ -153,6 +168,8 @@ class Search:
         """The next one of all devices, or none."""
         device = wanted.devices[has]
         if not self._take(wanted, device, None, claim):
+            if self._features.stops_at_all:
+                raise _StoppedError
             return False
         following = wanted
         if wanted.parent and not self._features.keeps_alternative:
@@ -201,3 +218,7 @@ class Search:
                 one.remove(wanted)
             return False
         return True
+
+
+def _invalid(pool: Pool) -> AllocationError:
+    return AllocationError(f"pool {pool.id.name} is invalid: {pool.invalid}")

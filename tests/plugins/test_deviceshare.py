@@ -196,13 +196,6 @@ def test_pods_of_one_exclusive_rule_do_not_share_a_card() -> None:
     assert [[SHORT], []] == [refusal(ssn), refusal(ssn, "j-1")]
 
 
-def test_cards_in_mig_mode_are_named_and_not_asked() -> None:
-    ssn = opened(cards("gpu-a,10,1000,NVIDIA-A100,true,mig"), limited(vgpu("9")), VGPUEnable="true")
-    assert [] == refusal(ssn)
-    assert [DEVICE_NOT_REPLAYED] == [note.code for note in ssn.record.notes]
-    assert "Node n1" in [problem.object for problem in ssn.plugins["deviceshare"].problems]
-
-
 def test_ascend_devices_are_named() -> None:
     ssn = opened(node("n1"), limited({"huawei.com/Ascend310P": "1"}), AscendHAMiVNPUEnable="true")
     assert [] == refusal(ssn)
@@ -290,7 +283,7 @@ def test_what_a_pod_was_given_in_an_earlier_cycle_is_taken(
     assert ["default/j-0"] == [one.task for one in effects(first).bound]
     assert [] == [one.task for one in effects(second).bound]
     notes = second.snapshot.of("Pod")[0]["metadata"]["annotations"]
-    assert {"vgpu-ids-new": "gpu-a,NVIDIA-A100,1000,0", "gpu-index": "0,1"}[says] == notes[f"volcano.sh/{says}"]
+    assert {"vgpu-ids-new": "gpu-a,NVIDIA,1000,0", "gpu-index": "0,1"}[says] == notes[f"volcano.sh/{says}"]
 
 
 @pytest.mark.parametrize(
@@ -363,15 +356,31 @@ def test_without_a_device_configuration_a_problem_says_so() -> None:
     assert () == asking_otherwise(NAMES).plugins["deviceshare"].problems
 
 
-def test_up_to_v1_12_a_card_is_charged_once_and_given_back_each_time() -> None:
-    """The second container is free; a pod that leaves twice takes the card along."""
+def test_up_to_v1_12_a_second_container_on_a_card_is_free_and_ends_the_process_as_it_leaves() -> None:
+    """Its first container takes the pod's name off the card, and the second one's figures are read from nil."""
     cut = limited(vgpu(memory="300"), vgpu(memory="300"), on="n1", vgpu_ids_new=2 * "gpu-a,NVIDIA,300,0:;")
-    late = limited(vgpu(memory="800"), name="j-1")
-    ssn = opened(cards("gpu-a,10,1000,NVIDIA-A100,true,hami-core"), cut, late, release=ONCE, VGPUEnable="true")
-    node, waits = ssn.nodes["n1"], task(ssn, "j-1")
-    ledger = node.devices["hamivgpu"]
+    fits, late = limited(vgpu(memory="700"), name="j-1"), limited(vgpu(memory="800"), name="j-2")
+    ssn = opened(cards("gpu-a,10,1000,NVIDIA-A100,true,hami-core"), cut, fits, late, release=ONCE, VGPUEnable="true")
+    assert ([], [SHORT]) == (refusal(ssn, "j-1"), refusal(ssn, "j-2"))
+    with pytest.raises(SchedulerPanic, match="nil pointer"):
+        ssn.nodes["n1"].update_task(task(ssn, "j-0"))
+
+
+@pytest.mark.parametrize("release", ["v1.14.4", "v1.13.3,-vgpu-handshake", ONCE])
+def test_a_pod_that_comes_back_is_charged_again(release: str) -> None:
+    """A card forgets who holds no memory of it any more."""
+    runs = limited(vgpu(memory="300"), on="n1", vgpu_ids_new="gpu-a,NVIDIA,300,0:")
+    ssn = opened(cards("gpu-a,10,1000,NVIDIA-A100,true,hami-core"), runs, release=release, VGPUEnable="true")
+    ssn.nodes["n1"].update_task(task(ssn, "j-0"))
+    assert [("gpu-a", 1, 300, 0)] == used(ssn)
+
+
+def test_a_charge_that_is_taken_back_takes_no_more_than_there_is() -> None:
+    """Cores that were given back too often are no debt any more once an attempt has failed on the card."""
+    wants_two = limited(vgpu(memory="5", cores="50"), vgpu("2"))
+    ssn = opened(cards("gpu-a,10,1000,NVIDIA,true,hami-core"), wants_two, VGPUEnable="true")
+    ledger = ssn.nodes["n1"].devices["hamivgpu"]
     assert isinstance(ledger, VgpuLedger)
-    assert SHORT == ledger.filter(waits.pod, "")
-    node.update_task(task(ssn, "j-0"))
-    assert SHORT == ledger.filter(waits.pod, "")
-    assert [-1, -300] == [getattr(ledger.cards[0], name) for name in ("used_number", "used_memory")]
+    ledger.cards[0].charge(0, -10)
+    assert "no enough gpu cards on node n1" == ledger.allocate(task(ssn, "j-0").pod)
+    assert [("gpu-a", 1, 0, 0)] == used(ssn)

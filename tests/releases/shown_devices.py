@@ -229,6 +229,17 @@ def refused_by_the_other_pod() -> Snapshot:
     return sharing(cards(1), gang)
 
 
+def memory_in_larger_units() -> Snapshot:
+    """A pod that asks for 5 of 1024 MiB, on a card whose instances have 4096."""
+    known = "{models: [NVIDIA], allowedGeometries: [{group: g, geometries: [{name: 4gb, memory: 4096, count: 2}]}]}"
+    card = cards(1)
+    card["metadata"]["annotations"] = {"volcano.sh/node-vgpu-register": "gpu-a,10,8,NVIDIA,true,mig:"}
+    snapshot = sharing(card, pod_group("j"), asking("j-0", memory="5"))
+    names = "resourceCountName: volcano.sh/vgpu-number, resourceMemoryName: volcano.sh/vgpu-memory"
+    snapshot.device_config = f"nvidia: {{{names}, gpuMemoryFactor: 1024, knownMigGeometries: [{known}]}}"
+    return snapshot
+
+
 ON_CARDS: dict[str, Callable[[], Snapshot]] = {
     "simulate-without-devices": cards_in_a_dry_run,
     "vgpu-uuid-lists": wanted_card,
@@ -252,5 +263,6 @@ ON_CARDS: dict[str, Callable[[], Snapshot]] = {
     "devices-always-registered": first_cycle_with_cards,
     "device-missing-refused": no_cards_to_take,
     "vgpu-charged-twice": refused_by_the_other_pod,
+    "mig-memory-factor": memory_in_larger_units,
 }
 """Change → a cluster whose recording its switch alters."""

@@ -161,7 +161,7 @@ _TABLE = (
     ),
     Quirk(
         DEVICE_NOT_REPLAYED,
-        "Ascend devices and GPUs in MIG mode are not replayed; the node passes without a look at its cards.",
+        "Ascend devices are not replayed; the node passes without a look at its cards.",
         "feasible nodes and scores of that pod",
     ),
     Quirk(

@@ -8,7 +8,9 @@ from __future__ import annotations
 from vcdebug.releases.change import Change
 
 ASCEND = "Ascend cards are not replayed, in no release."
-MIG = "Cards in MIG mode are not replayed, in no release."
+MIG = (
+    "Only dry runs take pods off copied cards, and what that does to the cards themselves goes by how Go grows a slice."
+)
 
 NUMA_POD_LEVEL = Change(
     "numa-pod-level",
@@ -185,8 +187,6 @@ MIG_MEMORY_FACTOR = Change(
     ("v1.15.0",),
     "#5318",
     "L",
-    replayed=False,
-    unshown=MIG,
 )
 VGPU_HANDSHAKE = Change(
     "vgpu-handshake",
@@ -207,8 +207,8 @@ VGPU_SCALARS_IGNORED = Change(
 )
 VGPU_SECOND_CONTAINER_FREE = Change(
     "vgpu-second-container-free",
-    "A pod is charged for a card once: not for further containers, and not where it comes back to the node.",
-    "which later tasks find room on those cards",
+    "A pod is charged for a card once, not for further containers, and ends the process when it leaves with these.",
+    "which later tasks find room on those cards; the scheduler's process ends",
     ("v1.13.0",),
     "#4633",
     "M",

@@ -1,7 +1,10 @@
-"""The ConfigMap that tells a scheduler how virtual GPUs are named: which one it is, and what of it decides."""
+"""The ConfigMap that tells a scheduler how virtual GPUs are named and how cards may be cut in MIG mode: which one it
+is, and what of it decides.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from vcdebug.snapshot.json_values import JsonObject
@@ -25,8 +28,47 @@ class VgpuNames(NamedTuple):
     """Memory in percent of a card."""
 
 
+class Instance(NamedTuple):
+    """Instances of one size that a card is cut into. Upstream: api/devices/config/vgpu (MigTemplate)."""
+
+    name: str
+    memory: int
+    number: int
+
+
+class Geometry(NamedTuple):
+    """One way of cutting a card. Upstream: api/devices/config/vgpu (Geometry)."""
+
+    group: str
+    instances: tuple[Instance, ...]
+
+
+Geometries = tuple[Geometry, ...]
+
+
+class KnownCards(NamedTuple):
+    """How cards may be cut whose kind holds one of these words.
+    Upstream: api/devices/config/vgpu (AllowedMigGeometries).
+    """
+
+    models: tuple[str, ...]
+    geometries: Geometries
+
+
+class MigSettings(NamedTuple):
+    """What decides about cards in MIG mode; without a configuration no kind of card is known."""
+
+    factor: int = 0
+    """Of how much memory one unit of a request stands, where more than 1."""
+    known: tuple[KnownCards, ...] = ()
+
+
 FIELDS: Final = ("resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName")
 """As the configuration has them, in the order of VgpuNames."""
+KNOWN: Final = "knownMigGeometries"
+ALLOWED: Final = "allowedGeometries"
+INSTANCES: Final = "geometries"
+FACTOR: Final = "gpuMemoryFactor"
 BUILT_IN: Final = VgpuNames()
 FIXED: Final = VgpuNames(percentage="volcano.sh/vgpu-memory-percentage")
 """Those of schedulers that take no others."""
@@ -38,6 +80,34 @@ def vgpu_names(text: str | None) -> VgpuNames:
     """
     section = _section(text)
     return BUILT_IN if section is None else VgpuNames(*(str(section.get(name) or "") for name in FIELDS))
+
+
+def mig_settings(text: str | None) -> MigSettings:
+    """How cards in MIG mode are cut. Upstream: api/devices/config.InitDevicesConfig."""
+    section = _section(text) or {}
+    known = tuple(
+        KnownCards(
+            tuple([str(model) for model in one.get("models") or ()]),
+            tuple([Geometry(str(way.get("group") or ""), _instances(way)) for way in _mappings(one.get(ALLOWED))]),
+        )
+        for one in _mappings(section.get(KNOWN))
+    )
+    return MigSettings(_whole(section.get(FACTOR)), known)
+
+
+def _instances(geometry: JsonObject) -> tuple[Instance, ...]:
+    return tuple(
+        Instance(str(one.get("name") or ""), _whole(one.get("memory")), _whole(one.get("count")))
+        for one in _mappings(geometry.get(INSTANCES))
+    )
+
+
+def _mappings(listed: object) -> Iterator[JsonObject]:
+    return (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
+
+
+def _whole(number: object) -> int:
+    return number if isinstance(number, int) else 0
 
 
 def readable(text: str) -> bool:
@@ -60,9 +130,23 @@ def _section(text: str | None) -> JsonObject | None:
     return (section if isinstance(section, dict) else {}) if isinstance(document, dict) else None
 
 
-def only_names(names: VgpuNames) -> str:
-    """A configuration that says these names and nothing else."""
+def only_deciding(names: VgpuNames, settings: MigSettings) -> str:
+    """A configuration that says this and nothing else."""
     import yaml
 
-    stated = {field: name for field, name in zip(FIELDS, names, strict=True) if name}
-    return yaml.safe_dump({SECTION: stated})
+    section: dict[str, object] = {field: name for field, name in zip(FIELDS, names, strict=True) if name}
+    if settings.factor:
+        section[FACTOR] = settings.factor
+    if settings.known:
+        section[KNOWN] = [{"models": list(one.models), ALLOWED: _stated(one.geometries)} for one in settings.known]
+    return yaml.safe_dump({SECTION: section})
+
+
+def _stated(geometries: Iterable[Geometry]) -> list[JsonObject]:
+    return [
+        {
+            "group": one.group,
+            INSTANCES: [{"name": i.name, "memory": i.memory, "count": i.number} for i in one.instances],
+        }
+        for one in geometries
+    ]

@@ -12,7 +12,15 @@ from dataclasses import dataclass, field, replace
 
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.device_config import VgpuNames, only_names, readable, vgpu_names
+from vcdebug.snapshot.device_config import (
+    KnownCards,
+    MigSettings,
+    VgpuNames,
+    mig_settings,
+    only_deciding,
+    readable,
+    vgpu_names,
+)
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
@@ -139,10 +147,18 @@ def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
 
 
 def _device_config(text: str | None, rewriter: Rewriter) -> str | None:
-    """Only the names; what is no configuration stays none."""
+    """Only what decides; what is no configuration stays none."""
     if text is None or not readable(text):
         return None
-    return only_names(VgpuNames(*(rewriter.value(name) if name else "" for name in vgpu_names(text))))
+    names = VgpuNames(*(rewriter.value(name) if name else "" for name in vgpu_names(text)))
+    return only_deciding(names, _mig(mig_settings(text), rewriter))
+
+
+def _mig(settings: MigSettings, rewriter: Rewriter) -> MigSettings:
+    known = [
+        KnownCards(tuple([rewriter.value(model) for model in one.models]), one.geometries) for one in settings.known
+    ]
+    return settings._replace(known=tuple(known))
 
 
 def _flags(flags: Flags, rewriter: Rewriter) -> Flags:

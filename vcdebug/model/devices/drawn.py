@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vcdebug.model.devices.cards import Card, Sharing
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.ledger import DeviceLedger
-from vcdebug.model.devices.vgpu import Card, VgpuLedger, misfit
+from vcdebug.model.devices.vgpu import VgpuLedger, misfit
 from vcdebug.model.devices.vgpu_request import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
 
 NO_CARD = "the pod's annotations do not accept it"
+NO_INSTANCE = "no instance of that size is left"
 
 
 class CardState(NamedTuple):
@@ -70,7 +72,7 @@ def _virtual(ledger: VgpuLedger, pod: Pod) -> Drawing:
     wanted = CardFilter.of_pod(pod, ledger.rules)
     asks = ", then ".join(map(_request, requests_of(pod, ledger.rules.names)))
     first = next(ledger.requests(pod, ledger.cards), ContainerRequest(0, 0, 0))
-    return Drawing(asks, tuple(_card(card, first, wanted) for card in ledger.cards.values()))
+    return Drawing(asks, tuple(_card(card, first, wanted, ledger.sharing) for card in ledger.cards.values()))
 
 
 def _request(one: ContainerRequest) -> str:
@@ -79,9 +81,16 @@ def _request(one: ContainerRequest) -> str:
     return f"{one.number} of {memory} and cores {one.cores}"
 
 
-def _card(card: Card, request: ContainerRequest, wanted: CardFilter) -> CardState:
-    accepted = wanted.accepts(card.uuid, card.kind)
-    why = misfit(card, request, request.memory_on(card.memory), wanted.group) if accepted else NO_CARD
+def _card(card: Card, request: ContainerRequest, wanted: CardFilter, sharing: Sharing) -> CardState:
+    why = _why_not(card, request, wanted, sharing)
     name = f"{card.uuid} {card.kind}".strip()
     users = (card.used_number, card.number)
     return CardState(name, card.memory, card.used_memory, card.used_core, *users, tuple(card.pods), not why, why)
+
+
+def _why_not(card: Card, request: ContainerRequest, wanted: CardFilter, sharing: Sharing) -> str:
+    if not wanted.accepts(card.uuid, card.kind):
+        return NO_CARD
+    memory = request.memory_on(card.memory)
+    lacking = "" if sharing.part(card, memory) is not None else NO_INSTANCE
+    return misfit(card, request, memory, wanted.group) or lacking

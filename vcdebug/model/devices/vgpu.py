@@ -1,7 +1,7 @@
-"""NVIDIA cards cut into virtual GPUs by HAMi-core: memory, cores and a number of users per card.
+"""NVIDIA cards cut into virtual GPUs: memory, cores and a number of users per card.
 
 Upstream: api/devices/nvidia/vgpu.
-Differs: of the device configuration only the names of resources are in force; cards in MIG mode have no ledger here.
+Differs: of the device configuration only the names of resources and what is said of MIG mode are in force.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from vcdebug.model.devices.cards import HAMI_CORE, Card, Cards, HamiCore, Sharing
 from vcdebug.model.devices.ledger import Released, limit
+from vcdebug.model.devices.mig import MIG, Mig, geometries_of
 from vcdebug.model.devices.notes import PodNotes
 from vcdebug.model.devices.vgpu_held import ASSIGNED, Held, held_cards, plugin_answers
 from vcdebug.model.devices.vgpu_request import (
-    HAMI_CORE,
     MODE_ANNOTATION,
     NEWEST_RULES,
+    NVIDIA,
     CardFilter,
     CardRules,
     ContainerRequest,
-    pod_group_key,
     requests_of,
 )
-from vcdebug.model.panics import NIL_POINTER, EndsAtOnce
+from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.snapshot.device_config import BUILT_IN, VgpuNames
+from vcdebug.snapshot.device_config import BUILT_IN, MigSettings, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
 
@@ -38,7 +39,6 @@ BIND_PHASE = "volcano.sh/bind-phase"
 SUCCESS = "success"
 OWN_KEYS = (ASSIGNED_NODE, ASSIGNED, BIND_PHASE)
 """What a ledger writes on pods and reads again."""
-MIG = "mig"
 BINPACK = "binpack"
 SPREAD = "spread"
 
@@ -52,59 +52,12 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT = 1 << 64
 
 
-class Usage:
-    """What one pod holds of one card."""
-
-    __slots__ = ("core", "group", "memory")
-
-    def __init__(self, memory: int, core: int, group: str) -> None:
-        self.memory = memory
-        self.core = core
-        self.group = group
-
-
-class Card:
-    """One physical card."""
-
-    __slots__ = ("kind", "memory", "number", "pods", "used_core", "used_memory", "used_number", "uuid")
-
-    def __init__(self, uuid: str, number: int, memory: int, kind: str) -> None:
-        self.uuid = uuid
-        self.number = number
-        self.memory = memory
-        self.kind = kind
-        self.used_number = self.used_memory = self.used_core = 0
-        self.pods: dict[str, Usage] = {}
-
-    def charge(self, memory: int, core: int, sign: int = 1) -> None:
-        """One user more or less."""
-        self.used_number += sign
-        self.used_memory += sign * memory
-        self.used_core += sign * core
-
-    def give(self, pod: Pod, memory: int, core: int) -> None:
-        """Note what the pod holds of the card, on top of what it held."""
-        usage = self.pods.setdefault(pod.uid, Usage(0, 0, ""))
-        usage.memory += memory
-        usage.core += core
-        usage.group = pod_group_key(pod)
-
-    def clone(self) -> Card:
-        copy = Card(self.uuid, self.number, self.memory, self.kind)
-        copy.charge(self.used_memory, self.used_core)
-        copy.used_number = self.used_number
-        copy.pods = {uid: Usage(usage.memory, usage.core, usage.group) for uid, usage in self.pods.items()}
-        return copy
-
-
-Cards = dict[int, Card]
-
-
 class Way(NamedTuple):
-    """By which policy and rules cards are chosen."""
+    """By which policy and rules cards are chosen, and how they are cut."""
 
     policy: str
     rules: CardRules
+    sharing: Sharing
 
 
 class Choice(NamedTuple):
@@ -118,12 +71,13 @@ class Choice(NamedTuple):
 class VgpuLedger:
     """The cards of a node by their position in its register annotation."""
 
-    __slots__ = ("_given", "_notes", "cards", "last_score", "node", "policy", "rules")
+    __slots__ = ("_given", "_notes", "cards", "last_score", "node", "policy", "rules", "sharing")
 
     def __init__(
-        self, node: str, cards: Cards, policy: str, rules: CardRules = NEWEST_RULES, notes: PodNotes | None = None
+        self, node: str, cards: Cards, sharing: Sharing, policy: str, rules: CardRules, notes: PodNotes | None = None
     ) -> None:
         self.rules = rules
+        self.sharing = sharing
         self._notes = PodNotes() if notes is None else notes
         self.node = node
         self.cards = cards
@@ -147,8 +101,8 @@ class VgpuLedger:
         Upstream: api/devices/nvidia/vgpu/device_info.NewGPUDevices.
         """
         alive = _allocatable(manifest) if now is None or not rules.shakes_hands else plugin_answers(manifest, now)
-        cards = _registered(manifest) if alive else {}
-        return cls(manifest["metadata"]["name"], cards, policy, rules, notes) if cards else None
+        cards, mode = _registered(manifest, rules.mig) if alive else ({}, "")
+        return cls(manifest["metadata"]["name"], cards, _sharing(mode, rules), policy, rules, notes) if cards else None
 
     def held_by(self, pod: Pod) -> list[Held]:
         """What the pod's annotations say it holds."""
@@ -156,24 +110,41 @@ class VgpuLedger:
 
     def add_resource(self, pod: Pod) -> None:
         """Per card only the first entry of a pod counts. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
-        again = self.rules.leaks and not self.rules.once
-        for held in self.held_by(pod):
+        self._charge(pod, self.held_by(pod))
+
+    def _charge(self, pod: Pod, entries: Iterable[Held]) -> None:
+        """Upstream: api/devices/nvidia/vgpu/device_info.addResource."""
+        sharing = self.sharing
+        for held in entries:
             for card in self._holders(held):
-                if again or pod.uid not in card.pods:
-                    card.charge(held.memory, held.core)
-                    card.give(pod, held.memory, held.core)
+                known = pod.uid in card.pods and not sharing.counts_again
+                memory = None if known else sharing.arrives(card, held)
+                if memory is not None:
+                    card.charge(memory, held.core)
+                    card.give(pod, memory, held.core)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.SubResource."""
         for held in self.held_by(pod):
             for card in self._holders(held):
                 if pod.uid not in card.pods:
+                    self._strike(pod, card)
                     continue
-                card.charge(held.memory, held.core, -1)
-                if self.rules.leaks:
-                    card.give(pod, -held.memory, -held.core)
-                else:
-                    del card.pods[pod.uid]
+                freed = self.sharing.leaves(card, held)
+                if freed is not None:
+                    card.charge(freed.by_card, held.core, -1)
+                    card.give(pod, -freed.by_pod, -held.core)
+                    self._strike(pod, card)
+
+    def _strike(self, pod: Pod, card: Card) -> None:
+        """Forget the pod; older releases do only where it holds no memory, and count it for that.
+        Upstream: api/devices/nvidia/vgpu/metrics.SubPodMetrics.
+        """
+        usage = card.pods.get(pod.uid)
+        if usage is None and self.rules.once:
+            raise SchedulerPanic(NIL_POINTER)
+        if usage is not None and (not self.rules.leaks or usage.memory == 0):
+            del card.pods[pod.uid]
 
     def has_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
@@ -210,15 +181,14 @@ class VgpuLedger:
         return None
 
     def _note(self, pod: Pod, chosen: Iterable[Held]) -> None:
-        """Upstream: api/devices/nvidia/vgpu/device_info.addToPodMap, once addResource."""
-        rules = self.rules
+        """Upstream: api/devices/nvidia/vgpu/device_info.addToPodMap."""
+        if self.rules.charges_twice:
+            self._charge(pod, chosen)
+            return
         for held in chosen:
             for card in self.cards.values():
-                if card.uuid not in held.uuid or (rules.charges_twice and rules.once and pod.uid in card.pods):
-                    continue
-                card.give(pod, held.memory, held.core)
-                if rules.charges_twice:
-                    card.charge(held.memory, held.core)
+                if card.uuid in held.uuid:
+                    card.give(pod, held.memory, held.core)
 
     def _assigned_here(self, pod: Pod) -> bool:
         """Whether the pod already names cards of this node."""
@@ -243,9 +213,8 @@ class VgpuLedger:
 
     def reservation(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/nvidia/vgpu/utils.encodePodDevices."""
-        kinds = {card.uuid: card.kind for card in self.cards.values()}
         held = self._given.get(pod.uid, ())
-        text = ":".join(f"{one.uuid},{kinds.get(one.uuid, '')},{one.memory},{one.core}" for one in held)
+        text = ":".join(f"{one.uuid},{NVIDIA},{one.memory},{one.core}" for one in held)
         return {ASSIGNED: text} if text else {}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
@@ -264,7 +233,7 @@ class VgpuLedger:
         if self.rules.shared:
             return self
         cards = {index: card.clone() for index, card in self.cards.items()}
-        copy = VgpuLedger(self.node, cards, self.policy, self.rules, self._notes)
+        copy = VgpuLedger(self.node, cards, self.sharing, self.policy, self.rules, self._notes)
         copy.last_score = self.last_score
         copy._given = dict(self._given)
         return copy
@@ -283,10 +252,10 @@ class VgpuLedger:
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
         mode = pod.annotations.get(MODE_ANNOTATION)
-        if mode is not None and mode != HAMI_CORE:
-            return Choice([], 0.0, OTHER_MODE.format(mode, HAMI_CORE))
+        if mode is not None and mode != self.sharing.mode:
+            return Choice([], 0.0, OTHER_MODE.format(mode, self.sharing.mode))
         wanted = CardFilter.of_pod(pod, self.rules)
-        way = Way(policy, self.rules)
+        way = Way(policy, self.rules, self.sharing)
         held: list[Held] = []
         charged: list[tuple[Card, int, int]] = []
         score = 0.0
@@ -298,7 +267,7 @@ class VgpuLedger:
                 missing, score = _serve(request, cards, way, wanted, (held, charged, score))
             if error is not None or missing > 0:
                 for card, memory, core in () if keeps_charges else charged:
-                    card.charge(memory, core, -1)
+                    card.uncharge(memory, core)
                 return Choice([], 0.0, error or wanted.complaint(cards, self.node) or NOTHING_FITS)
         return Choice(held, score, None)
 
@@ -322,21 +291,19 @@ def _serve(
     for index in _visiting_order(cards, "" if way.rules.last_first else way.policy):
         card = cards[index]
         memory = request.memory_on(card.memory)
-        if not (wanted.accepts(card.uuid, card.kind) and _fits(card, request, memory, wanted.group)):
+        accepted = wanted.accepts(card.uuid, card.kind) and not misfit(card, request, memory, wanted.group)
+        part = way.sharing.part(card, memory) if accepted else None
+        if part is None:
             continue
-        card.charge(memory, request.cores)
+        card.charge(part.memory, request.cores)
         charged.append((card, memory, request.cores))
         if missing > 0:
             missing -= 1
-            held.append(Held(card.uuid, memory, request.cores))
+            held.append(Held(part.name, memory, request.cores))
             score = score + _card_score(card, way)
         if missing == 0:
             break
     return missing, score
-
-
-def _fits(card: Card, request: ContainerRequest, memory: int, group: str) -> bool:
-    return not misfit(card, request, memory, group)
 
 
 def misfit(card: Card, request: ContainerRequest, memory: int, group: str) -> str:
@@ -390,35 +357,36 @@ def _allocatable(manifest: JsonObject) -> bool:
     return all(name in amounts and value(amounts[name]) for name in BUILT_IN[:3])
 
 
-def _registered(manifest: JsonObject) -> Cards:
-    """Cards of the register annotation; one short entry voids them all.
+def _registered(manifest: JsonObject, settings: MigSettings) -> tuple[Cards, str]:
+    """(cards of the register annotation, their mode, which the last one says); one short entry voids them all.
     Upstream: api/devices/nvidia/vgpu/utils.decodeNodeDevices.
     """
     text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
     cards: Cards = {}
-    if ":" not in text:
-        return cards
-    for index, entry in enumerate(text.split(":")):
+    mode = HAMI_CORE
+    for index, entry in enumerate(text.split(":") if ":" in text else ()):
         if "," not in entry:
             continue
         fields = entry.split(",")
         if len(fields) < FIELDS:
-            return {}
-        cards[index] = Card(fields[0], _atoi(fields[1]), _atoi(fields[2]), fields[3])
-    return cards
+            return {}, ""
+        geometries = geometries_of(fields[3], settings) if fields[5] == MIG else None
+        mode = HAMI_CORE if geometries is None else MIG
+        cards[index] = Card(fields[0], _atoi(fields[1]), _atoi(fields[2]), fields[3], geometries or ())
+    return cards, mode
+
+
+def _sharing(mode: str, rules: CardRules) -> Sharing:
+    """Upstream: api/devices/nvidia/vgpu/sharing_factory.GetSharingHandler."""
+    if mode == MIG:
+        return Mig(1 if rules.mig_whole else rules.mig.factor, frees_requested=rules.mig_whole)
+    return HamiCore(counts_again=rules.leaks and not rules.once)
 
 
 def asks_vgpu(pod: Pod, names: VgpuNames = BUILT_IN) -> bool:
     """Whether some container has a limit on virtual GPUs or their memory."""
     containers = pod.spec.get("containers") or ()
     return any(limit(c, names.memory) is not None or limit(c, names.number) is not None for c in containers)
-
-
-def registers_mig(manifest: JsonObject) -> bool:
-    """Whether the node's last card says that it is in MIG mode."""
-    text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
-    modes = [fields[5] for entry in text.split(":") if len(fields := entry.split(",")) >= FIELDS]
-    return bool(modes) and modes[-1] == MIG
 
 
 def _atoi(text: str) -> int:

@@ -13,6 +13,7 @@ from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.releases.devices import (
     DEVICE_ANNOTATIONS_ON_POD,
     DEVICES_SHARED_WITH_CACHE,
+    MIG_MEMORY_FACTOR,
     VGPU_CHARGED_TWICE,
     VGPU_DEVICE_ORDER,
     VGPU_DUPLICATE_ALLOCATE,
@@ -27,17 +28,16 @@ from vcdebug.releases.devices import (
     VGPU_UUID_LISTS,
 )
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.device_config import BUILT_IN, FIXED, VgpuNames
+from vcdebug.snapshot.device_config import BUILT_IN, FIXED, MigSettings, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 
 if TYPE_CHECKING:
-    from vcdebug.model.devices.vgpu import Card
+    from vcdebug.model.devices.cards import Card
 
 WHOLE_CARD = 100
 NO_PART = 101
 """A part that counts as none stated."""
 VOLCANO_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
-HAMI_CORE = "hami-core"
 MODE_ANNOTATION = "volcano.sh/vgpu-mode"
 GROUP_POLICY = "volcano.sh/vgpu-podgroup-policy"
 USE_UUID = "volcano.sh/vgpu-use-gpuuuid"
@@ -124,12 +124,18 @@ class CardRules(NamedTuple):
     charges_twice: bool = False
     """A pod is charged when its cards are chosen and once more when they are noted."""
     once: bool = False
-    """A pod is charged for a card once, also where it has left; an entry is that of all cards whose names it holds."""
+    """A pod is charged for a card once; an entry is that of all cards whose names it holds, and one whose pod is no
+    more on its card ends the process.
+    """
     names: VgpuNames = BUILT_IN
     """The resources by which pods ask."""
+    mig: MigSettings = MigSettings()
+    """How cards in MIG mode are cut."""
+    mig_whole: bool = False
+    """Memory of instances is counted as it is, and a card gets back what was asked for."""
 
     @classmethod
-    def of(cls, release: Release, names: VgpuNames = BUILT_IN) -> CardRules:
+    def of(cls, release: Release, names: VgpuNames = BUILT_IN, mig: MigSettings = MigSettings()) -> CardRules:  # noqa: B008
         """As the release has them."""
         return cls(
             not release.has(VGPU_UUID_LISTS),
@@ -146,6 +152,8 @@ class CardRules(NamedTuple):
             release.has(VGPU_CHARGED_TWICE),
             release.has(VGPU_SECOND_CONTAINER_FREE),
             FIXED if release.has(VGPU_FIXED_NAMES) else names,
+            mig,
+            release.has(MIG_MEMORY_FACTOR),
         )
 
 

@@ -1,7 +1,7 @@
 """deviceshare: fits pods onto cards that several pods share, by the ledgers that nodes keep of them.
 
 Upstream: plugins/deviceshare, api/devices.
-Differs: Ascend devices and cards in MIG mode have no ledger here; a note marks where one would have been asked.
+Differs: Ascend devices have no ledger here; a note marks where one would have been asked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.nil import NilShareLedger, NilVgpuLedger
 from vcdebug.model.devices.notes import PodNotes
-from vcdebug.model.devices.vgpu import VgpuLedger, registers_mig
+from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_request import CardRules
 from vcdebug.model.fiterror import UNSCHEDULABLE, Status
 from vcdebug.model.names import Codes
@@ -45,7 +45,7 @@ from vcdebug.releases.devices import (
     NIL_LEDGER_ASKED,
     RELEASING_CHARGED_TO_DEVICES,
 )
-from vcdebug.snapshot.device_config import vgpu_names
+from vcdebug.snapshot.device_config import MigSettings, mig_settings, vgpu_names
 
 ASCEND_PREFIX = "huawei.com/"
 
@@ -67,7 +67,6 @@ class Deviceshare(Plugin):
         Upstream: plugins/deviceshare.OnSessionOpen.
         """
         self._ssn = ssn
-        self._card_rules = CardRules.of(ssn.release, vgpu_names(ssn.snapshot.device_config))
         self._share_rules = ShareRules.of(ssn.release)
         self._holds_none = (TaskStatus.PIPELINED,) if ssn.release.has(RELEASING_CHARGED_TO_DEVICES) else NO_DEVICES
         notes = PodNotes()
@@ -80,7 +79,9 @@ class Deviceshare(Plugin):
             "refuses": ssn.release.has(DEVICE_MISSING_REFUSED),
         }
         self._first = ssn.snapshot.process.first_cycle(ssn.snapshot.now)
-        self._mig = [registers_mig(node.manifest) for node in ssn.nodes.values()] if self._settings.vgpu else []
+        config = ssn.snapshot.device_config  # cards that are registered before the plugin begins know none
+        mig = MigSettings() if self._first else mig_settings(config)
+        self._card_rules = CardRules.of(ssn.release, vgpu_names(config), mig)
         if self._settings.fatal is not None:
             raise SchedulerPanic(self._settings.fatal)
         if self._first and not ssn.release.has(DEVICES_ALWAYS_REGISTERED):
@@ -104,10 +105,10 @@ class Deviceshare(Plugin):
         if settings.vgpu:
             now = self._ssn.snapshot.now
             cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
-            if cut is not None and not registers_mig(node.manifest):
+            if cut is not None:
                 _charged(cut, pods)
                 node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut
-            elif cut is None and self._keeps_nil:
+            elif self._keeps_nil:
                 node.devices[vgpu.DEVICE_NAME] = NilVgpuLedger(self._card_rules.names, **self._nil)
 
     def _exclusive(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
@@ -120,7 +121,7 @@ class Deviceshare(Plugin):
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         """Upstream: plugins/deviceshare.OnSessionOpen."""
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
-        self._note_unknown(task.pod, nodes)
+        self._note_unknown(task.pod)
         if self._any:
             for index, node in enumerate(nodes.nodes):
                 refusal = self._refusal(task.pod, node)
@@ -137,15 +138,9 @@ class Deviceshare(Plugin):
                     return refusal
         return None
 
-    def _note_unknown(self, pod: Pod, nodes: NodeRows) -> None:
+    def _note_unknown(self, pod: Pod) -> None:
         if self._settings.ascend and _asks_ascend(pod):
             note_unknown(self._ssn, DEVICE_NOT_REPLAYED, f"{pod.key} asks for Ascend devices: every node passes")
-        if not any(self._mig) or not vgpu.asks_vgpu(pod, self._card_rules.names):
-            return
-        names = [name for name, row in zip(nodes.names, nodes.rows.tolist(), strict=True) if self._mig[row]]
-        if names:
-            text = f"{pod.key} asks for virtual GPUs; cards in MIG mode are not asked: {', '.join(names)}"
-            note_unknown(self._ssn, DEVICE_NOT_REPLAYED, text)
 
     # Scoring
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.model.devices.exclusive import Rule, parse_rules
-from vcdebug.model.devices.vgpu import registers_mig
 from vcdebug.releases.devices import DEVICES_ALWAYS_REGISTERED, VGPU_FIXED_NAMES
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import readable
@@ -87,11 +86,6 @@ class Settings(NamedTuple):
             yield Problem(DEVICE_FILE, "", "", "is no configuration", "the scheduler's built-in one is used")
         if self.node_lock:
             yield _problem(NODE_LOCK, "node locks are not replayed", "every lock counts as free")
-        for node in snapshot.of("Node"):
-            if registers_mig(node):
-                where = f"Node {node['metadata']['name']}"
-                effect = "pods that request virtual GPUs fit it as far as its resources go"
-                yield Problem("", where, "", "its cards are in MIG mode, which is not replayed", effect)
 
 
 def _in_first_cycle(snapshot: Snapshot) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.debugger.bookmark import Bookmark
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
@@ -20,11 +19,6 @@ COLUMNS = (
     Column("where", flexible=True),
 )
 MARK = "▼"
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return bookmarks(here.recording, here.seq, here.bookmarks, here.bookmarks_elsewhere)
 
 
 def bookmarks(recording: Recording, seq: Seq, marks: Sequence[Bookmark], elsewhere: Sequence[Bookmark] = ()) -> Table:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.driver import BreakpointStatus
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
 
 COLUMNS: Final = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
 
 
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    rows = [
-        Row(
-            str(one.number),
-            tuple(map(Piece, (str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))))),
-        )
-        for one in here.breakpoints
-    ]
+def breaks(breakpoints: Iterable[BreakpointStatus]) -> Table:
+    """One row per breakpoint."""
+    cells = ((str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))) for one in breakpoints)
+    rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
     return Table("Breaks", COLUMNS, rows, foot=() if rows else (line("none"),))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -28,11 +27,6 @@ _FATES: dict[str, tuple[str, Style]] = {
     "at once": ("○ at once", "good"),
     "": ("never decided", "warn"),
 }
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return evictions_table(here.recording, here.seq)
 
 
 def evictions_table(recording: Recording, seq: Seq) -> Table:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.hypernode import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq
 from vcdebug.trace.memo import per_recording
@@ -19,11 +18,6 @@ COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column(
 
 
 MOST_DRAWN: Final = 24
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return hypernodes(here.recording, here.node, here.job, here.seq)
 
 
 class Place(NamedTuple):

@@ -7,7 +7,6 @@ from itertools import zip_longest
 from math import isnan
 from typing import Final
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.asked import is_filter, is_simulation
 from vcdebug.explain.equation import Equation, Figure, Term
 from vcdebug.explain.equations_scores import ScorePart, best_row, runner_up, score_parts, scores_before
@@ -30,11 +29,6 @@ WEBHOOK = "a webhook had a say in this cycle: it cannot be run again up to here"
 SUM = "the sum of its parts"
 LONG: Final = 16
 """Names of terms beyond this stand in the last column, which wraps."""
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return inside(here.recording, here.seq, here.node)
 
 
 def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:

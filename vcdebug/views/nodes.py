@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
@@ -26,11 +25,6 @@ BAR_WIDTH = 8
 KEPT_ROWS = 8_192
 TAINT = 24
 """Cells that remarks have in any case: `dedicated=a:NoSchedule`."""
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return nodes(here.recording, here.seq, here.node)
 
 
 def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.quirks import QUIRKS
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -15,11 +14,6 @@ COLUMNS = (
     Column("can change", flexible=True, least=16),
     Column("where", flexible=True),
 )
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return quirks(here.recording, here.seq)
 
 
 def quirks(recording: Recording, seq: Seq) -> Table:

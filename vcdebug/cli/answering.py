@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import show
 from vcdebug.cli.reports import pending
-from vcdebug.cli.reports.problems import problem_count
+from vcdebug.cli.reports.input import problem_count
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.recording import Recording
 from vcdebug.views.document import Block

@@ -15,6 +15,14 @@ class Harm(IntEnum):
     CLUSTER = 2
 
 
+WHO: Final = {
+    Harm.JOB: "the job's owner",
+    Harm.QUEUE: "who shares the queues",
+    Harm.CLUSTER: "the cluster's administrator",
+}
+"""Whose it is to do what would help."""
+
+
 class Advice(NamedTuple):
     """One line."""
 

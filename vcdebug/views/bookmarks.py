@@ -9,7 +9,7 @@ from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
 from vcdebug.views.headline import headline
-from vcdebug.views.path import path_words
+from vcdebug.views.names import path_words
 
 COLUMNS = (
     Column("", right=True),

@@ -18,8 +18,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.names import bare, task_list
-from vcdebug.views.score_names import short_part
+from vcdebug.views.names import bare, short_part, task_list
 
 TITLE = "Equation"
 DECIDES = "◀"

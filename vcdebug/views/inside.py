@@ -18,8 +18,7 @@ from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, Piece, Row, Table, line, muted
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.gang_bundles import bundle_table
-from vcdebug.views.names import bare
-from vcdebug.views.score_names import short_part
+from vcdebug.views.names import bare, short_part
 from vcdebug.views.share_tree import share_tree
 from vcdebug.views.why_not import dry_run_answer, filter_answer, why_not
 

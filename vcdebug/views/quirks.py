@@ -6,7 +6,7 @@ from vcdebug.framework.quirks import QUIRKS
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import HERE, YES, Column, Piece, Row, Table, line, muted, plain_columns
-from vcdebug.views.path import path_words
+from vcdebug.views.names import path_words
 
 COLUMNS = (
     *plain_columns("event#", "", "quirk"),

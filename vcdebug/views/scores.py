@@ -9,8 +9,7 @@ from vcdebug.model.names import KeptScores, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, OnDemand, Piece, Row, Table, count, line, muted
-from vcdebug.views.names import bare
-from vcdebug.views.score_names import short_part
+from vcdebug.views.names import bare, short_part
 
 
 def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:

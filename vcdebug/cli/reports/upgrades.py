@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vcdebug.cli.many import OfMany
-from vcdebug.cli.reports.releases import release_document
+from vcdebug.cli.reports.input import release_document
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
 from vcdebug.debugger.upgrades.upgrade import Upgrade
 from vcdebug.explain.amounts import plural

@@ -11,7 +11,7 @@ from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.current import Current, LayOver
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.breaking import fitting_kind
+from vcdebug.views.breaks import fitting_kind
 
 NO_FIGURE: Final = (
     "no figure of the state under the cursor: go to a number in Jobs, Nodes, Queues, Statement or Equation"

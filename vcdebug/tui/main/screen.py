@@ -409,8 +409,8 @@ class MainScreen(Screen[Next]):
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
+        from vcdebug.tui.screens.help import PANEL_PAGE, panel_table
         from vcdebug.tui.screens.page import PageScreen
-        from vcdebug.tui.screens.panel_list import PANEL_PAGE, panel_table
 
         self.lay_over(
             PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")

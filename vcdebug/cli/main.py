@@ -84,15 +84,15 @@ def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
     parser = Parser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in commands.values():
+    for name, command in commands.items():
         subparser = subparsers.add_parser(
-            command.NAME,
+            name,
             help=command.HELP,
             description=command.HELP,
             epilog=command.EXITS,
             formatter_class=RawDescriptionHelpFormatter,
         )
-        if command.NAME in words:
+        if name in words:
             command.configure(subparser)
     return parser
 

@@ -8,7 +8,7 @@ from math import isnan
 from typing import Final
 
 from vcdebug.explain.asked import is_filter, is_simulation
-from vcdebug.explain.equation import Equation, Figure, Term
+from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.equations_scores import ScorePart, best_row, runner_up, score_parts, scores_before
 from vcdebug.explain.gang_bundles import bundles_at
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
@@ -118,7 +118,7 @@ def _terms(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeN
                 figure_text(each, term, term.figures[column]) if each is not None and term is not None else "–"
                 for each, term in zip(equations, terms, strict=True)
             ]
-            if all(_absent(term.figures[column] if term is not None else None) for term in terms):
+            if all(term is None or term.figures[column] is None for term in terms):
                 continue
             cells = (Piece(f"  {label} {head}".rstrip()), *map(Piece, texts), muted(note))
             yield Row(f"{key} {name} {head}", cells)
@@ -131,10 +131,6 @@ def _note(terms: Sequence[Term | None], heads: Sequence[NodeName]) -> str:
     if len(dict.fromkeys(notes)) == 1:
         return notes[0]
     return "; ".join(f"{head}: {note}" for head, note in zip(heads, notes, strict=True) if note)
-
-
-def _absent(figure: Figure) -> bool:
-    return figure is None
 
 
 def _notes(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:

@@ -108,8 +108,4 @@ def _words(assumed: Assumptions, snapshot: Snapshot) -> list[str]:
     return words
 
 
-def _when(recording: Recording, word: str) -> Reply:
-    return when(recording, word)
-
-
-WHEN = Question("when", "when will it be placed", ("job", "pod"), _when)
+WHEN = Question("when", "when will it be placed", ("job", "pod"), when)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from vcdebug.cli.keeping import VARIABLE
@@ -102,6 +102,18 @@ def add_workers(parser: ArgumentParser, scope: str = "") -> None:
         metavar="ADDRESS",
         help=f"{scope}a Dask scheduler, such as tcp://host:8786, whose workers do the runs; needs the extra dask",
     )
+
+
+def given(args: Namespace) -> Iterator[str]:
+    """What the snapshot is read and changed with, to be typed once more."""
+    if args.complete:
+        yield "--complete"
+    if args.release:
+        yield from ("--release", args.release)
+    for edit in args.edits:
+        yield from ("--set", edit)
+    if getattr(args, "extender_url", None):
+        yield from ("--extender-url", args.extender_url)
 
 
 def extender_client(url: str | None) -> AskExtender | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeGuard
 
-from vcdebug.explain import figure_texts as texts
-from vcdebug.explain.equation import Amount, Equation, Figure, Term
+from vcdebug.explain.equation import Amount, Equation, Figure, Term, Writing
+from vcdebug.explain.equation import figure_text as written
 from vcdebug.explain.equations import equation as explain
 from vcdebug.explain.node_room import NodeRoom, node_room
 from vcdebug.framework.record import Level
@@ -22,7 +22,7 @@ from vcdebug.views.names import bare, short_part, task_list
 
 TITLE = "Equation"
 DECIDES = "◀"
-TABLE = texts.Writing(amount, number, resource_text)
+TABLE = Writing(amount, number, resource_text)
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
@@ -111,7 +111,7 @@ def _without_unit(figure: Figure) -> TypeGuard[float]:
 
 def figure_text(found: Equation, term: Term, figure: Figure) -> str:
     """A figure as tables write it."""
-    return texts.figure_text(found, term, figure, TABLE)
+    return written(found, term, figure, TABLE)
 
 
 def _foot(found: Equation) -> Iterator[Line]:

@@ -17,9 +17,9 @@ from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
 from vcdebug.views.amounts import amount, besides_places, in_order, short_name
-from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import KEPT_TABLES, Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure
+from vcdebug.views.pictures import LEGEND, fullest, node_bar
 
 BAR_WIDTH = 8
 KEPT_ROWS = 8_192

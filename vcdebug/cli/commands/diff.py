@@ -13,7 +13,7 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.upgrades.upgrade import Upgrade
+    from vcdebug.debugger.upgrades.search import Upgrade
     from vcdebug.snapshot.snapshot import Snapshot
 
 SECOND = "for the second run only; "

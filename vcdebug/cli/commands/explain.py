@@ -45,7 +45,7 @@ class Explain(Command):
         from vcdebug.snapshot.collection import snapshots_in
 
         if args.prove and args.job is None:
-            from vcdebug.cli.again import again
+            from vcdebug.cli.answering import again
 
             raise VcdebugError(
                 "--prove is about one job", f"name it: {again(args, 'explain', args.snapshot, 'JOB', '--prove')}"
@@ -70,8 +70,7 @@ class Explain(Command):
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
     """Everything about one job."""
     from vcdebug.causes.pending import explain
-    from vcdebug.cli.again import to_go_on
-    from vcdebug.cli.answering import answered
+    from vcdebug.cli.answering import answered, to_go_on
     from vcdebug.cli.progress import told
 
     with told(output, "explaining (Ctrl-C stops)"):
@@ -94,7 +93,7 @@ def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespa
 
 def _again(args: Namespace, folder: Path | None = None) -> Again:
     """About one job of a snapshot, or of one in a folder of them."""
-    from vcdebug.cli.again import again
+    from vcdebug.cli.answering import again
 
     def line(command: str, name: str, job: str) -> str:
         return again(args, command, args.snapshot if folder is None else str(folder / name), job)

@@ -6,7 +6,7 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import share
+from vcdebug.cli.arguments import given, share
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 
@@ -75,12 +75,7 @@ def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:
 
 def commands(args: Namespace) -> tuple[str, ...]:
     """What to type for the same recording and the same report."""
-    options: list[str] = ["--complete"] if args.complete else []
-    options += ["--release", args.release] if args.release else []
-    for edit in args.edits:
-        options += ["--set", edit]
-    if args.extender_url:
-        options += ["--extender-url", args.extender_url]
+    options = [*given(args)]
     jobs = [word for job in args.job for word in ("--job", job)]
     marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
     written = [] if args.output == STDOUT else ["-o", args.output]

@@ -26,8 +26,7 @@ class Submit(Command):
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.causes.pending import explain
-        from vcdebug.cli.again import to_go_on_with
-        from vcdebug.cli.answering import answered
+        from vcdebug.cli.answering import answered, to_go_on_with
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot
         from vcdebug.errors import SnapshotError
         from vcdebug.files.text import read_text

@@ -8,8 +8,8 @@ from typing import Final
 
 from vcdebug.debugger.remedies.amounts import field, known, request_of, resources_of, unit_of
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation
-from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.answer import Harm
 from vcdebug.snapshot.manifest import labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 

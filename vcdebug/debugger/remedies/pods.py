@@ -7,8 +7,8 @@ from typing import Final
 
 from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, request_of, resources_of
 from vcdebug.debugger.remedies.lever import BLANK, Lever, Situation, pod_edits
-from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Harm
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from vcdebug.debugger.remedies.lever import Lever, Situation, pod_edits
-from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Harm
 from vcdebug.grouping import by_key
 from vcdebug.kube.fitness import may_be_lifted, may_be_tolerated
 from vcdebug.kube.taints import Taint, parse_taints, parse_tolerations, tolerated

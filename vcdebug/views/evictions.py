@@ -21,7 +21,7 @@ COLUMNS = (
     Column("victim's queue", spare=5),
     Column("event", right=True, spare=2),
 )
-_FATES: dict[str, tuple[str, Style]] = {
+FATES: dict[str, tuple[str, Style]] = {
     "commit": ("○ committed", "good"),
     "discard": ("◆ discarded", "bad"),
     "at once": ("○ at once", "good"),
@@ -51,7 +51,7 @@ def _summary(found: tuple[Eviction, ...]) -> Line:
 
 
 def _row(each: Eviction, seq: Seq) -> Row:
-    words, style = _FATES[each.fate]
+    words, style = FATES[each.fate]
     later = each.seq > seq
     mark = Piece(HERE, "here") if each.seq == seq else muted(SKIPPED if later else "")
     at = str(each.end) if each.fate and each.fate != "at once" else "–"

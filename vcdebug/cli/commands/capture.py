@@ -59,7 +59,7 @@ class Capture(Command):
         from vcdebug.snapshot.save import PRIVATE, save
 
         if args.rbac:
-            from vcdebug.capture.rbac import cluster_role
+            from vcdebug.capture.permission import cluster_role
 
             output.text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
             return Outcome.DONE

@@ -54,7 +54,7 @@ class Verify(Command):
         from vcdebug.cli.reports import verification
 
         if args.rbac:
-            from vcdebug.capture.rbac import cluster_role
+            from vcdebug.capture.permission import cluster_role
 
             output.text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
             return Outcome.DONE

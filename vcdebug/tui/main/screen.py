@@ -35,11 +35,10 @@ from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Next, Start
 from vcdebug.tui.themes import THEMES, theme_named
-from vcdebug.tui.widgets.first_keys import FirstKeys
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import ONE_LINE, Header
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.tui.widgets.status import Status
+from vcdebug.tui.widgets.status import FirstKeys, Status
 from vcdebug.tui.widgets.tabs import ALL, Tabs
 from vcdebug.tui.widgets.timeline import Timeline
 

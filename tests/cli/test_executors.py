@@ -12,8 +12,7 @@ import pytest
 
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from vcdebug.cli.executors import executor
-from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Executor, Item, Result, gather
-from vcdebug.cli.executors.in_process import InProcess
+from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Executor, InProcess, Item, Result, gather
 from vcdebug.cli.executors.processes import LEFT, Processes, Standing
 from vcdebug.cli.failure import Failure
 from vcdebug.cli.rounds import Rounds

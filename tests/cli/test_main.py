@@ -207,10 +207,6 @@ def test_the_debugger_asks_for_a_terminal() -> None:
     assert "the debugger needs a terminal; run, explain and inspect do without" in line
 
 
-def test_each_command_is_registered_under_its_own_name() -> None:
-    assert [] == [name for name, command in every_command().items() if command.NAME != name]
-
-
 def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need() -> None:
     code = (
         "import sys; from vcdebug.cli.main import main; main(['explain', 'preempt-works'])\n"

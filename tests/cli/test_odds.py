@@ -8,7 +8,6 @@ import pytest
 
 from tests.cli.runs import Interrupts
 from tests.cli.transcripts import call
-from vcdebug.cli.commands import odds
 from vcdebug.cli.executors import base
 from vcdebug.debugger.odds import Draw, Draws
 from vcdebug.errors import EngineError
@@ -57,7 +56,7 @@ def test_ctrl_c_reports_what_was_drawn_until_then(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_number_of_draws_must_be_positive() -> None:
-    code, out, err = call([odds.Odds.NAME, NAME, "-n", "0"])
+    code, out, err = call(["odds", NAME, "-n", "0"])
     assert (1, "") == (code, out)
     assert "not a positive number" in err
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import bundled
+from vcdebug.debugger.commands import execute
 from vcdebug.debugger.commands.base import CommandError
-from vcdebug.debugger.commands.fitting import VERBS
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.fit_probe import alone, copies
 from vcdebug.framework.record import StateEvent
@@ -73,7 +73,7 @@ def test_a_quota_that_stands_in_the_way_still_does() -> None:
 
 
 def test_the_command_answers_in_a_line() -> None:
-    reply = VERBS[0].run(Driver(bundled("pending-no-node-fits")), "diffusion-train 2")
+    reply = execute(Driver(bundled("pending-no-node-fits")), "fits diffusion-train 2")
     assert reply.work is not None
     text = reply.work().text
     assert text.startswith("research/diffusion-train fits on the cluster if it were alone; no more fits now:")
@@ -87,9 +87,9 @@ def between_actions() -> Driver:
 
 def test_the_command_refuses_a_job_that_is_not_there() -> None:
     with pytest.raises(CommandError, match="no job 'nothing'"):
-        VERBS[0].run(Driver(bundled()), "nothing")
+        execute(Driver(bundled()), "fits nothing")
     with pytest.raises(CommandError, match="there is no job here"):
-        VERBS[0].run(between_actions(), "")
+        execute(between_actions(), "fits")
 
 
 def test_that_nobody_is_evicted_is_no_reason_why_copies_do_not_fit() -> None:

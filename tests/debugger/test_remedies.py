@@ -19,7 +19,7 @@ from vcdebug.debugger.remedies.prove import conclusion, result, search_for, tria
 from vcdebug.debugger.remedies.search import Search, carried_out
 from vcdebug.debugger.remedies.trial import Edits, Outcome
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain.advice import Harm
+from vcdebug.explain.answer import Harm
 from vcdebug.snapshot.bundled import bundled as bundled_names
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot

@@ -8,9 +8,8 @@ import random
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
-from vcdebug.debugger.upgrades.search import Search, carried_out
+from vcdebug.debugger.upgrades.search import Search, Upgrade, carried_out, search_for, upgrade
 from vcdebug.debugger.upgrades.trial import Mixture, Trial, Trials, apart
-from vcdebug.debugger.upgrades.upgrade import Upgrade, search_for, upgrade
 from vcdebug.releases.naming import named_release
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, CSI_LIMIT_KEY
 from vcdebug.releases.release import NEWEST, Release

@@ -9,9 +9,8 @@ import pytest
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, queue
 from tests.recorded import GOLDEN, ROOT, bundled, golden
 from vcdebug.debugger.figures import QUEUE, Figure
-from vcdebug.explain.equation import Equation
+from vcdebug.explain.equation import Equation, equation_document, figure_words
 from vcdebug.explain.equations import equation
-from vcdebug.explain.figure_texts import equation_document, figure_words
 from vcdebug.explain.refusal_parts import Check, checks, filter_checks
 from vcdebug.framework.record import HookEvent, PopEvent, PredicateEvent
 from vcdebug.snapshot.snapshot import Manifest

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from vcdebug.debugger.upgrades.search import carried_out
-from vcdebug.debugger.upgrades.upgrade import search_for
+from vcdebug.debugger.upgrades.search import carried_out, search_for
 from vcdebug.releases.naming import named_release
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot

@@ -10,8 +10,8 @@ from tests.tui.driving import opened
 from vcdebug.snapshot.bundled import bundled, find
 from vcdebug.tui.screens.chooser import ChooserScreen
 from vcdebug.tui.session_state import Store, identify
-from vcdebug.tui.widgets.first_keys import FirstKeys
 from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.status import FirstKeys
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.apiserver.clusters import Direct
 from tests.apiserver.server import ApiServer
 from tests.verify.deeds import after
 from vcdebug.capture import CaptureOptions
-from vcdebug.capture.rbac import cluster_role
+from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
 from vcdebug.framework.columns import Level
 from vcdebug.snapshot.kinds import KIND_BY_NAME

@@ -4,7 +4,7 @@ import pytest
 
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.resource import CPU, Resource
-from vcdebug.views.bars import bar, fullest, node_bar
+from vcdebug.views.pictures import bar, fullest, node_bar
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from vcdebug.trace.replay import replay
 from vcdebug.views.base import plain
 from vcdebug.views.outcome import outcome
 from vcdebug.views.panels import PANEL_VIEWS
-from vcdebug.views.waiting import waiting
+from vcdebug.views.pending import waiting
 
 SNAPSHOTS = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())[:12]
 pytestmark = pytest.mark.memory

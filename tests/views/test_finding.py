@@ -5,8 +5,8 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints.base import BreakpointError
+from vcdebug.debugger.commands.asking import VERBS, found
 from vcdebug.debugger.commands.base import CommandError
-from vcdebug.debugger.commands.finding import VERBS, found
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.tokens import ExpressionError
 from vcdebug.framework.record import OpEvent

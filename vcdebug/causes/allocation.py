@@ -8,8 +8,7 @@ from vcdebug.causes.gates import PLACING, gates
 from vcdebug.causes.gates.gang import DISCARD, discarded
 from vcdebug.causes.gates.queue_limits import not_allocatable, refusals
 from vcdebug.causes.no_node import no_best_node, no_node
-from vcdebug.explain.advice import cluster, owner
-from vcdebug.explain.answer import Evidence, Finding, proof
+from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import HookEvent

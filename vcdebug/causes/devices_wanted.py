@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.causes.wishes import Obstacle
-from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import listed, plural
+from vcdebug.explain.answer import cluster, owner, sharers
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources
 from vcdebug.model.names import NodeName, TaskKey

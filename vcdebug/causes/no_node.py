@@ -9,9 +9,8 @@ from vcdebug.causes.gates.not_in_session import opened
 from vcdebug.causes.volumes_wanted import UNBOUND
 from vcdebug.causes.wishes import Obstacle, resource_meant
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding, Number
+from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, Number, cluster, owner
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.model.resource import PODS, Resource

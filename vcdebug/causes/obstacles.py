@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from vcdebug.causes.devices_wanted import devices_wanted
 from vcdebug.causes.volumes_wanted import volumes_wanted
 from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
-from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import listed, listed_first, plural
+from vcdebug.explain.answer import cluster, owner, sharers
 from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short
 from vcdebug.grouping import by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms

@@ -16,9 +16,8 @@ from vcdebug.causes.gates.placed import HAS
 from vcdebug.causes.no_node import hopeless
 from vcdebug.causes.steps import steps, steps_outside_session
 from vcdebug.causes.subject import Subject, find_subject
-from vcdebug.explain.advice import by_harm, cluster, owner
 from vcdebug.explain.amounts import plural
-from vcdebug.explain.answer import Evidence, Explanation, Finding
+from vcdebug.explain.answer import Evidence, Explanation, Finding, by_harm, cluster, owner
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import CutEvent, PanicEvent

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle
-from vcdebug.explain.advice import cluster, sharers
 from vcdebug.explain.amounts import listed
+from vcdebug.explain.answer import cluster, sharers
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.claims import claim_names, class_name
 from vcdebug.model.pod import Pod

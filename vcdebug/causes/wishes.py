@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.explain.advice import Advice, owner
 from vcdebug.explain.amounts import listed
+from vcdebug.explain.answer import Advice, owner
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.grouping import by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms

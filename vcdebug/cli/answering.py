@@ -1,17 +1,50 @@
-"""One answer of `explain`: the plain one at once, remedies that were carried out where they are asked for."""
+"""One answer of `explain`: the plain one, proven remedies where they are asked for, and commands to go on with."""
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
+from vcdebug.cli.arguments import given
 from vcdebug.cli.output import Output
 from vcdebug.cli.render import show
 from vcdebug.cli.reports import pending
-from vcdebug.cli.reports.problems import problem_count
+from vcdebug.cli.reports.input import problem_count
+from vcdebug.cli.sources import STDIN
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.recording import Recording
-from vcdebug.views.document import Block
+from vcdebug.views.document import Block, paragraph
+
+_TITLE = (paragraph(""), paragraph("to go on", "title"))
+
+
+def again(args: Namespace, command: str, snapshot: str, *words: str) -> str:
+    """The command line that asks something else of what was asked about."""
+    return shlex.join(["vcdebug", *command.split(), snapshot, *words, *given(args)])
+
+
+def to_go_on(explanation: Explanation, args: Namespace) -> Iterator[Block]:
+    """Further questions about a job that waits."""
+    where, job = args.snapshot, explanation.job
+    yield from _TITLE
+    if not args.prove:
+        yield _question("what of this works", again(args, "explain", where, args.job, "--prove"))
+    yield _question("when it gets in", again(args, "ask when", where, job))
+    yield _question("who holds what it needs", again(args, "ask holders", where, job))
+    yield _question("who is tried before it", again(args, "ask next", where))
+
+
+def to_go_on_with(_: Explanation, args: Namespace) -> Iterator[Block]:
+    """The same for a manifest that is not in the snapshot; from standard input it cannot be read again."""
+    if not args.prove and args.manifest != STDIN:
+        yield from _TITLE
+        yield _question("what of this works", again(args, "submit", args.snapshot, args.manifest, "--prove"))
+
+
+def _question(words: str, command: str) -> Block:
+    return paragraph(f"{words}: {command}", "muted", 2)
+
 
 GoOn = Callable[[Explanation, Namespace], Iterable[Block]]
 """Commands to go on with after the answer about a job that waits."""

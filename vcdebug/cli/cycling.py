@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.cli.commands.base import positive
+from vcdebug.cli.arguments import positive
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.cli.commands.base import positive
+from vcdebug.cli.arguments import positive
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -38,15 +38,6 @@ class Keeping:
     def keep(self, key: str, recording: Recording) -> None:
         """Keep it when everything else is done."""
         self._later(lambda: self._kept.keep(key, recording))
-
-
-def add_no_cache(parser: ArgumentParser) -> None:
-    """The switch that leaves kept recordings aside."""
-    parser.add_argument(
-        "--no-cache",
-        action="store_true",
-        help=f"run the cycle even if its recording is kept, and keep none; {VARIABLE}=off does the same for good",
-    )
 
 
 def keeping_of(args: Namespace, output: Output) -> Keeping | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -68,15 +68,11 @@ def _run(argv: list[str], output: Output) -> int:
     words = argv or [DEFAULT_COMMAND]
     commands = commands_for(words)
     args = _parser(commands, words).parse_args(words)
-    code = EXIT_CODES[_command(commands, args).execute(args, output)]
+    code = EXIT_CODES[commands[args.command or DEFAULT_COMMAND].execute(args, output)]
     output.flush()
     for task in output.afterwards:
         task()
     return code
-
-
-def _command(commands: dict[str, Command], args: Namespace) -> Command:
-    return commands[args.command or DEFAULT_COMMAND]
 
 
 def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
@@ -84,15 +80,15 @@ def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
     parser = Parser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in commands.values():
+    for name, command in commands.items():
         subparser = subparsers.add_parser(
-            command.NAME,
+            name,
             help=command.HELP,
             description=command.HELP,
             epilog=command.EXITS,
             formatter_class=RawDescriptionHelpFormatter,
         )
-        if command.NAME in words:
+        if name in words:
             command.configure(subparser)
     return parser
 

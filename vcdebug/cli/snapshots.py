@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from vcdebug.cli.commands.base import extender_client
+from vcdebug.cli.arguments import extender_client
 from vcdebug.cli.keeping import Keeping
 from vcdebug.cli.output import Output
 from vcdebug.cli.progress import Tell, ignored, told

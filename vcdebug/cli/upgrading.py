@@ -10,9 +10,8 @@ from vcdebug.cli.output import Output
 from vcdebug.cli.packing import Packed
 from vcdebug.cli.progress import told
 from vcdebug.cli.rounds import Rounds
-from vcdebug.debugger.upgrades.search import carried_out
+from vcdebug.debugger.upgrades.search import Upgrade, carried_out, search_for, upgrade
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
-from vcdebug.debugger.upgrades.upgrade import Upgrade, search_for, upgrade
 from vcdebug.errors import EngineError, VcdebugError
 from vcdebug.explain.amounts import plural
 from vcdebug.releases.naming import named_release

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from vcdebug.causes.survey import survey
-from vcdebug.compare.cycles import Comparison, compare
+from vcdebug.compare.cycles import Comparison, changed, compare
 from vcdebug.model.names import JobId, Seq
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.manifest import metadata_of
@@ -17,7 +17,6 @@ from vcdebug.trace.recording import Recording
 NEW, GONE, OTHER = "new", "gone", "changed"
 BESIDE: Final = ("resourceVersion", "generation")
 """Parts of an object's metadata that change with whatever else changes."""
-WAITS_NO_MORE: Final = ""
 
 
 class ObjectChange(NamedTuple):
@@ -65,7 +64,8 @@ class Changes:
 def changes(before: Recording, after: Recording) -> Changes:
     """Everything that is not the same, each list in the order of names."""
     objects = tuple(_objects(before.snapshot, after.snapshot))
-    return Changes(objects, compare(before, after), tuple(_causes(_waiting(before), _waiting(after))))
+    causes = changed(_waiting(before), _waiting(after))
+    return Changes(objects, compare(before, after), tuple(CauseChange(job, a or "", b or "") for job, a, b in causes))
 
 
 def _objects(before: Snapshot, after: Snapshot) -> Iterator[ObjectChange]:
@@ -94,10 +94,3 @@ def _told(manifest: Manifest) -> Manifest:
 
 def _waiting(recording: Recording) -> dict[JobId, str]:
     return {one.explanation.job: one.finding.cause for one in survey(recording).explained}
-
-
-def _causes(before: Mapping[JobId, str], after: Mapping[JobId, str]) -> Iterator[CauseChange]:
-    for job in sorted({**before, **after}):
-        left, right = before.get(job, WAITS_NO_MORE), after.get(job, WAITS_NO_MORE)
-        if left != right:
-            yield CauseChange(job, left, right)

@@ -80,8 +80,8 @@ def compare(before: Recording, after: Recording) -> Comparison:
     """All changed decisions, each list in the order of names, and where the recordings part."""
     effects_before, effects_after = effects(before), effects(after)
     return Comparison(
-        tuple(JobChange(*row) for row in _changed(_jobs(effects_before), _jobs(effects_after))),
-        tuple(TaskChange(*row) for row in _changed(_tasks(before, effects_before), _tasks(after, effects_after))),
+        tuple(JobChange(*row) for row in changed(_jobs(effects_before), _jobs(effects_after))),
+        tuple(TaskChange(*row) for row in changed(_tasks(before, effects_before), _tasks(after, effects_after))),
         tuple(_queues(before, after)),
         (effects_before.panic, effects_after.panic),
         part(before, after),
@@ -89,9 +89,10 @@ def compare(before: Recording, after: Recording) -> Comparison:
     )
 
 
-def _changed(
+def changed(
     before: Mapping[_Name, _State], after: Mapping[_Name, _State]
 ) -> Iterator[tuple[_Name, _State | None, _State | None]]:
+    """(name, before, after) of all that is not the same, in the order of names; None on a side without the name."""
     for name in sorted({**before, **after}):
         left, right = before.get(name), after.get(name)
         if left != right:

@@ -89,7 +89,7 @@ class Breakpoint:
     def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
         """The nearest hit beyond an event, in either direction."""
         if self.hit_count is not None or self._known is not None:
-            return _nearest(self.hits(recording), seq, step)
+            return next(_beyond(self.hits(recording), seq, step), None)
         return next(self._matches(recording, seq, step), None)
 
     def hits(self, recording: Recording) -> Seqs:
@@ -174,10 +174,6 @@ def _beyond(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
         range(bisect_right(seqs, seq), len(seqs)) if step == FORWARD else range(bisect_left(seqs, seq) - 1, -1, -1)
     )
     return (seqs[position] for position in positions)
-
-
-def _nearest(seqs: Seqs, seq: Seq, step: Step) -> Seq | None:
-    return next(_beyond(seqs, seq, step), None)
 
 
 def _common(few: Seqs, many: Seqs) -> Seqs:

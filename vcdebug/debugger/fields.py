@@ -39,14 +39,6 @@ def fields_of(recording: Recording, seq: Seq) -> Fields:
     return lookup
 
 
-def _seq(recording: Recording, seq: Seq, event: Event) -> Value:
-    return seq
-
-
-def _event(recording: Recording, seq: Seq, event: Event) -> Value:
-    return type(event).__name__.removesuffix("Event").lower()
-
-
 def _around(recording: Recording, seq: Seq, level: Level) -> str | None:
     span = recording.tree.around(seq, level)
     return None if span is None else span.name
@@ -182,10 +174,6 @@ def _hook_reason(result: object) -> Value:
     return None
 
 
-def _quirk(recording: Recording, seq: Seq, event: Event) -> Value:
-    return AnyOf(note.code for note in recording.notes_at(seq))
-
-
 def _attribute(kind: type, name: str) -> Reader:
     """A number or word that only one type of event has."""
 
@@ -212,8 +200,8 @@ def _what(recording: Recording, seq: Seq, event: Event) -> Value:
 
 
 FIELDS: Final[Mapping[str, Reader]] = {
-    "seq": _seq,
-    "event": _event,
+    "seq": lambda _, seq, __: seq,
+    "event": lambda _, __, event: type(event).__name__.removesuffix("Event").lower(),
     "action": _action,
     "queue": _queue,
     "job": _job,
@@ -239,7 +227,7 @@ FIELDS: Final[Mapping[str, Reader]] = {
     "score": _attribute(BestEvent, "score"),
     "tied": _length(BestEvent, "tied"),
     "left": _attribute(PopEvent, "left"),
-    "quirk": _quirk,
+    "quirk": lambda recording, seq, _: AnyOf(note.code for note in recording.notes_at(seq)),
 }
 """Field → how it is read; an event without the field gives None."""
 

@@ -1,12 +1,14 @@
-"""Resources in words: `8 cpu`, `24Gi memory`, `4 nvidia.com/gpu`."""
+"""Amounts in words: `8 cpu`, `24Gi memory`, `2 nodes`; and what is told by reason, the most frequent first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from vcdebug.explain.answer import Number
 from vcdebug.gotime import HOUR, MINUTE, SECOND
+from vcdebug.grouping import by_key
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MAX_INT64, MEMORY, MIN_RESOURCE, PODS, Resource
 
 _VOLUMES = "attachable-volumes-csi-"
@@ -118,3 +120,18 @@ def duration(nanoseconds: int | None) -> str | None:
 def all_named(values: Sequence[tuple[str, float]]) -> str:
     """`4 cpu and 2Gi memory`."""
     return " and ".join(named(name, value) for name, value in values)
+
+
+Thing = TypeVar("Thing")
+Histogram = list[tuple[str, list[Thing]]]
+
+
+def histogram(pairs: Iterable[tuple[Thing, str]]) -> Histogram[Thing]:
+    """Reason and what it is the reason of, the most frequent first."""
+    found = by_key((reason, thing) for thing, reason in pairs)
+    return sorted(found.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+
+
+def pod_lines(order: Iterable[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """One line per reason, with some of the pods."""
+    return tuple(f"{plural(len(keys), 'pod')}: {reason}  ({listed(keys)})" for reason, keys in order)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from vcdebug.explain.amounts import Histogram, histogram
 from vcdebug.explain.candidates import Spared, filter_of, spared, sparing_rule
-from vcdebug.explain.histogram import Histogram, histogram
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.room_at import Kind as Kind
 from vcdebug.explain.room_at import NodeFit as NodeFit

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from vcdebug.explain.advice import Advice
-from vcdebug.explain.answer import Finding, Number
+from vcdebug.explain.answer import Advice, Finding, Number
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import amount, listed
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Advice, Evidence, Finding, cluster, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, first_exceeded
 from vcdebug.explain.queue_quota import (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import MORE_NODES, Advice, owner, sharers
 from vcdebug.explain.amounts import amount, listed, named
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck
 from vcdebug.explain.plugin import Kept, Quota

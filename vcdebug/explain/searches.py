@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.explain.histogram import Histogram, histogram
+from vcdebug.explain.amounts import Histogram, histogram
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.kube.placement import Placement, placement
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports

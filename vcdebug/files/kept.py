@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
-from vcdebug.files.program import program
-from vcdebug.files.recordings import SUFFIX, UnwritableError, open_recording, save_recording
+from vcdebug.files.recordings import SUFFIX, UnwritableError, open_recording, program, save_recording
 from vcdebug.snapshot.sources import Source
 from vcdebug.stored.form import UnstorableError
 from vcdebug.trace.recording import Recording

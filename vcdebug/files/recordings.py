@@ -1,21 +1,47 @@
-"""Recordings as files: written whole or not at all, opened without being run again."""
+"""Recordings as files: written whole or not at all, opened without being run again by the program that wrote them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import vcdebug
 from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError, VcdebugError
-from vcdebug.files.program import program
 from vcdebug.snapshot.sources import Source
 from vcdebug.stored.form import MAGIC, DamagedError, ForeignError, UnstorableError
+from vcdebug.stored.names import ROOMS as NAMED
 from vcdebug.trace.recording import Recording
 
 SUFFIX: Final = ".vcrec"
+ROOMS: Final = (*NAMED, "stored")
+"""Rooms that make a recording and the answers in it: what the others show of it is made anew each time."""
+
+
+@cache
+def program() -> str:
+    """Its version, and a digest of the sources that decide how a cycle goes and why, wherever they lie."""
+    import hashlib
+
+    package = Path(vcdebug.__file__).parent
+    digest = hashlib.sha256()
+    for name in sorted(_sources(package)):
+        text = (package / name).read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{name} {len(text)}\n".encode() + text)
+    return f"{vcdebug.__version__} ({digest.hexdigest()[:16]})"
+
+
+def _sources(package: Path) -> Iterator[str]:
+    """Python's own `rglob` takes three times as long, which is felt at each opening."""
+    yield from (path.name for path in package.glob("*.py"))
+    for room in ROOMS:
+        for folder, _, names in os.walk(package / room):
+            below = folder[len(str(package)) + 1 :].replace(os.sep, "/")
+            yield from (f"{below}/{name}" for name in names if name.endswith(".py"))
 
 
 class UnwritableError(VcdebugError):

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.explain.answer import Evidence
-from vcdebug.explain.equation import Equation
+from vcdebug.explain.equation import Equation, equation_document, figure_words
 from vcdebug.explain.equations_scores import ScorePart, score_parts, scores_before
-from vcdebug.explain.figure_texts import equation_document, figure_words
 from vcdebug.framework.record import BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.questions.evicted import find_pod

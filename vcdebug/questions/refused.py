@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence
-from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.figure_texts import equation_document, figure_words
+from vcdebug.explain.equation import Equation, Term, equation_document, figure_words
 from vcdebug.explain.refusal_parts import Check, cache_hits, cache_key, checks, statuses_of
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.grouping import by_key

@@ -57,7 +57,7 @@ def _after(verb: str, before: str, moment: DebuggerState | None) -> list[str]:
     if verb in ("watch", "last-change"):
         return list(_figures(words, moment))
     if verb in ("about", "back-about"):
-        return list(_about(words, moment))
+        return list(SUBJECTS if not words else _names(words[0], moment))
     follow = _FOLLOW.get(verb)
     return list(follow(moment)) if follow is not None and not words else []
 
@@ -97,10 +97,6 @@ def _figures(words: list[str], moment: DebuggerState | None) -> Iterable[str]:
         return ()
     lines = (line.split() for line in figure_completions(recording, words[0], words[1]))
     return dict.fromkeys(line[len(words)] for line in lines if len(line) > len(words) and line[: len(words)] == words)
-
-
-def _about(words: list[str], moment: DebuggerState | None) -> Iterable[str]:
-    return SUBJECTS if not words else _names(words[0], moment)
 
 
 def _names(kind: str, moment: DebuggerState | None) -> list[str]:

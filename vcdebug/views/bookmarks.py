@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.debugger.bookmark import Bookmark
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
 from vcdebug.views.headline import headline
-from vcdebug.views.path import path_words
+from vcdebug.views.names import path_words
 
 COLUMNS = (
     Column("", right=True),
@@ -20,11 +19,6 @@ COLUMNS = (
     Column("where", flexible=True),
 )
 MARK = "▼"
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return bookmarks(here.recording, here.seq, here.bookmarks, here.bookmarks_elsewhere)
 
 
 def bookmarks(recording: Recording, seq: Seq, marks: Sequence[Bookmark], elsewhere: Sequence[Bookmark] = ()) -> Table:

@@ -1,22 +1,48 @@
-"""Breakpoints, and how often they stop."""
+"""Breakpoints: how often they stop, and which kind suits an event."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.driver import BreakpointStatus
+from vcdebug.framework.record import BestEvent, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
 
 COLUMNS: Final = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
 
 
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    rows = [
-        Row(
-            str(one.number),
-            tuple(map(Piece, (str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))))),
-        )
-        for one in here.breakpoints
-    ]
+def breaks(breakpoints: Iterable[BreakpointStatus]) -> Table:
+    """One row per breakpoint."""
+    cells = ((str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))) for one in breakpoints)
+    rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
     return Table("Breaks", COLUMNS, rows, foot=() if rows else (line("none"),))
+
+
+_POINTS = {
+    "JobStarving": "starving",
+    "Overused": "overused",
+    "JobEnqueueable": "enqueue",
+    "Preemptable": "victim",
+    "Reclaimable": "victim",
+    "UnifiedEvictable": "victim",
+    "Predicate": "predicate",
+}
+_TYPES = {
+    PredicateEvent: "predicate",
+    ScoreEvent: "score",
+    BestEvent: "tie",
+    OpEvent: "statement",
+    StatementEvent: "statement",
+}
+USUAL = "victim"
+
+
+def fitting_kind(recording: Recording, seq: Seq) -> str:
+    """The kind that would stop here."""
+    event = recording.event(seq)
+    if isinstance(event, HookEvent):
+        return _POINTS.get(event.point, USUAL)
+    return _TYPES.get(type(event), USUAL)

@@ -14,8 +14,7 @@ from vcdebug.trace.effects import JobSummary
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.headline import answer, headline, placing_words
-from vcdebug.views.names import list_or
-from vcdebug.views.path import path_words
+from vcdebug.views.names import list_or, path_words
 from vcdebug.views.votes import asked_about, outcome_words
 
 ABSENT = "not there"

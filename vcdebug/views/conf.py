@@ -7,7 +7,6 @@ from dataclasses import fields
 from difflib import get_close_matches
 
 from vcdebug.actions import ACTIONS
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
@@ -25,11 +24,6 @@ STICKY = (
     "goes by the file"
 )
 Cells = tuple[str, Piece, Piece]
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return conf(here.recording)
 
 
 def conf(recording: Recording) -> Table:

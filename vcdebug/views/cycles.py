@@ -7,8 +7,8 @@ from vcdebug.debugger.cycles import Repeat, repeat
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.effects import Effects, effects
 from vcdebug.trace.recording import Recording
-from vcdebug.views.bars import IDLE, LEAVES, STAYS, bar
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted, plain_columns
+from vcdebug.views.pictures import IDLE, LEAVES, STAYS, bar
 
 COLUMNS = (
     *plain_columns("cycle#", "clock", "events#", "bound#", "pipelined#", "evicted#", "unscheduled#"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.dry_run import DryRun, DryRuns, Trial, dry_runs_at
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -18,11 +17,6 @@ COLUMNS = (
     Column("event", right=True),
 )
 NOTHING = "no dry run here: it belongs to preempt with enableTopologyAwarePreemption, and starts at its random number"
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return dry_run(here.recording, here.seq)
 
 
 def dry_run(recording: Recording, seq: Seq) -> Table:

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import Write, writes
@@ -35,11 +34,6 @@ COLUMNS = (
 _SUBJECTS = {"Pod": "task", "PodGroup": "job", "Queue": "queue"}
 _STYLES: dict[str, Style] = {"bind": "good", "evict": "bad"}
 _seq = attrgetter("seq")
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return effects(here.recording, here.seq)
 
 
 def effects(recording: Recording, seq: Seq) -> Table:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeGuard
 
-from vcdebug.explain import figure_texts as texts
-from vcdebug.explain.equation import Amount, Equation, Figure, Term
+from vcdebug.explain.equation import Amount, Equation, Figure, Term, Writing
+from vcdebug.explain.equation import figure_text as written
 from vcdebug.explain.equations import equation as explain
 from vcdebug.explain.node_room import NodeRoom, node_room
 from vcdebug.framework.record import Level
@@ -18,12 +18,11 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.names import bare, task_list
-from vcdebug.views.score_names import short_part
+from vcdebug.views.names import bare, short_part, task_list
 
 TITLE = "Equation"
 DECIDES = "◀"
-TABLE = texts.Writing(amount, number, resource_text)
+TABLE = Writing(amount, number, resource_text)
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
@@ -112,7 +111,7 @@ def _without_unit(figure: Figure) -> TypeGuard[float]:
 
 def figure_text(found: Equation, term: Term, figure: Figure) -> str:
     """A figure as tables write it."""
-    return texts.figure_text(found, term, figure, TABLE)
+    return written(found, term, figure, TABLE)
 
 
 def _foot(found: Equation) -> Iterator[Line]:

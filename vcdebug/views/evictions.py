@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -22,17 +21,12 @@ COLUMNS = (
     Column("victim's queue", spare=5),
     Column("event", right=True, spare=2),
 )
-_FATES: dict[str, tuple[str, Style]] = {
+FATES: dict[str, tuple[str, Style]] = {
     "commit": ("○ committed", "good"),
     "discard": ("◆ discarded", "bad"),
     "at once": ("○ at once", "good"),
     "": ("never decided", "warn"),
 }
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return evictions_table(here.recording, here.seq)
 
 
 def evictions_table(recording: Recording, seq: Seq) -> Table:
@@ -57,7 +51,7 @@ def _summary(found: tuple[Eviction, ...]) -> Line:
 
 
 def _row(each: Eviction, seq: Seq) -> Row:
-    words, style = _FATES[each.fate]
+    words, style = FATES[each.fate]
     later = each.seq > seq
     mark = Piece(HERE, "here") if each.seq == seq else muted(SKIPPED if later else "")
     at = str(each.end) if each.fate and each.fate != "at once" else "–"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from vcdebug.debugger.commands.finding import found
+from vcdebug.debugger.commands.asking import found
 from vcdebug.debugger.fields import fields_of
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import HERE, YES, Column, Line, OnDemand, Piece, Row, Table, count, line, muted
 from vcdebug.views.headline import VICTIM_POINTS, headline
-from vcdebug.views.names import bare
-from vcdebug.views.path import path_words
+from vcdebug.views.names import bare, path_words
 
 COLUMNS = (
     Column("event", right=True),

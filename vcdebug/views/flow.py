@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
@@ -33,9 +32,9 @@ PREEMPT = "preempt"
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
 
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return flow(here.recording, around(here.recording, here.seq), here.seq)
+def flow_at(recording: Recording, seq: Seq) -> Table:
+    """The tree with as much open as shows where one stands."""
+    return flow(recording, around(recording, seq), seq)
 
 
 class Run(NamedTuple):

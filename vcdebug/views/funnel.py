@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.funnel import PLACED, Funnel, NodeFunnel, Stage, funnel_at, funnels
 from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.framework.record import Level
@@ -26,11 +25,6 @@ NOBODY_STARVES = "no starving job has a task to place: nobody looks for victims 
 NO_SEARCH = "nobody looks for victims here: the funnel belongs to preempt and reclaim"
 NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: nobody is ever evicted for a waiting task"
 GANGS = "gang actions look for victims in whole domains: see the votes on UnifiedEvictable"
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return funnel(here.recording, here.seq)
 
 
 def funnel(recording: Recording, seq: Seq) -> Table:

@@ -6,24 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.hypernode import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.bars import STAYS
 from vcdebug.views.base import Column, Line, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
+from vcdebug.views.pictures import STAYS
 
 COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))
 
 
 MOST_DRAWN: Final = 24
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return hypernodes(here.recording, here.node, here.job, here.seq)
 
 
 class Place(NamedTuple):

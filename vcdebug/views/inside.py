@@ -7,9 +7,8 @@ from itertools import zip_longest
 from math import isnan
 from typing import Final
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.asked import is_filter, is_simulation
-from vcdebug.explain.equation import Equation, Figure, Term
+from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.equations_scores import ScorePart, best_row, runner_up, score_parts, scores_before
 from vcdebug.explain.gang_bundles import bundles_at
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
@@ -19,8 +18,7 @@ from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, Piece, Row, Table, line, muted
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.gang_bundles import bundle_table
-from vcdebug.views.names import bare
-from vcdebug.views.score_names import short_part
+from vcdebug.views.names import bare, short_part
 from vcdebug.views.share_tree import share_tree
 from vcdebug.views.why_not import dry_run_answer, filter_answer, why_not
 
@@ -30,11 +28,6 @@ WEBHOOK = "a webhook had a say in this cycle: it cannot be run again up to here"
 SUM = "the sum of its parts"
 LONG: Final = 16
 """Names of terms beyond this stand in the last column, which wraps."""
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return inside(here.recording, here.seq, here.node)
 
 
 def scored_at(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
@@ -125,7 +118,7 @@ def _terms(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeN
                 figure_text(each, term, term.figures[column]) if each is not None and term is not None else "–"
                 for each, term in zip(equations, terms, strict=True)
             ]
-            if all(_absent(term.figures[column] if term is not None else None) for term in terms):
+            if all(term is None or term.figures[column] is None for term in terms):
                 continue
             cells = (Piece(f"  {label} {head}".rstrip()), *map(Piece, texts), muted(note))
             yield Row(f"{key} {name} {head}", cells)
@@ -138,10 +131,6 @@ def _note(terms: Sequence[Term | None], heads: Sequence[NodeName]) -> str:
     if len(dict.fromkeys(notes)) == 1:
         return notes[0]
     return "; ".join(f"{head}: {note}" for head, note in zip(heads, notes, strict=True) if note)
-
-
-def _absent(figure: Figure) -> bool:
-    return figure is None
 
 
 def _notes(key: str, equations: Sequence[Equation | None], heads: Sequence[NodeName]) -> Iterator[Row]:

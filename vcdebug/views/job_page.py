@@ -13,6 +13,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import besides_places, resource_text
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import task_figure
+from vcdebug.views.evictions import FATES
 from vcdebug.views.names import bare
 from vcdebug.views.order import step_words
 from vcdebug.views.outcome import outcome
@@ -95,13 +96,10 @@ def _evictions(recording: Recording, name: JobId) -> Iterator[Row]:
         mine, own = each.job == name, owners.get(each.preemptor, each.preemptor) == name
         if not mine and not own:
             continue
-        fate = {"commit": "○ committed", "discard": "◆ discarded", "at once": "○ at once"}.get(
-            each.fate, "never decided"
-        )
         why = f"for {bare(each.preemptor)}" if each.preemptor else "it should go anyway"
         cells = (
             Piece(f"▲ {bare(each.victim)}", "warn"),
-            Piece(fate, "bad" if each.fate == "discard" else ""),
+            Piece(FATES[each.fate][0], "bad" if each.fate == "discard" else ""),
             Piece(each.node),
             muted(f"evicted {why} by {each.action}"),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.model.status import TaskStatus
@@ -16,11 +15,6 @@ from vcdebug.views.base import KEPT_TABLES, NO, YES, Column, OnDemand, Piece, Ro
 from vcdebug.views.cell_figures import job_figure
 
 COLUMNS = (Column("job", name=True), *plain_columns("ready#", "wait#", "pend#", "phase", "queue", "prio#", "rel#"))
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return jobs(here.recording, here.seq, here.job)
 
 
 def jobs(recording: Recording, seq: Seq, current: str = "") -> Table:

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from vcdebug.collector import collector_paused
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.logs.levels import LEVELS, USUAL
 from vcdebug.logs.log_writer import LogLine, log_lines
 from vcdebug.model.names import Seq
@@ -21,11 +20,6 @@ OF_EVENT: Final = "▸"
 MOST_LINES: Final = 200_000
 """Lines read from a cycle at most: a longer log would take longer to write than anybody waits."""
 COLUMNS = (Column(""), Column("event", right=True), Column("-v", right=True), Column("line", flexible=True, least=20))
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return log(here.recording, here.seq)
 
 
 class Written(NamedTuple):

@@ -1,16 +1,26 @@
-"""The present event in full; before the first step what the whole cycle came to."""
+"""The present event in full, and its arithmetic; before the first step what the whole cycle came to."""
 
 from __future__ import annotations
 
-from vcdebug.debugger.driver import DebuggerState
-from vcdebug.views.base import Table
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
+from vcdebug.views.base import Table, line, muted
 from vcdebug.views.overview import before_first_step, overview
 
 
-def panel(here: DebuggerState) -> Table:
+def moment(recording: Recording, seq: Seq, reason: str) -> Table:
     """Before the first step nothing has been decided yet: what the whole cycle came to is shown."""
-    if before_first_step(here):
-        return overview(here.recording)
+    if before_first_step(seq, reason):
+        return overview(recording)
     from vcdebug.views.event_view import event_view
 
-    return event_view(here.recording, here.seq)
+    return event_view(recording, seq)
+
+
+def arithmetic(recording: Recording, seq: Seq, reason: str) -> Table:
+    """Beside the overview it leaves the room to that, and nothing works it out."""
+    if before_first_step(seq, reason):
+        return Table("Equation", foot=(line(muted("no arithmetic before the first step: s")),))
+    from vcdebug.views.equation import equation
+
+    return equation(recording, seq)

@@ -1,8 +1,12 @@
-"""Names as short as they can be without being ambiguous to the eye."""
+"""Names as short as they can be without being ambiguous to the eye, and where one stands in one line."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from vcdebug.framework.record import Level
+from vcdebug.model.names import Seq
+from vcdebug.trace.recording import Recording
 
 
 def bare(name: str) -> str:
@@ -31,3 +35,30 @@ def _group(stem: str, tails: list[str]) -> str:
 def list_or(keys: Sequence[str], empty: str) -> str:
     """The tasks, or a word for nobody."""
     return task_list(keys) if keys else empty
+
+
+_SHORT = {
+    "NodeResourcesFit_LeastAllocated": "least",
+    "NodeResourcesFit_MostAllocated": "most",
+    "NodeResourcesBalancedAllocation": "balanced",
+    "NodeAffinity": "affinity",
+    "InterPodAffinity": "podaffinity",
+    "TaintToleration": "taints",
+    "PodTopologySpread": "spread",
+    "ImageLocality": "image",
+    "DynamicResources": "dra",
+}
+
+
+def short_part(name: str) -> str:
+    """`nodeorder/batch/NodeAffinity` → `affinity`; a plugin's own sum keeps its name."""
+    tail = name.rsplit("/", 1)[-1]
+    return _SHORT.get(tail, name.replace("/batch", " batch"))
+
+
+_PREFIX = {Level.QUEUE: "q "}
+
+
+def path_words(recording: Recording, seq: Seq) -> list[str]:
+    """`preempt`, `q research`, `job-13`, `worker-0`: the spans around the event below the cycle."""
+    return [f"{_PREFIX.get(span.level, '')}{bare(span.name)}" for span in recording.tree.path(seq)[1:]]

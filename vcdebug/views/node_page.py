@@ -14,7 +14,6 @@ from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.amounts import amount, besides_places, short_name
-from vcdebug.views.bars import LEGEND, node_bar
 from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
 from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.equation import equation_table
@@ -22,6 +21,7 @@ from vcdebug.views.inside import inside
 from vcdebug.views.names import bare
 from vcdebug.views.nodes import node_dimensions, remarks
 from vcdebug.views.parts import part
+from vcdebug.views.pictures import LEGEND, node_bar
 from vcdebug.views.why_not import COLUMNS as CHECK_COLUMNS
 from vcdebug.views.why_not import node_checks
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
@@ -18,19 +17,14 @@ from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
 from vcdebug.views.amounts import amount, besides_places, in_order, short_name
-from vcdebug.views.bars import LEGEND, fullest, node_bar
 from vcdebug.views.base import KEPT_TABLES, Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure
+from vcdebug.views.pictures import LEGEND, fullest, node_bar
 
 BAR_WIDTH = 8
 KEPT_ROWS = 8_192
 TAINT = 24
 """Cells that remarks have in any case: `dedicated=a:NoSchedule`."""
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return nodes(here.recording, here.seq, here.node)
 
 
 def nodes(recording: Recording, seq: Seq, current: str = "") -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.equations import asked_by
 from vcdebug.explain.orders import Compared, Order, heaps_around, kind_of, order_at, rival, siblings
 from vcdebug.explain.victims import next_choice
@@ -40,11 +39,6 @@ _TIES = {
     "victim": "queue, then reverse order of jobs, then reverse order of tasks",
 }
 _SAME_DAY = len("2026-10-31T")
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return orders(here.recording, here.seq)
 
 
 def order(recording: Recording, seq: Seq, event: PopEvent) -> Table:

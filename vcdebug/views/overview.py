@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.explain.evictions import Eviction, not_discarded
 from vcdebug.framework.record import CloseEvent
 from vcdebug.grouping import by_key
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.effects import Effect, effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.memo import per_recording
@@ -18,7 +18,6 @@ from vcdebug.views.names import bare
 
 if TYPE_CHECKING:
     from vcdebug.causes.survey import Surveyed
-    from vcdebug.debugger.driver import DebuggerState
 
 COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))
 START: Final = "start"
@@ -42,9 +41,9 @@ def overview(recording: Recording) -> Table:
     return Table(f"Overview of {recording.snapshot.name or 'the cycle'}", COLUMNS, rows, head=_head(recording))
 
 
-def before_first_step(here: DebuggerState) -> bool:
+def before_first_step(seq: Seq, reason: str) -> bool:
     """Whether nobody has gone anywhere yet, so that the cycle as a whole is shown."""
-    return here.seq == 1 and here.reason == START
+    return seq == 1 and reason == START
 
 
 def is_overview(table: Table) -> bool:

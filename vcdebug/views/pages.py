@@ -41,5 +41,5 @@ PAGES: Final[Mapping[str, Page]] = {
     "overview": Page(
         lambda here: _later("overview:overview")(here.recording), lambda row: (row.key,), "Enter goes into it"
     ),
-    "waiting": Page(_later("waiting:waiting"), lambda row: (f"explain {row.key}",), "Enter explains it"),
+    "waiting": Page(_later("pending:waiting"), lambda row: (f"explain {row.key}",), "Enter explains it"),
 }

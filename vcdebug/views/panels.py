@@ -26,8 +26,10 @@ class PanelView(NamedTuple):
     """The key that leads to it, unless the settings name another one."""
     help: str
     """One sentence for the help."""
-    module: str
-    """Whose function `panel` shows it, among the views; imported when somebody looks."""
+    function: str
+    """What shows it: `module:function` among the views, imported when somebody looks."""
+    of: tuple[str, ...] = ("recording", "seq")
+    """Which parts of the present state that function is handed."""
     leads: bool = False
     """Whether its rows lead to events."""
     keeps_row: bool = False
@@ -40,7 +42,7 @@ class PanelView(NamedTuple):
 
     def view(self, here: DebuggerState) -> Table:
         """What it shows of a moment."""
-        table: Table = resolve(f"vcdebug.views.{self.module}:panel")(here)
+        table: Table = resolve(f"vcdebug.views.{self.function}")(*(getattr(here, name) for name in self.of))
         return table
 
 
@@ -50,7 +52,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Flow",
         "1",
         "actions, queues, jobs, tasks and nodes in order, with what came of each",
-        "flow",
+        "flow:flow_at",
         leads=True,
     ),
     PanelView(
@@ -59,14 +61,16 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "2",
         "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after; "
         "before the first step what the whole cycle came to, Enter goes into a line",
-        "moment",
+        "moment:moment",
+        of=("recording", "seq", "reason"),
     ),
     PanelView(
         "cycle",
         "Equation",
         "3",
         "the arithmetic of the present answer, per dimension, the deciding one marked",
-        "arithmetic",
+        "moment:arithmetic",
+        of=("recording", "seq", "reason"),
     ),
     PanelView(
         "cycle",
@@ -74,21 +78,22 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "i",
         "what each part of a score was made of, the best node beside the runner-up; for predicates what PreFilter left "
         "and what each filter compared, the error cache's hits among them",
-        "inside",
+        "inside:inside",
+        of=("recording", "seq", "node"),
     ),
     PanelView(
         "cycle",
         "Statement",
         "4",
         "operations of the open statement, whether it is committed or discarded, and why",
-        "statement",
+        "statement:statement",
     ),
     PanelView(
         "cycle",
         "Order",
         "O",
         "queues, jobs, tasks and victims in the order of their turn, and which plugin's comparison decided",
-        "order",
+        "order:orders",
         leads=True,
     ),
     PanelView(
@@ -96,7 +101,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Funnel",
         "V",
         "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
-        "funnel",
+        "funnel:funnel",
         leads=True,
     ),
     PanelView(
@@ -104,7 +109,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "DryRun",
         "D",
         "topology-aware preemption: whom each node's dry run takes away and spares, and the rule that chose the node",
-        "dry_run",
+        "dry_run:dry_run",
         leads=True,
     ),
     PanelView(
@@ -112,7 +117,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Session",
         "Z",
         "how the session opens and closes, step by step: snapshot, plugins, CycleStates; phases, conditions, queues",
-        "steps",
+        "steps:session",
         leads=True,
     ),
     PanelView(
@@ -120,7 +125,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Effects",
         "0",
         "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
-        "effects",
+        "effects:effects",
         leads=True,
     ),
     PanelView(
@@ -128,7 +133,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Evictions",
         "E",
         "who was evicted for whom, by which action and tier, and whether it was committed",
-        "evictions",
+        "evictions:evictions_table",
         leads=True,
     ),
     PanelView(
@@ -136,7 +141,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Log",
         "v",
         "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
-        "log",
+        "log:log",
         leads=True,
     ),
     PanelView(
@@ -144,14 +149,15 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Request",
         "W",
         "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
-        "request",
+        "request:request",
     ),
     PanelView(
         "cluster",
         "Jobs",
         "5",
         "every job with ready, waiting and pending tasks at this moment",
-        "jobs",
+        "jobs:jobs",
+        of=("recording", "seq", "job"),
         keeps_row=True,
     ),
     PanelView(
@@ -159,7 +165,8 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Nodes",
         "6",
         "every node with its idle amounts at this moment; releasing, pipelined and remarks where the cycle has any",
-        "nodes",
+        "nodes:nodes",
+        of=("recording", "seq", "node"),
         keeps_row=True,
     ),
     PanelView(
@@ -167,7 +174,8 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Queues",
         "7",
         "every queue with deserved, allocated, request and share at this moment",
-        "queues",
+        "queues:queues",
+        of=("recording", "seq", "queue"),
         keeps_row=True,
     ),
     PanelView(
@@ -175,14 +183,16 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "HyperNodes",
         "H",
         "the network topology as a tree: HyperNodes with their tiers and nodes, and where the present job's pods sit",
-        "hypernodes",
+        "hypernodes:hypernodes",
+        of=("recording", "node", "job", "seq"),
     ),
     PanelView(
         "cluster",
         "Problems",
         "9",
         "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
-        "problems",
+        "problems:problems",
+        of=("recording",),
         leads=True,
     ),
     PanelView(
@@ -190,7 +200,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Quirks",
         "Q",
         "odd things that the real scheduler did in this cycle, where, and what they can change",
-        "quirks",
+        "quirks:quirks",
         leads=True,
     ),
     PanelView(
@@ -198,22 +208,32 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Conf",
         "p",
         "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
-        "conf",
+        "conf:conf",
+        of=("recording",),
     ),
     PanelView(
         "cluster",
         "Tiers",
         "T",
         "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
-        "tiers",
+        "tiers:tiers",
+        of=("recording",),
     ),
-    PanelView("debugger", "Breaks", "8", "breakpoints with their conditions and how often they stop", "breaks"),
+    PanelView(
+        "debugger",
+        "Breaks",
+        "8",
+        "breakpoints with their conditions and how often they stop",
+        "breaks:breaks",
+        of=("breakpoints",),
+    ),
     PanelView(
         "debugger",
         "Watch",
         "a",
         "figures and expressions that are watched: value now and before, last change; Enter goes there",
-        "watch",
+        "watch:watches",
+        of=("recording", "seq", "watches"),
         leads=True,
     ),
     PanelView(
@@ -221,7 +241,8 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Bookmarks",
         "M",
         "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
-        "bookmarks",
+        "bookmarks:bookmarks",
+        of=("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
         leads=True,
     ),
 )

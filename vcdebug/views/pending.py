@@ -1,16 +1,21 @@
-"""Why a job waits, as a table: the one cause, its numbers and proof, what else stands in the way, what would help."""
+"""Why a job waits, as a table: the one cause, its numbers and proof, what would help; and every job that waits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, count, line, muted
 from vcdebug.views.pictures import gang
+
+if TYPE_CHECKING:
+    from vcdebug.causes.survey import Survey, Surveyed
+
 
 COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
 STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
@@ -71,3 +76,34 @@ def _steps(found: Explanation) -> Iterator[Row]:
         seq: Seq = step.seqs[0] if step.seqs else 0
         cells = (Piece(str(seq) if seq else ""), STATES[step.state], Piece(f"{step.name}: {step.text}"))
         yield Row(f"step {step.name}", cells, seq)
+
+
+WAITING_COLUMNS: Final = (
+    Column("job", name=True),
+    Column("pending", right=True),
+    Column("why", flexible=True, least=30),
+)
+
+
+def waiting(here: DebuggerState) -> Table:
+    """One row per job or pod that is not whole, those that got nothing first; its key is what `explain` takes."""
+    from vcdebug.causes.survey import survey
+
+    found = survey(here.recording)
+    rows = [_row(one) for one in (*found.unscheduled, *found.partly)]
+    title = f"Jobs that are not whole when the cycle ends: {len(rows)} of {found.jobs}"
+    return Table(title, WAITING_COLUMNS, rows, foot=() if rows else (_nobody(found),))
+
+
+def _row(one: Surveyed) -> Row:
+    found = one.explanation
+    cells = (
+        Piece(found.pod or found.job, "strong"),
+        Piece(str(one.pending)),
+        Piece(f"{YES if found.scheduled else NO} {one.finding.cause}: {one.finding.sentence}"),
+    )
+    return Row(found.pod or found.job, cells, subject=("job", found.job))
+
+
+def _nobody(found: Survey) -> Line:
+    return line(Piece(f"{YES} none of {count(found.jobs, 'job')} waits", "good"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from vcdebug.compare.invariants import violations
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
@@ -15,11 +14,6 @@ MOST_CHECKED: Final = 300_000
 """Events up to which every invariant is checked before the list is drawn: less than a second."""
 UNCHECKED: Final = "sums were not checked in a recording of this size: break invariant looks for those that do not hold"
 COLUMNS = (Column("kind"), Column("where", flexible=True), Column("what", flexible=True))
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return problems(here.recording)
 
 
 def problems(recording: Recording) -> Table:

@@ -28,17 +28,13 @@ def questions(here: DebuggerState, kind: str = "", name: str = "") -> Table:
     asked += [("what would let it in: changes that are carried out", job, f"prove {job}")] if job else []
     for question in QUESTIONS:
         subject = subject_of(here, question, kind, name)
-        if subject or not _needs(question):
+        if subject or question.name == "next":
             asked.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
     rows = [
         Row(command, (Piece(f"{words}?"), Piece(about, "strong"), muted(f":{command}")))
         for words, about, command in asked
     ]
     return Table("Questions", MENU, rows)
-
-
-def _needs(question: Question) -> bool:
-    return question.name != "next"
 
 
 def subject_of(here: DebuggerState, question: Question, kind: str = "", name: str = "") -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.ledger import OVERCOMMIT, Pair, pairs, surplus
 from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, tree_is_broken
 from vcdebug.framework.figures import Figures
@@ -33,11 +32,6 @@ NO_SHARER = "no plugin shares out: neither proportion nor capacity is configured
 BROKEN_TREE = (
     f"{NO} capacity gave up on its tree of queues: these figures are as far as it got, and everything is refused"
 )
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return queues(here.recording, here.seq, here.queue)
 
 
 def queues(recording: Recording, seq: Seq, current: str = "") -> Table:

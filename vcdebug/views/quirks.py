@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.quirks import QUIRKS
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import HERE, YES, Column, Piece, Row, Table, line, muted, plain_columns
-from vcdebug.views.path import path_words
+from vcdebug.views.names import path_words
 
 COLUMNS = (
     *plain_columns("event#", "", "quirk"),
@@ -15,11 +14,6 @@ COLUMNS = (
     Column("can change", flexible=True, least=16),
     Column("where", flexible=True),
 )
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return quirks(here.recording, here.seq)
 
 
 def quirks(recording: Recording, seq: Seq) -> Table:

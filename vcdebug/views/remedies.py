@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.remedies.prove import conclusion, result
-from vcdebug.views.advice import WHO
+from vcdebug.explain.answer import WHO
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
 
 if TYPE_CHECKING:

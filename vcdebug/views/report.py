@@ -18,7 +18,7 @@ from vcdebug.views.conf import conf
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 from vcdebug.views.equation import equation
 from vcdebug.views.event_view import event_view
-from vcdebug.views.path import path_words
+from vcdebug.views.names import path_words
 from vcdebug.views.pending import STATES
 from vcdebug.views.problems import problems
 from vcdebug.views.statement import statement, statement_at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.framework.record import Level
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.resource import PODS
@@ -15,11 +14,6 @@ from vcdebug.views.names import bare
 TITLE = "Request"
 TOTALS = ("Resreq", "InitResreq")
 NO_TASK = "no task here: go to an event about one"
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return request(here.recording, here.seq)
 
 
 def request(recording: Recording, seq: Seq) -> Table:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from vcdebug.explain.equations_scores import scores_before
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import KeptScores, Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, OnDemand, Piece, Row, Table, count, line, muted
-from vcdebug.views.names import bare
-from vcdebug.views.score_names import short_part
+from vcdebug.views.names import bare, short_part
 
 
 def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
@@ -60,20 +60,12 @@ def _score(value: float) -> str:
 
 def best_of(recording: Recording, seq: Seq, event: BestEvent) -> Table:
     """The choice, and the scores that it was made from."""
-    for earlier in range(seq - 1, max(0, seq - 4), -1):
-        scores = recording.event(earlier)
-        if isinstance(scores, ScoreEvent):
-            table = score_grid(recording, earlier, scores)
-            drawn = (
-                f"  drawn among {len(event.tied)} that tie; the real scheduler may draw another"
-                if len(event.tied) > 1
-                else ""
-            )
-            head = (
-                line("best ", Piece(f"{BEST} {event.name}", "accent"), f" with {number(event.score)}", muted(drawn)),
-                *table.head,
-            )
-            return Table(table.title, table.columns, table.rows, head=head)
+    found = scores_before(recording, seq)
+    if found is not None:
+        table, ties = score_grid(recording, *found), len(event.tied)
+        drawn = f"  drawn among {ties} that tie; the real scheduler may draw another" if ties > 1 else ""
+        best = line("best ", Piece(f"{BEST} {event.name}", "accent"), f" with {number(event.score)}", muted(drawn))
+        return Table(table.title, table.columns, table.rows, head=(best, *table.head))
     columns = (Column(event.kind), Column("score", right=True))
     rows = [Row(name, (Piece(name), Piece(number(event.score)))) for name in event.tied]
     return Table(f"Best {event.kind}: {event.name}", columns, rows)

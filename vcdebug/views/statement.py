@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.evictions import StatementSpan, statements_between
 from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
@@ -15,11 +14,6 @@ from vcdebug.views.names import bare
 TITLE = "Statement"
 _GATES = ("JobPipelined", "JobReady", "SubJobPipelined", "SubJobReady")
 _WORDS = {"evict": "▲ evict", "pipeline": "▸ pipeline", "allocate": "● allocate"}
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return statement(here.recording, here.seq)
 
 
 def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:

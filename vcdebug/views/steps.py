@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.ending import ending
 from vcdebug.trace.memo import per_recording
@@ -101,11 +100,6 @@ def _said(step: Step) -> Piece:
     if step.good is None:
         return muted(step.said)
     return Piece(f"{YES if step.good else NO} {step.said}", "good" if step.good else "bad")
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return session(here.recording, here.seq)
 
 
 def session(recording: Recording, seq: Seq) -> Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import NEVER_REGISTERED, Registration, handlers, registrations, unregistered
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
@@ -16,11 +15,6 @@ COLUMNS = (
     Column("switch", flexible=True),
     Column("how answers combine", flexible=True, least=16),
 )
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return tiers(here.recording)
 
 
 def tiers(recording: Recording) -> Table:

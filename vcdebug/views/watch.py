@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figure_words import figure_of
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.watch import Watch, Watched, look
@@ -23,11 +22,6 @@ COLUMNS = (
     Column("event", right=True),
     Column("change", flexible=True),
 )
-
-
-def panel(here: DebuggerState) -> Table:
-    """The panel, at the present event."""
-    return watches(here.recording, here.seq, here.watches)
 
 
 def watches(recording: Recording, seq: Seq, watched: Sequence[Watch]) -> Table:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vcdebug.causes.gates.not_in_session import opened
-from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import listed
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, cluster
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.plugins import words
 from vcdebug.explain.queue_admission import not_admitted

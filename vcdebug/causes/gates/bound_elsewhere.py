@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.explain.advice import owner
-from vcdebug.explain.answer import Finding, proof
+from vcdebug.explain.answer import Finding, owner, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.quirks import BOUND_ELSEWHERE
 from vcdebug.framework.record import Note

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from vcdebug.causes.gates.eviction.entitlement import ineligible
 from vcdebug.causes.gates.queue_limits import room_limit
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Advice, Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_quota import by_guarantees, gang_in_all
 from vcdebug.explain.searches import told

@@ -8,9 +8,8 @@ from vcdebug.causes.gates import gang, queue_limits
 from vcdebug.causes.gates.eviction import Chance, Gate, entitlement, veto
 from vcdebug.causes.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain import amounts, searches
-from vcdebug.explain.advice import cluster, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding, proof
+from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof, sharers
 from vcdebug.explain.candidates import Spared, gang_filter, spared
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits

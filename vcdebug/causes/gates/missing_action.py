@@ -13,9 +13,8 @@ from vcdebug.causes.gates.gang import DISCARD
 from vcdebug.causes.gates.queue_limits import refusals
 from vcdebug.causes.given_away import takers
 from vcdebug.causes.no_node import histogram_lines, search_evidence
-from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding, proof
+from vcdebug.explain.answer import Evidence, Finding, cluster, proof
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.yaml_v2 import load_yaml

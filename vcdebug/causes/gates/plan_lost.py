@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from vcdebug.causes.gates.eviction import Gate
 from vcdebug.causes.gates.gang import operation_lines
-from vcdebug.explain.advice import cluster
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Finding, proof
+from vcdebug.explain.answer import Finding, cluster, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import Level, OpEvent, StatementEvent

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import amount, count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, cluster, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, first_exceeded
 from vcdebug.explain.node_fit import NodeFits

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from vcdebug.causes.gates.not_in_session import opened, other_scheduler
-from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding, proof
+from vcdebug.explain.answer import Advice, Evidence, Finding, owner, proof, sharers
 from vcdebug.explain.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.quotas import WAITING, Full, used_up

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli import foreseeing
-from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_edits, add_extender, add_json, add_release
-from vcdebug.cli.keeping import add_no_cache, keeping_of
+from vcdebug.cli.arguments import share
+from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.keeping import keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -17,7 +18,6 @@ NAMES = ("evicted", "holders", "node", "refused", "victim", "next", "when")
 class Ask(Command):
     """Answers one question about one subject."""
 
-    NAME = "ask"
     HELP = (
         "other questions: who evicted a pod and why, who holds what a job needs, why this node or victim, why no other "
         "node, who is next, when will it be placed"
@@ -41,12 +41,7 @@ class Ask(Command):
             "claim/NAMESPACE/NAME or quota/NAMESPACE; for next a queue, or nothing for all",
         )
         foreseeing.add_arguments(parser)
-        add_complete(parser)
-        add_release(parser)
-        add_edits(parser)
-        add_extender(parser)
-        add_no_cache(parser)
-        add_json(parser)
+        share(parser, "complete", "release", "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import answer

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 
-from vcdebug.cli.commands.base import Command, Outcome, add_json
+from vcdebug.cli.arguments import share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.keeping import kept_recordings
 from vcdebug.cli.output import Output
 
@@ -13,12 +14,11 @@ from vcdebug.cli.output import Output
 class Cache(Command):
     """Says what is kept and where, or removes it."""
 
-    NAME = "cache"
     HELP = "say which recordings are kept, so that large snapshots open at once the next time, or remove them"
 
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument("--clear", action="store_true", help="remove all of them")
-        add_json(parser)
+        share(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         kept = kept_recordings()

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, positive
+from vcdebug.cli.arguments import positive
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 from vcdebug.cli.watching import add_watching
 from vcdebug.errors import CaptureError
@@ -24,7 +25,6 @@ TIMEOUT = 600.0
 class Capture(Command):
     """Reads a live cluster; sends nothing but reads."""
 
-    NAME = "capture"
     HELP = "read a cluster through its API, changing nothing, and write one snapshot file"
     EXITS = "exit status: 0 written, 2 written, but with --strict something that decides is missing, 1 error"
 
@@ -59,7 +59,7 @@ class Capture(Command):
         from vcdebug.snapshot.save import PRIVATE, save
 
         if args.rbac:
-            from vcdebug.capture.rbac import cluster_role
+            from vcdebug.capture.permission import cluster_role
 
             output.text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
             return Outcome.DONE

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
+from vcdebug.cli.arguments import share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 
 
 class Check(Command):
     """Says whether the real scheduler did what the replay does."""
 
-    NAME = "check"
     HELP = "compare a real scheduler's log with the replay, up to the first disagreement"
     EXITS = "exit status: 0 they agree, 2 they disagree, 1 error"
 
@@ -19,11 +19,11 @@ class Check(Command):
         parser.add_argument(
             "log", metavar="LOG", help="the scheduler's log, -v=3 or louder; .gz or - for standard input"
         )
-        add_snapshot(parser)
+        share(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "--cycle", type=int, metavar="N", help="the log's cycle to compare (default: the one that agrees longest)"
         )
-        add_json(parser)
+        share(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import answer

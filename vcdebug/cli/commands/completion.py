@@ -38,7 +38,6 @@ FISH_OPTION = "complete -c vcdebug -n '__fish_seen_subcommand_from %s' -l %s"
 class Completion(Command):
     """Prints a script that the shell reads; files are completed by the shell itself."""
 
-    NAME = "completion"
     HELP = 'print a completion script: eval "$(vcdebug completion bash)", or zsh; vcdebug completion fish | source'
 
     def configure(self, parser: ArgumentParser) -> None:

@@ -6,44 +6,37 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import (
-    SNAPSHOT_HELP,
-    Command,
-    Outcome,
-    add_complete,
-    add_edits,
-    add_json,
-    add_release,
-    add_workers,
-)
+from vcdebug.cli.arguments import SNAPSHOT, add_workers, share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.upgrades.upgrade import Upgrade
+    from vcdebug.debugger.upgrades.search import Upgrade
     from vcdebug.snapshot.snapshot import Snapshot
+
+SECOND = "for the second run only; "
 
 
 class Diff(Command):
     """Compares two snapshots' cycles, or one with itself under edits, another configuration or another release."""
 
-    NAME = "diff"
     HELP = (
         "compare two runs: which decisions changed, at which event and vote they part, which change of upstream did it"
     )
     EXITS = "exit status: 0 the same decisions, 2 different ones, 1 error, 130 interrupted"
 
     def configure(self, parser: ArgumentParser) -> None:
-        parser.add_argument("before", metavar="A", help=f"{SNAPSHOT_HELP}; with --release, or a folder of snapshots")
+        parser.add_argument("before", metavar="A", help=f"{SNAPSHOT}; with --release, or a folder of snapshots")
         parser.add_argument("after", metavar="B", nargs="?", help="the other snapshot; without one, A once more")
         parser.add_argument("--conf", metavar="FILE", help="the second run takes its configuration from this file")
-        add_complete(parser)
-        add_release(parser, "for the second run only; where nothing else differs, the changes that part the two: ")
-        add_edits(parser, "for the second run only; ")
+        share(parser, "complete")
+        share(parser, "release", scope=f"{SECOND}where nothing else differs, the changes that part the two: ")
+        share(parser, "edits", scope=SECOND)
         add_cycles(parser, "; the first one in which the two decide otherwise is compared")
         add_workers(parser, "for --release: ")
-        add_json(parser)
+        share(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.sources import source

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_complete, add_json
+from vcdebug.cli.arguments import share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 class Expect(Command):
     """Replays snapshots and compares what they come to with what a file expects."""
 
-    NAME = "expect"
     HELP = "check expectations over snapshots: jobs placed or waiting for a cause, pods not evicted; for CI"
     EXITS = "exit status: 0 all expectations are met, 2 some are not, 1 error"
 
@@ -30,8 +30,7 @@ class Expect(Command):
             "file", metavar="FILE", help="YAML: a list of snapshots, each with what is expected (docs/expect.md)"
         )
         parser.add_argument("--junit", metavar="XML", help="write the outcome as JUnit XML to this file too")
-        add_complete(parser)
-        add_json(parser)
+        share(parser, "complete", "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import answer

@@ -6,19 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import (
-    SNAPSHOT_HELP,
-    Command,
-    Outcome,
-    add_complete,
-    add_edits,
-    add_extender,
-    add_json,
-    add_proof,
-    add_release,
-    add_workers,
-)
-from vcdebug.cli.keeping import add_no_cache, keeping_of
+from vcdebug.cli.arguments import SNAPSHOT, add_workers, share
+from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.keeping import keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -31,7 +21,6 @@ if TYPE_CHECKING:
 class Explain(Command):
     """Names the one gate that keeps a job out, with its numbers and the events that prove it."""
 
-    NAME = "explain"
     HELP = "say why a job is Pending: the gate that keeps it out, the numbers, the proof, and what would help"
     EXITS = (
         "exit status: 0 what was asked about is scheduled in this cycle, 2 some of it stays unscheduled, 1 error, "
@@ -39,21 +28,16 @@ class Explain(Command):
     )
 
     def configure(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT_HELP}, or a folder of snapshots")
+        parser.add_argument("snapshot", metavar="SNAPSHOT", help=f"{SNAPSHOT}, or a folder of snapshots")
         parser.add_argument(
             "job",
             metavar="JOB_OR_POD",
             nargs="?",
             help="NAMESPACE/NAME, or a name that is unique; without it, every job that stays unscheduled",
         )
-        add_proof(parser)
-        add_complete(parser)
-        add_release(parser)
+        share(parser, "prove", "budget", "complete", "release")
         add_workers(parser, "for a folder, and for --prove: ")
-        add_edits(parser)
-        add_extender(parser)
-        add_no_cache(parser)
-        add_json(parser)
+        share(parser, "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.sources import source
@@ -61,7 +45,7 @@ class Explain(Command):
         from vcdebug.snapshot.collection import snapshots_in
 
         if args.prove and args.job is None:
-            from vcdebug.cli.again import again
+            from vcdebug.cli.answering import again
 
             raise VcdebugError(
                 "--prove is about one job", f"name it: {again(args, 'explain', args.snapshot, 'JOB', '--prove')}"
@@ -86,8 +70,7 @@ class Explain(Command):
 def _one(recording: Recording, args: Namespace, output: Output) -> Outcome:
     """Everything about one job."""
     from vcdebug.causes.pending import explain
-    from vcdebug.cli.again import to_go_on
-    from vcdebug.cli.answering import answered
+    from vcdebug.cli.answering import answered, to_go_on
     from vcdebug.cli.progress import told
 
     with told(output, "explaining (Ctrl-C stops)"):
@@ -110,7 +93,7 @@ def _many(folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespa
 
 def _again(args: Namespace, folder: Path | None = None) -> Again:
     """About one job of a snapshot, or of one in a folder of them."""
-    from vcdebug.cli.again import again
+    from vcdebug.cli.answering import again
 
     def line(command: str, name: str, job: str) -> str:
         return again(args, command, args.snapshot if folder is None else str(folder / name), job)

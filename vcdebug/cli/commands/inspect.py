@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_json, add_snapshot
+from vcdebug.cli.arguments import share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -16,16 +17,15 @@ if TYPE_CHECKING:
 class Inspect(Command):
     """Looks at the input without replaying it."""
 
-    NAME = "inspect"
     HELP = "count the objects, list problems, and show the configuration in force"
     EXITS = "exit status: 0 no problems (or differences), 2 problems (or differences), 1 error"
 
     def configure(self, parser: ArgumentParser) -> None:
-        add_snapshot(parser)
+        share(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "--against", metavar="DUMP", help="a dump of the scheduler's cache: list every difference to the replay"
         )
-        add_json(parser)
+        share(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import answer

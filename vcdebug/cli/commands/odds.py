@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_json, add_snapshot, add_workers, positive
+from vcdebug.cli.arguments import add_workers, positive, share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 
 DRAWS = 50
@@ -13,18 +14,16 @@ DRAWS = 50
 class Odds(Command):
     """Runs the cycle once per seed, in worker processes or on a cluster."""
 
-    NAME = "odds"
     HELP = "run the cycle under many draws of what upstream leaves to chance: how often each job is placed"
     EXITS = "exit status: 0 every draw comes to the same, 2 outcomes differ, 1 error, 130 interrupted"
 
     def configure(self, parser: ArgumentParser) -> None:
-        add_snapshot(parser)
+        share(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "-n", "--draws", metavar="N", type=positive, default=DRAWS, help=f"seeds 1 to N; {DRAWS} by default"
         )
         add_workers(parser)
-        add_edits(parser)
-        add_json(parser)
+        share(parser, "edits", "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.many import gathered, shortcoming

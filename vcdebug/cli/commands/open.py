@@ -5,19 +5,10 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.commands.base import (
-    SNAPSHOT_HELP,
-    Command,
-    Outcome,
-    add_bound,
-    add_complete,
-    add_extender,
-    add_release,
-    extender_client,
-    limits_of,
-)
+from vcdebug.cli.arguments import SNAPSHOT, extender_client, limits_of, share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.commands.capture import add_cluster, cluster_options, seconds
-from vcdebug.cli.keeping import add_no_cache, kept_recordings
+from vcdebug.cli.keeping import kept_recordings
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.snapshot.json_values import JsonDict
@@ -29,13 +20,11 @@ PERIOD = 1.0
 class Open(Command):
     """Starts the terminal interface."""
 
-    NAME = "open"
     HELP = "open the debugger on a snapshot; without one, choose; with --context, capture a cluster and open that"
 
     def configure(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
-        add_complete(parser)
-        add_release(parser)
+        parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT)
+        share(parser, "complete", "release")
         add_cluster(parser)
         parser.add_argument(
             "--follow",
@@ -63,9 +52,7 @@ class Open(Command):
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
         parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")
         parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
-        add_bound(parser)
-        add_extender(parser)
-        add_no_cache(parser)
+        share(parser, "max-events", "max-memory", "extender", "no-cache")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.sources import source

@@ -5,7 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from vcdebug.cli.commands.base import Command, Outcome, add_snapshot
+from vcdebug.cli.arguments import share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.commands.capture import check_target
 from vcdebug.cli.output import Output
 from vcdebug.cli.redacting import check_map, report, write_map
@@ -14,13 +15,16 @@ from vcdebug.cli.redacting import check_map, report, write_map
 class Redact(Command):
     """Keeps what decides and replaces every name, so that the copy replays the same."""
 
-    NAME = "redact"
     HELP = "write a copy of a snapshot that decides the same under other names and tells nothing of the cluster"
 
     def configure(self, parser: ArgumentParser) -> None:
-        add_snapshot(parser)
+        share(parser, "snapshot", "complete", "release")
         parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write, a .tar.gz")
-        add_map(parser)
+        parser.add_argument(
+            "--map",
+            metavar="MAPPING",
+            help="also write which name became which, as JSON: it is yours, do not hand it on",
+        )
         parser.add_argument("--force", action="store_true", help="replace files that exist")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
@@ -37,10 +41,3 @@ class Redact(Command):
         write_map(done, args.map, output)
         output.text(str(target))
         return Outcome.DONE
-
-
-def add_map(parser: ArgumentParser) -> None:
-    """The file by which an answer can be translated back."""
-    parser.add_argument(
-        "--map", metavar="MAPPING", help="also write which name became which, as JSON: it is yours, do not hand it on"
-    )

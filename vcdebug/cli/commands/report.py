@@ -6,7 +6,8 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_snapshot
+from vcdebug.cli.arguments import given, share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
@@ -20,11 +21,10 @@ STDOUT = "-"
 class Report(Command):
     """Writes Markdown or one HTML file."""
 
-    NAME = "report"
     HELP = "write what the cycle did, why jobs wait and what bookmarks show as Markdown or as one HTML file"
 
     def configure(self, parser: ArgumentParser) -> None:
-        add_snapshot(parser)
+        share(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "-o", "--output", metavar="FILE", default=STDOUT, help="FILE.md or FILE.html; without it Markdown to stdout"
         )
@@ -39,8 +39,7 @@ class Report(Command):
         parser.add_argument(
             "--bookmarks", metavar="FILE", help="bookmarks with notes: JSON or YAML as the debugger saves them"
         )
-        add_edits(parser)
-        add_extender(parser)
+        share(parser, "edits", "extender")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.files import report
@@ -76,12 +75,7 @@ def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:
 
 def commands(args: Namespace) -> tuple[str, ...]:
     """What to type for the same recording and the same report."""
-    options: list[str] = ["--complete"] if args.complete else []
-    options += ["--release", args.release] if args.release else []
-    for edit in args.edits:
-        options += ["--set", edit]
-    if args.extender_url:
-        options += ["--extender-url", args.extender_url]
+    options = [*given(args)]
     jobs = [word for job in args.job for word in ("--job", job)]
     marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
     written = [] if args.output == STDOUT else ["-o", args.output]

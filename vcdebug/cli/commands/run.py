@@ -10,18 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from vcdebug.cli.commands.base import (
-    Command,
-    Outcome,
-    add_bound,
-    add_edits,
-    add_extender,
-    add_json,
-    add_snapshot,
-    bound_of,
-)
+from vcdebug.cli.arguments import bound_of, share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
-from vcdebug.cli.keeping import add_no_cache, keeping_of
+from vcdebug.cli.keeping import keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -34,11 +26,10 @@ STDOUT = "-"
 class Run(Command):
     """Replays headless."""
 
-    NAME = "run"
     HELP = "replay the cycle without a screen and say what it did"
 
     def configure(self, parser: ArgumentParser) -> None:
-        add_snapshot(parser)
+        share(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "--trace", metavar="FILE", help="write every event as JSON lines; .gz is compressed, - is standard output"
         )
@@ -51,14 +42,11 @@ class Run(Command):
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
         add_cycles(parser, "; --trace writes all of them")
-        add_edits(parser)
-        add_bound(parser)
-        add_no_cache(parser)
-        add_extender(parser)
+        share(parser, "edits", "max-events", "max-memory", "no-cache", "extender")
         parser.add_argument(
             "--extender-answers", metavar="FILE", help="write what the webhook answered, for a replay without it"
         )
-        add_json(parser)
+        share(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import answer

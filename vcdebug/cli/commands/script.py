@@ -7,8 +7,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import Command, Outcome, add_edits, add_extender, add_json, add_snapshot
-from vcdebug.cli.keeping import add_no_cache, keeping_of
+from vcdebug.cli.arguments import share
+from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.keeping import keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -21,17 +22,13 @@ STDIN = "-"
 class Script(Command):
     """Moves through a recording without a screen; stops at the first line that fails."""
 
-    NAME = "script"
     HELP = "run debugger commands, one per line, as : takes them in the terminal debugger"
     EXITS = "exit status: 0 done, 2 an explained job stays unscheduled, 1 error, with the number of the line"
 
     def configure(self, parser: ArgumentParser) -> None:
-        add_snapshot(parser)
+        share(parser, "snapshot", "complete", "release")
         parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
-        add_edits(parser)
-        add_extender(parser)
-        add_no_cache(parser)
-        add_json(parser)
+        share(parser, "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.snapshots import replay_of

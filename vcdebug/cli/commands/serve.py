@@ -22,7 +22,6 @@ REACH = "whoever reaches it can open every file that you can read"
 class Serve(Command):
     """Starts a web server whose page runs the debugger, one process per browser window."""
 
-    NAME = "serve"
     HELP = "open the debugger in a browser, with the options of open; only this machine can reach it"
     EXITS = "exit status: 0 stopped by Ctrl-C, 1 error"
 
@@ -67,7 +66,7 @@ def title(args: Namespace) -> str:
 
 def open_command(args: Namespace) -> str:
     """The shell command of one debugger, with the same options."""
-    words = [sys.executable, "-m", "vcdebug", Open.NAME, *_words(args)]
+    words = [sys.executable, "-m", "vcdebug", "open", *_words(args)]
     return f"exec {shlex.join(words)}"
 
 

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.commands.base import (
-    Command,
-    Outcome,
-    add_complete,
-    add_edits,
-    add_json,
-    add_proof,
-    add_release,
-    add_workers,
-)
+from vcdebug.cli.arguments import add_workers, share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 
 
 class Submit(Command):
     """Adds what the controllers would make of a manifest, replays, and explains it."""
 
-    NAME = "submit"
     HELP = "what if this were submitted: add a Volcano Job, Deployment, Job or pods with a PodGroup, and explain it"
     EXITS = "exit status: 0 all of it is scheduled in the next cycle, 2 some of it stays unscheduled, 1 error"
 
@@ -29,17 +20,13 @@ class Submit(Command):
         parser.add_argument(
             "manifest", metavar="MANIFEST", help="YAML or JSON of what is submitted; - is standard input"
         )
-        add_proof(parser)
+        share(parser, "prove", "budget")
         add_workers(parser, "for --prove: ")
-        add_complete(parser)
-        add_release(parser)
-        add_edits(parser)
-        add_json(parser)
+        share(parser, "complete", "release", "edits", "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.causes.pending import explain
-        from vcdebug.cli.again import to_go_on_with
-        from vcdebug.cli.answering import answered
+        from vcdebug.cli.answering import answered, to_go_on_with
         from vcdebug.cli.snapshots import edited_snapshot, load_snapshot
         from vcdebug.errors import SnapshotError
         from vcdebug.files.text import read_text

@@ -6,16 +6,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.commands.base import (
-    SNAPSHOT_HELP,
-    Command,
-    Outcome,
-    add_complete,
-    add_extender,
-    add_json,
-    add_release,
-    extender_client,
-)
+from vcdebug.cli.arguments import SNAPSHOT, extender_client, share
+from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.commands.capture import add_cluster, cluster_options, config_map_name, introduction, seconds
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -29,16 +21,14 @@ WAIT, PATIENCE = 60.0, 120.0
 class Verify(Command):
     """Compares the replay with what a scheduler does: a cluster's own, or a program on a snapshot."""
 
-    NAME = "verify"
     HELP = "compare the replay's predictions with what a cluster's scheduler, or a scheduler's program, really does"
     EXITS = "exit status: 0 every decision agrees or was overtaken, 2 some differ, 1 error"
 
     def configure(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP}; without one, the cluster is captured"
+            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT}; without one, the cluster is captured"
         )
-        add_complete(parser)
-        add_release(parser)
+        share(parser, "complete", "release")
         add_cluster(
             parser, scheduler="with SNAPSHOT the PATH of a scheduler's program, which is run on it, else NS/NAME"
         )
@@ -57,15 +47,14 @@ class Verify(Command):
             "--rbac", action="store_true", help="print the ClusterRole that this needs in a cluster, read nothing"
         )
         parser.add_argument("--log", metavar="FILE", help="write what the program logged")
-        add_extender(parser)
-        add_json(parser)
+        share(parser, "extender", "json")
 
     def execute(self, args: Namespace, output: Output) -> Outcome:
         from vcdebug.cli.render import answer
         from vcdebug.cli.reports import verification
 
         if args.rbac:
-            from vcdebug.capture.rbac import cluster_role
+            from vcdebug.capture.permission import cluster_role
 
             output.text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
             return Outcome.DONE

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from vcdebug.cli.executors.base import Executor
-from vcdebug.cli.executors.in_process import InProcess
+from vcdebug.cli.executors.base import Executor, InProcess
 from vcdebug.cli.executors.processes import Processes
 
 

@@ -1,13 +1,14 @@
-"""Many runs of one function: what an executor promises, and how its answers are gathered."""
+"""Many runs of one function: what an executor promises, the one that needs no worker, and how answers are gathered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from vcdebug.cli.failure import Failure
+from vcdebug.cli.failure import Failure, attempt
 from vcdebug.errors import VcdebugError
 
 Item = TypeVar("Item")
@@ -73,3 +74,11 @@ def gather(
         else:
             results[number] = result
     return Gathered(results, failures, interrupted, broken)
+
+
+class InProcess:
+    """This process, in order."""
+
+    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
+        for number, item in enumerate(items):
+            yield Answer(number, attempt(partial(function, item)))

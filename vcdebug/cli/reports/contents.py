@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from vcdebug.cli.reports.releases import release_document, release_line
+from vcdebug.cli.reports.input import release_document, release_line
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.grouping import by_key
 from vcdebug.snapshot import provenance

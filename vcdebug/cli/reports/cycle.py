@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from vcdebug.cli.reports.problems import problem_count
-from vcdebug.cli.reports.releases import release_document, release_line
+from vcdebug.cli.reports.input import problem_count, release_document, release_line
 from vcdebug.explain.amounts import plural
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.effects import Effect, Effects, effects

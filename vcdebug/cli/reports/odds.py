@@ -8,7 +8,7 @@ from vcdebug.debugger.odds import DivergenceCount, Odds
 from vcdebug.trace.recording import Recording
 from vcdebug.views.document import Block, listing, paragraph, titled_listing
 from vcdebug.views.headline import headline
-from vcdebug.views.path import path_words
+from vcdebug.views.names import path_words
 
 JOB_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
 MAPS = "the order in which maps are visited"

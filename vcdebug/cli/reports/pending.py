@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from vcdebug.explain.answer import Evidence, Explanation, Finding, Number
-from vcdebug.views.advice import WHO
+from vcdebug.explain.answer import WHO, Evidence, Explanation, Finding, Number
 from vcdebug.views.base import Style
 from vcdebug.views.document import Block, paragraph, titled, titled_listing
 

@@ -9,7 +9,7 @@ from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.prove import conclusion, result
 from vcdebug.debugger.remedies.search import Search
 from vcdebug.explain.amounts import plural
-from vcdebug.views.advice import WHO
+from vcdebug.explain.answer import WHO
 from vcdebug.views.document import Block, paragraph
 
 _EDITS_SHOWN = 6

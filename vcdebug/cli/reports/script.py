@@ -22,9 +22,9 @@ from vcdebug.views.document import Block, paragraph
 from vcdebug.views.finding import finding
 from vcdebug.views.headline import headline
 from vcdebug.views.log import log
+from vcdebug.views.names import path_words
 from vcdebug.views.pages import PAGES
 from vcdebug.views.panels import panel, verbs
-from vcdebug.views.path import path_words
 from vcdebug.views.pending import job_at
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vcdebug.cli.many import OfMany
-from vcdebug.cli.reports.releases import release_document
+from vcdebug.cli.reports.input import release_document
+from vcdebug.debugger.upgrades.search import Upgrade
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
-from vcdebug.debugger.upgrades.upgrade import Upgrade
 from vcdebug.explain.amounts import plural
 from vcdebug.grouping import by_key
 from vcdebug.releases.release import Release

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from vcdebug.debugger.between.actors import ONE_SECOND, Between
 from vcdebug.debugger.between.claims import next_claims
-from vcdebug.debugger.between.pod_groups import next_pod_groups
+from vcdebug.debugger.between.closing import next_pod_groups, next_queues
 from vcdebug.debugger.between.pods import next_pods
-from vcdebug.debugger.between.queues import next_queues
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.remembered import remembered
 from vcdebug.model.pod import Pod

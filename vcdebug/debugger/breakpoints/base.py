@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from vcdebug.debugger.expression import Value
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.record import Event
+from vcdebug.framework.hooks import HOOKS
+from vcdebug.framework.record import Event, HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
+
+HOOK_NAMES: Final = tuple(hook.upstream for hook in HOOKS)
 
 
 class BreakpointError(VcdebugError):
     """A breakpoint that cannot be set."""
 
 
-class Kind(ABC):
+class Kind:
     """One kind of breakpoint, with the words that narrow it; pure, so that it works in both directions."""
 
     KIND: ClassVar[str]
@@ -29,6 +31,8 @@ class Kind(ABC):
     """Fields that conditions and log texts of this kind know besides those of every event."""
     WATCHES: ClassVar[tuple[type[Event], ...]]
     """Event types that it can mean."""
+    POINTS: ClassVar[tuple[str, ...]] = ()
+    """Hooks whose calls it can mean, where no words name others; empty where those of all."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         self.words = tuple(words)
@@ -42,9 +46,11 @@ class Kind(ABC):
                 raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=known)
         return cls(words)
 
-    @abstractmethod
     def candidates(self, recording: Recording) -> Seqs:
         """Events among which its own lie."""
+        index, points = recording.index, [word for word in self.words if word in HOOK_NAMES] or self.POINTS
+        types = [kind for kind in self.WATCHES if kind is not HookEvent or not points]
+        return merged([*map(index.of_type, types), *map(index.at_point, points)])
 
     def means(self, recording: Recording, seq: Seq) -> bool:
         """Whether a candidate is one of its own."""

@@ -1,13 +1,26 @@
-"""What plugins answer to a hook."""
+"""What plugins answer to a hook, and the searches for victims in which they are asked."""
 
 from __future__ import annotations
 
-from vcdebug.debugger.breakpoints.base import Kind, merged
-from vcdebug.framework.hooks import HOOKS, JOB_ENQUEUEABLE, JOB_STARVING, OVERUSED
-from vcdebug.framework.record import HookEvent
+from vcdebug.debugger.breakpoints.base import HOOK_NAMES, Kind
+from vcdebug.explain.job_view import EVICTING_ACTIONS
+from vcdebug.explain.votes import question
+from vcdebug.framework.hooks import (
+    JOB_ENQUEUEABLE,
+    JOB_STARVING,
+    OVERUSED,
+    PREEMPTABLE,
+    RECLAIMABLE,
+    UNIFIED_EVICTABLE,
+    VICTIM_TASKS,
+)
+from vcdebug.framework.record import HookEvent, Level, PredicateEvent, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
+from vcdebug.trace.visits import between_jobs
+
+BETWEEN, WITHIN = "between", "within"
 
 
 class Vote(Kind):
@@ -15,13 +28,8 @@ class Vote(Kind):
 
     KIND = "vote"
     HELP = "a plugin answers a hook (or names of hooks, such as JobReady)"
-    WORDS = tuple(hook.upstream for hook in HOOKS)
+    WORDS = HOOK_NAMES
     WATCHES = (HookEvent,)
-
-    def candidates(self, recording: Recording) -> Seqs:
-        if not self.words:
-            return recording.index.of_type(HookEvent)
-        return merged([recording.index.at_point(point) for point in self.words])
 
 
 class Enqueue(Kind):
@@ -31,9 +39,7 @@ class Enqueue(Kind):
     HELP = "a plugin votes on a job's admission (reject: only votes against it)"
     WORDS = ("reject",)
     WATCHES = (HookEvent,)
-
-    def candidates(self, recording: Recording) -> Seqs:
-        return recording.index.at_point(JOB_ENQUEUEABLE.upstream)
+    POINTS = (JOB_ENQUEUEABLE.upstream,)
 
     def means(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event(seq)
@@ -47,9 +53,7 @@ class Overused(Kind):
     HELP = "a queue is found overused (all: also when it is not)"
     WORDS = ("all",)
     WATCHES = (HookEvent,)
-
-    def candidates(self, recording: Recording) -> Seqs:
-        return recording.index.at_point(OVERUSED.upstream)
+    POINTS = (OVERUSED.upstream,)
 
     def means(self, recording: Recording, seq: Seq) -> bool:
         event = recording.event(seq)
@@ -62,6 +66,44 @@ class Starving(Kind):
     KIND = "starving"
     HELP = "a plugin says whether a job is starving"
     WATCHES = (HookEvent,)
+    POINTS = (JOB_STARVING.upstream,)
+
+
+class Victim(Kind):
+    """Every question for victims, once: at its first answer that fulfils the condition."""
+
+    KIND = "victim"
+    HELP = "plugins are asked who may be evicted"
+    WORDS = POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream, VICTIM_TASKS.upstream)
+    WATCHES = (HookEvent,)
+
+    def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
+        asked = question(recording, seq)
+        return seq if asked is None else asked.first
+
+
+class Search(Kind):
+    """The first event of each search; `between` jobs (preempt's first phase, reclaim), `within` a job (its second)."""
+
+    KIND = "search"
+    HELP = "preempt or reclaim begins to look for victims for a task (between: of other jobs; within: of its own job)"
+    WORDS = (BETWEEN, WITHIN)
+    WATCHES = (HookEvent, PredicateEvent)
 
     def candidates(self, recording: Recording) -> Seqs:
-        return recording.index.at_point(JOB_STARVING.upstream)
+        return [span.first for span in recording.spans if _searches(recording, span)]
+
+    def means(self, recording: Recording, seq: Seq) -> bool:
+        task, action = (recording.tree.around(seq, level) for level in (Level.TASK, Level.ACTION))
+        if task is None or action is None:
+            return False
+        inside = action.name == "preempt" and not between_jobs(recording, recording.spans[task.parent])
+        return not self.words or (WITHIN if inside else BETWEEN) in self.words
+
+
+def _searches(recording: Recording, span: Span) -> bool:
+    """Whether a span is a task's search that left some event."""
+    if span.level is not Level.TASK or span.first > span.last:
+        return False
+    action = recording.tree.around(span.first, Level.ACTION)
+    return action is not None and action.name in EVICTING_ACTIONS

@@ -11,14 +11,11 @@ __all__ = ["CommandError", "Reply", "Verb", "execute", "find", "verbs"]
 
 GROUPS = (
     "movement",
-    "breaking",
-    "watching",
-    "bookmarks",
+    "notebook",
     "what_if",
     "cycles",
     "captures",
-    "finding",
-    "fitting",
+    "asking",
     "pages",
 )
 """In the order in which the help shows them."""

@@ -9,8 +9,7 @@ from typing import Final
 
 from vcdebug.causes.subject import Subject, find_subject
 from vcdebug.debugger.between import Between
-from vcdebug.debugger.between.actors import runs
-from vcdebug.debugger.between.run_times import ASSUMED, RunTimes, endless
+from vcdebug.debugger.between.actors import ASSUMED, RunTimes, endless, runs
 from vcdebug.debugger.foresight.course import MOST_CYCLES, Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, deadlock
 from vcdebug.debugger.foresight.telling import Foreseen, span_words, told
@@ -108,8 +107,4 @@ def _words(assumed: Assumptions, snapshot: Snapshot) -> list[str]:
     return words
 
 
-def _when(recording: Recording, word: str) -> Reply:
-    return when(recording, word)
-
-
-WHEN = Question("when", "when will it be placed", ("job", "pod"), _when)
+WHEN = Question("when", "when will it be placed", ("job", "pod"), when)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation
-from vcdebug.explain.advice import Harm
+from vcdebug.explain.answer import Harm
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.snapshot.manifest import labels_of
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from vcdebug.debugger.remedies.amounts import field, known, less_of
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation, pod_edits
-from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Harm
 from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
-from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import name_of, spec_of, status_of
 
 _MOST_PODS = 32
@@ -217,15 +216,11 @@ def _stated_priority(situation: Situation) -> int:
 def _other_queue(situation: Situation) -> Iterator[Lever]:
     """Open queues without children."""
     parents = {spec_of(m).get("parent") for m in situation.snapshot.of("Queue")}
-    open_ = [name_of(m) for m in situation.snapshot.of("Queue") if _is_open(m)]
+    open_ = [name_of(m) for m in situation.snapshot.of("Queue") if status_of(m).get("state") == "Open"]
     others = [name for name in open_ if name not in (situation.queue, "root") and name not in parents]
     for name in others[:_MOST_QUEUES]:
         edits = (f"{situation.group_path}:spec.queue={name}",)
         yield Lever(f"submit it to queue {name}", edits, Harm.JOB, _OTHER_QUEUES)
-
-
-def _is_open(queue: JsonObject) -> bool:
-    return status_of(queue).get("state") == "Open"
 
 
 def _gates(situation: Situation) -> Iterator[Lever]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from vcdebug.explain.advice import Harm
-from vcdebug.explain.answer import Explanation
+from vcdebug.explain.answer import Explanation, Harm
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup

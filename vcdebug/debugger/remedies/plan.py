@@ -1,13 +1,13 @@
-"""Plan: some levers together, each with an amount; and a remedy, a plan that was carried out."""
+"""Plan: some levers together, each with an amount; a remedy, a plan that was carried out; and its mildest amounts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vcdebug.debugger.remedies.lever import Lever
 from vcdebug.debugger.remedies.trial import Edits, Outcome
-from vcdebug.explain.advice import Harm
+from vcdebug.explain.answer import Harm
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +95,44 @@ def everything(levers: Iterable[Lever], most: Harm, first: tuple[Lever, ...] = (
         lever.aspect: lever for lever in levers if lever.aspect and lever.harm <= most and lever.aspect not in there
     }
     return Plan.of(*first, *sorted(by_aspect.values(), key=lambda lever: lever.harm))
+
+
+def has_amount(plan: Plan, place: int) -> bool:
+    """Whether the lever at a place has an amount."""
+    return place < len(plan.amounts) and plan.amounts[place] is not None
+
+
+class Bisection:
+    """Between an amount that fails and one that works."""
+
+    def __init__(self, remedy: Remedy, place: int) -> None:
+        lever, amount = remedy.plan.levers[place], remedy.plan.amounts[place]
+        assert lever.amount is not None
+        assert amount is not None
+        self.before = self.remedy = remedy
+        self._place = place
+        self._step = lever.amount.step
+        self._fails, self._works = lever.amount.fails, amount
+
+    @property
+    def done(self) -> bool:
+        """Whether no amount is left in between."""
+        return abs(self._works - self._fails) <= self._step
+
+    @property
+    def probe(self) -> Plan:
+        """The plan with the amount half-way, a whole number of steps from the one that fails."""
+        steps = abs(self._works - self._fails) // self._step
+        way = max(1, steps // 2) * self._step
+        middle = self._fails + way if self._works > self._fails else self._fails - way
+        return self.remedy.plan.at(self._place, middle)
+
+    def learn(self, plan: Plan, outcome: Outcome | None) -> None:
+        """Take in one trial's result and halve the range of amounts that is left."""
+        amount = plan.amounts[self._place]
+        assert amount is not None
+        if outcome is not None and outcome.reached:
+            self._works = amount
+            self.remedy = replace(self.remedy, plan=plan, outcome=outcome)
+        else:
+            self._fails = amount

@@ -7,8 +7,8 @@ from typing import Final
 
 from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, request_of, resources_of
 from vcdebug.debugger.remedies.lever import BLANK, Lever, Situation, pod_edits
-from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Harm
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 
@@ -106,13 +106,9 @@ def _requests(pod: Pod, container: int, resource: str) -> Iterator[str]:
     stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
     for part in ("requests", "limits"):
         if resource in (stated.get(part) or ()) and (
-            part == "requests" or "/" in resource or not _asks(stated, resource)
+            part == "requests" or "/" in resource or resource not in (stated.get("requests") or ())
         ):
             yield f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field(resource)}={BLANK}"
-
-
-def _asks(stated: Mapping[str, Mapping[str, object]], resource: str) -> bool:
-    return resource in (stated.get("requests") or ())
 
 
 def _ports(situation: Situation) -> Iterator[Lever]:

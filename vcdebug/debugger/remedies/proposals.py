@@ -8,10 +8,9 @@ from typing import Final
 from vcdebug.debugger.remedies.configuration import of_configuration
 from vcdebug.debugger.remedies.job import of_job
 from vcdebug.debugger.remedies.lever import Lever, Situation
-from vcdebug.debugger.remedies.nodes import of_nodes
+from vcdebug.debugger.remedies.nodes import of_nodes, of_taints
 from vcdebug.debugger.remedies.pods import of_pods
 from vcdebug.debugger.remedies.queues import of_queues
-from vcdebug.debugger.remedies.taints import of_taints
 from vcdebug.debugger.remedies.volumes import of_volumes
 
 LEVERS: Final[tuple[Callable[[Situation], Iterator[Lever]], ...]] = (

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Final
 
-from vcdebug.debugger.remedies.bisection import Bisection, has_amount
 from vcdebug.debugger.remedies.lever import Lever
-from vcdebug.debugger.remedies.plan import Plan, Remedy, everything
+from vcdebug.debugger.remedies.plan import Bisection, Plan, Remedy, everything, has_amount
 from vcdebug.debugger.remedies.trial import Edits, Outcome
-from vcdebug.explain.advice import Harm
+from vcdebug.explain.answer import Harm
 
 Rounds = Generator[list[Edits], "list[Outcome | None]", None]
 """Yields edits to try, each list independent of order; is sent an outcome for each."""

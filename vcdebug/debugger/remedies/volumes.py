@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.debugger.remedies.lever import Lever, Situation
-from vcdebug.explain.advice import Harm
 from vcdebug.explain.amounts import plural
+from vcdebug.explain.answer import Harm
 from vcdebug.grouping import by_key
 from vcdebug.model.csi import LIMIT_PREFIX
 from vcdebug.model.pod import Pod

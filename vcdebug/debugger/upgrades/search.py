@@ -9,7 +9,9 @@ from collections.abc import Callable, Generator, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from vcdebug.debugger.upgrades.trial import Mixture, Trial
+from vcdebug.debugger.upgrades.trial import Mixture, Trial, Trials, apart
+from vcdebug.releases.release import Release
+from vcdebug.snapshot.snapshot import Snapshot
 
 Rounds = Generator[list[Mixture], "list[Trial | None]", None]
 """Yields mixtures to try, each list independent of order; is sent a trial for each, None where it failed."""
@@ -151,3 +153,57 @@ def carried_out(search: Search, run: Run) -> Search:
         except StopIteration:
             break
     return search
+
+
+class Upgrade(NamedTuple):
+    """Two releases on one snapshot, as far as the search got."""
+
+    before: Release
+    after: Release
+    apart: Mixture
+    """Changes in which the two releases differ."""
+    asked: Mixture
+    """Those about which some rule asked here; no other one can matter."""
+    same: bool
+    """Whether every decision is the same."""
+    altered: bool
+    """Whether the recordings differ at all."""
+    jobs: int
+    """How many fare otherwise."""
+    pods: int
+    alone: tuple[Alone, ...]
+    deciding: Mixture | None
+    trials: int
+    failed: int
+    finished: bool
+
+    @property
+    def decided_by(self) -> Mixture:
+        """The changes that decide something here: the smallest set, and those that decide something alone."""
+        ids = dict.fromkeys([*(self.deciding or ()), *(one.id for one in self.alone if one.trial.decided)])
+        return tuple(name for name in self.apart if name in ids)
+
+
+def upgrade(snapshot: Snapshot, after: Release, search: Search) -> Upgrade:
+    """What a search has found so far."""
+    ends = search.ends
+    return Upgrade(
+        snapshot.release,
+        after,
+        search.changes,
+        search.asked,
+        ends is not None and not ends.decided,
+        ends is None or ends.altered,
+        0 if ends is None else len(ends.jobs),
+        0 if ends is None else len(ends.pods),
+        tuple(search.alone),
+        search.deciding,
+        search.trials,
+        search.failed,
+        search.finished,
+    )
+
+
+def search_for(snapshot: Snapshot, after: Release) -> tuple[Search, Trials]:
+    """A search that has not begun, and what runs its trials."""
+    return Search(apart(snapshot.release, after)), Trials(snapshot, after)

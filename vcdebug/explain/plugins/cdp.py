@@ -5,8 +5,8 @@ Upstream: plugins/cdp.
 
 from __future__ import annotations
 
-from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import duration
+from vcdebug.explain.answer import owner
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.record import HookEvent

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
-from vcdebug.explain.advice import cluster, owner
-from vcdebug.explain.answer import Number
+from vcdebug.explain.answer import Number, cluster, owner
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, Looked, PluginWords, Then, decided

@@ -6,9 +6,8 @@ Upstream: plugins/overcommit.
 from __future__ import annotations
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
 from vcdebug.explain.amounts import amount, listed
-from vcdebug.explain.answer import Finding, Number
+from vcdebug.explain.answer import MORE_NODES, Advice, Finding, Number, cluster, owner, sharers
 from vcdebug.explain.comparisons import WITH_DIMENSION
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.job_view import JobView

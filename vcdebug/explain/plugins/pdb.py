@@ -5,7 +5,7 @@ Upstream: plugins/pdb.
 
 from __future__ import annotations
 
-from vcdebug.explain.advice import sharers
+from vcdebug.explain.answer import sharers
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.record import HookEvent

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.advice import owner
 from vcdebug.explain.amounts import count
+from vcdebug.explain.answer import owner
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then

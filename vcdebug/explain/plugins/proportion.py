@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import Advice, owner, sharers
 from vcdebug.explain.amounts import amount
+from vcdebug.explain.answer import Advice, owner, sharers
 from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
 from vcdebug.explain.equation import NO_JOB, Amount, Equation, Term, choice, first_failing
 from vcdebug.explain.job_view import JobView

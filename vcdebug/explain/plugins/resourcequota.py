@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import listed
-from vcdebug.explain.answer import Finding
+from vcdebug.explain.answer import Finding, owner, sharers
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import NO_MINIMUM, admits

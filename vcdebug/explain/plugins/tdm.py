@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.advice import sharers
+from vcdebug.explain.answer import sharers
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -21,22 +22,18 @@ if TYPE_CHECKING:
 SURVEYING: Final = "explaining every job that waits"
 
 
+@dataclass(eq=False)
 class Opening:
     """Opens pages and panels, and reads and writes files, as commands ask; `by_name` has all of it."""
 
-    def __init__(
-        self,
-        current: Current,
-        pages: Pages,
-        work: BackgroundWork,
-        place: str,
-        of_screen: Mapping[str, Callable[[str], object]],
-    ) -> None:
-        self._current = current
-        self._pages = pages
-        self._work = work
-        self._place = place
-        """What a command line calls the snapshot."""
+    current: Current
+    pages: Pages
+    work: BackgroundWork
+    place: str
+    """What a command line calls the snapshot."""
+    of_screen: Mapping[str, Callable[[str], object]]
+
+    def __post_init__(self) -> None:
         self.by_name: Mapping[str, Callable[[str], object]] = {
             "report": self._report,
             "save": self._save,
@@ -44,7 +41,7 @@ class Opening:
             "find": self._find,
             **{name: partial(self._page, name) for name in PAGES},
             "waiting": self.waiting,
-            **of_screen,
+            **self.of_screen,
         }
 
     def open(self, name: str, argument: str) -> None:
@@ -53,10 +50,10 @@ class Opening:
 
     def waiting(self, _: str = "") -> None:
         """Every job that waits, worked out away from the keys: hundreds of jobs take seconds."""
-        moment = self._current.moment
+        moment = self.current.moment
         if moment is not None:
             work = partial(self._survey, moment.recording)
-            self._work.start(Reply(text=SURVEYING, work=work))
+            self.work.start(Reply(text=SURVEYING, work=work))
 
     def _survey(self, recording: Recording) -> Reply:
         from vcdebug.causes.survey import survey
@@ -64,42 +61,42 @@ class Opening:
         estimate = Estimate(monotonic)
 
         def tell(done: int, total: int) -> None:
-            self._work.tell(f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
+            self.work.tell(f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
 
         survey(recording, tell)
         return Reply(then=self._surveyed)
 
     def _surveyed(self) -> Reply:
-        self._pages.open_page("waiting")
+        self.pages.open_page("waiting")
         return Reply()
 
     def _page(self, name: str, _: str) -> None:
-        self._pages.open_page(name)
+        self.pages.open_page(name)
 
     def _find(self, words: str) -> None:
         from vcdebug.views.finding import finding
 
-        moment = self._current.moment
+        moment = self.current.moment
         if moment is not None:
-            self._pages.open(finding(moment.recording, moment.seq, words))
+            self.pages.open(finding(moment.recording, moment.seq, words))
 
     def _report(self, words: str) -> None:
         """Write the report in a worker thread, so that keys are answered meanwhile."""
         from vcdebug.files.report import write_here
 
-        moment, place = self._current.moment, self._place
+        moment, place = self.current.moment, self.place
         if moment is not None:
             work = partial(write_here, moment, words, place)
-            self._work.start(Reply(text="writing the report", work=lambda: Reply(text=work())))
+            self.work.start(Reply(text="writing the report", work=lambda: Reply(text=work())))
 
     def _save(self, words: str) -> None:
-        driver = self._current.driver
+        driver = self.current.driver
         if driver is not None:
-            self._current.say(save_notes(driver, words))
+            self.current.say(save_notes(driver, words))
 
     def _load(self, words: str) -> None:
-        driver = self._current.driver
+        driver = self.current.driver
         if driver is not None:
             said = load_notes(driver, words)
-            self._current.show(driver.moment())
-            self._current.say(said)
+            self.current.show(driver.moment())
+            self.current.say(said)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from inspect import signature
+from typing import TYPE_CHECKING, TypeVar
 
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from vcdebug.tui.main.pages import Pages
     from vcdebug.tui.main.what_if import WhatIf
 
+Part = TypeVar("Part")
 
-class Shared(NamedTuple):
-    """What the parts work with."""
+
+@dataclass(eq=False)
+class Parts:
+    """The parts, and what they work with; each is handed what the arguments of its class name."""
 
     current: Current
     work: BackgroundWork
@@ -38,80 +43,47 @@ class Shared(NamedTuple):
     of_screen: Mapping[str, Callable[[str], object]]
     """What commands ask of the screen itself, by name."""
 
-
-class Parts:
-    """The parts, each handed what it needs."""
-
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
+    def _made(self, part: Callable[..., Part]) -> Part:
+        return part(**{name: getattr(self, name) for name in signature(part).parameters})
 
     @cached_property
     def marks(self) -> Marks:
         """Breakpoints, watches and bookmarks where the cursor is."""
         from vcdebug.tui.main.marks import Marks
 
-        shared = self._shared
-        return Marks(shared.current, shared.commands, shared.lay_over, shared.focused)
+        return self._made(Marks)
 
     @cached_property
     def what_if(self) -> WhatIf:
         """Edits, and leaving with some."""
         from vcdebug.tui.main.what_if import WhatIf
 
-        shared = self._shared
-        return WhatIf(shared.current, shared.commands, shared.lay_over, shared.focused)
+        return self._made(WhatIf)
 
     @cached_property
     def pages(self) -> Pages:
         """What lies over the screen."""
         from vcdebug.tui.main.pages import Pages
 
-        shared = self._shared
-        return Pages(
-            shared.current,
-            shared.work,
-            shared.lay_over,
-            shared.clipboard,
-            go=shared.go,
-            follow=self.marks.follow,
-            run=shared.commands.run,
-        )
+        return self._made(Pages)
 
     @cached_property
     def copying(self) -> Copying:
         """What can be copied."""
         from vcdebug.tui.main.copying import Copying
 
-        shared = self._shared
-        return Copying(
-            shared.current,
-            shared.lay_over,
-            shared.clipboard,
-            focused=shared.focused,
-            place=shared.place,
-            copy=shared.copy,
-        )
+        return self._made(Copying)
 
     @cached_property
     def asking(self) -> Asking:
         """Questions and remedies."""
         from vcdebug.tui.main.asking import Asking
 
-        shared = self._shared
-        return Asking(
-            shared.current,
-            shared.work,
-            self.pages,
-            shared.lay_over,
-            focused=shared.focused,
-            run=shared.commands.run,
-            show=shared.commands.show,
-        )
+        return self._made(Asking)
 
     @cached_property
     def opening(self) -> Opening:
         """What commands open by name."""
         from vcdebug.tui.main.opening import Opening
 
-        shared = self._shared
-        return Opening(shared.current, self.pages, shared.work, shared.place, shared.of_screen)
+        return self._made(Opening)

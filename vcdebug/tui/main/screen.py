@@ -28,18 +28,17 @@ from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.main.loading import Loading
 from vcdebug.tui.main.movement import Movement
-from vcdebug.tui.main.parts import Parts, Shared
+from vcdebug.tui.main.parts import Parts
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import Next, Start
 from vcdebug.tui.themes import THEMES, theme_named
-from vcdebug.tui.widgets.first_keys import FirstKeys
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import ONE_LINE, Header
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.tui.widgets.status import Status
+from vcdebug.tui.widgets.status import FirstKeys, Status
 from vcdebug.tui.widgets.tabs import ALL, Tabs
 from vcdebug.tui.widgets.timeline import Timeline
 
@@ -93,18 +92,16 @@ class MainScreen(Screen[Next]):
             focused_grid=self._focused_grid,
         )
         self.parts = Parts(
-            Shared(
-                self.current,
-                self.work,
-                self.commands,
-                self.lay_over,
-                self._focused_grid,
-                settings.clipboard,
-                start.place(),
-                go=self.movement.go,
-                copy=lambda text, how: copy_text(self.app, text, how),
-                of_screen=self._of_screen(),
-            )
+            self.current,
+            self.work,
+            self.commands,
+            self.lay_over,
+            self._focused_grid,
+            settings.clipboard,
+            start.place(),
+            go=self.movement.go,
+            copy=lambda text, how: copy_text(self.app, text, how),
+            of_screen=self._of_screen(),
         )
 
     def _of_screen(self) -> Mapping[str, Callable[[str], object]]:
@@ -409,8 +406,8 @@ class MainScreen(Screen[Next]):
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
+        from vcdebug.tui.screens.help import PANEL_PAGE, panel_table
         from vcdebug.tui.screens.page import PageScreen
-        from vcdebug.tui.screens.panel_list import PANEL_PAGE, panel_table
 
         self.lay_over(
             PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")

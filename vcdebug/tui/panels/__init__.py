@@ -17,9 +17,9 @@ __all__ = ["EXTRAS", "PANELS", "footer_of", "keys_of", "panel"]
 EXTRAS: Final[Mapping[str, str]] = {
     "flow": "vcdebug.tui.panels.flow:Flow",
     "moment": "vcdebug.tui.panels.moment:Moment",
-    "breaks": "vcdebug.tui.panels.breaks:Breakpoints",
-    "watch": "vcdebug.tui.panels.watch:Watches",
-    "bookmarks": "vcdebug.tui.panels.bookmarks:Bookmarks",
+    "breaks": "vcdebug.tui.panels.notebook:Breakpoints",
+    "watch": "vcdebug.tui.panels.notebook:Watches",
+    "bookmarks": "vcdebug.tui.panels.notebook:Bookmarks",
     "log": "vcdebug.tui.panels.log:Log",
 }
 """What some panels do beside showing a table; imported with the first of them."""

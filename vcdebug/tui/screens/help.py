@@ -1,8 +1,9 @@
-"""Help, made of the bindings, the command verbs and the kinds of breakpoints as they are."""
+"""Help and the list of panels, made of the bindings, the command verbs and the kinds of breakpoints as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.breakpoints.base import Kind
@@ -15,8 +16,16 @@ from vcdebug.tui.keynames import key_names
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.timeline import LEGEND
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
+from vcdebug.views.pages import Page
 
-COLUMNS = (Column("key"), Column("does", flexible=True))
+COLUMNS: Final = (Column("key"), Column("does", flexible=True))
+PANEL_COLUMNS: Final = (Column("group"), Column("key"), Column("panel"), Column("shows", flexible=True))
+ABOUT: Final = {
+    "cycle": "what happens in it, and why",
+    "cluster": "as it stands at the present event",
+    "debugger": "what you have set",
+}
+PANEL_PAGE: Final = Page(lambda _: Table("Panels"), lambda row: (row.key,), "Enter shows it")
 
 
 def help_table(chosen: Mapping[str, str], lines: Iterable[str] = ()) -> Table:
@@ -67,3 +76,16 @@ def _keys(scope: Scope, chosen: Mapping[str, str]) -> Iterator[Row]:
 
 def _row(key: str, does: str) -> Row:
     return Row(f"{key} {does}", (Piece(key, "strong"), Piece(does)))
+
+
+def panel_table(chosen: Mapping[str, str]) -> Table:
+    """One row per panel; its key is the command that shows it."""
+    rows: list[Row] = []
+    group = ""
+    for panel in PANELS:
+        key = key_names(keys_of(by_id()[f"panel-{panel.name}"], chosen))
+        first = Piece(panel.group if panel.group != group else "", "strong")
+        rows.append(Row(f"panel {panel.name}", (first, Piece(key, "accent"), Piece(panel.title), muted(panel.help))))
+        group = panel.group
+    about = [(Piece(f"{name}  ", "strong"), muted(words)) for name, words in ABOUT.items()]
+    return Table("Panels", PANEL_COLUMNS, rows, head=(*about, ()))

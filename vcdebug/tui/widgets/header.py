@@ -14,7 +14,7 @@ from vcdebug.releases.release import Release
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.views.base import count as counted
 from vcdebug.views.base import grouped
-from vcdebug.views.path import path_words
+from vcdebug.views.names import path_words
 
 ONE_LINE = 150
 """Screens at least this wide show all of it in one line."""

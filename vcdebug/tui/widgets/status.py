@@ -1,8 +1,8 @@
-"""The last line: the keys that work here, or what the last command had to say."""
+"""The last lines: the keys that work here or what the last command had to say, and at the first start how to begin."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rich.text import Text
 from textual.reactive import reactive
@@ -52,3 +52,21 @@ class Status(Widget):
 
 def _width(keys: tuple[Key, ...]) -> int:
     return sum(len(key.key) + len(key.does) + 5 for key in keys)
+
+
+LINES: Final = (
+    "First time here?  s into the next event, n over, f out; capitals go back.",
+    "b breakpoint, c continue to it   1-9 and Tab panels   e why does the job wait?",
+    "? every key   : commands   Ctrl+P finds everything      (any key hides this)",
+)
+"""At most 78 cells each: the narrowest screen shows three lines."""
+
+
+class FirstKeys(Widget):
+    """Three lines above the last one, until the first key."""
+
+    DEFAULT_CSS = "FirstKeys { height: auto; padding: 0 1; background: $surface; color: $text; display: none; }"
+
+    def render(self) -> Text:
+        """What to try first."""
+        return Text("\n").join([Text(line) for line in LINES])

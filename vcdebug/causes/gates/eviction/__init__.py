@@ -9,9 +9,8 @@ from enum import IntEnum
 from vcdebug.causes.gates import gang, queue_limits
 from vcdebug.causes.gates.eviction import at_once, entitlement, filtering, veto
 from vcdebug.causes.no_node import search_evidence
-from vcdebug.explain.advice import owner, sharers
 from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.answer import Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import HookEvent, OpEvent

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import cluster, owner
 from vcdebug.explain.amounts import listed
-from vcdebug.explain.answer import Evidence, Finding, proof
+from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.record import Level
 from vcdebug.model.names import JobId, Seq

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import cluster, owner
 from vcdebug.explain.amounts import count, plural
-from vcdebug.explain.answer import Evidence, Finding, proof
+from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY

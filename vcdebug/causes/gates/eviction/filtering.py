@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from vcdebug.explain.advice import MORE_NODES, Advice, cluster, owner, sharers
-from vcdebug.explain.amounts import count, plural
-from vcdebug.explain.answer import Evidence, Finding
+from vcdebug.explain.amounts import count, plural, pod_lines
+from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, cluster, owner, sharers
 from vcdebug.explain.candidates import ELSEWHERE, Spared
-from vcdebug.explain.histogram import pod_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.evictions import (

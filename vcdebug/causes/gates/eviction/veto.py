@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.advice import Advice, cluster, sharers
-from vcdebug.explain.amounts import count, listed, plural
-from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.histogram import histogram, pod_lines
+from vcdebug.explain.amounts import count, histogram, listed, plural, pod_lines
+from vcdebug.explain.answer import Advice, Evidence, Finding, cluster, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept
 from vcdebug.explain.plugins import words

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 
-from vcdebug.explain.advice import Advice, owner, sharers
+from vcdebug.explain.answer import Advice, owner, sharers
 from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY_CLAIMED, UNLIMITED_CLAIMED, WHOLLY_CLAIMED, WITHIN_LIMIT
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.job_view import JobView

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.explain import amounts
-from vcdebug.explain.advice import Advice, sharers
-from vcdebug.explain.amounts import listed
+from vcdebug.explain.amounts import histogram, listed, pod_lines
+from vcdebug.explain.answer import Advice, sharers
 from vcdebug.explain.equation import NO_JOB, Amount, Equation, Figure, Term, choice
-from vcdebug.explain.histogram import histogram, pod_lines
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
 from vcdebug.explain.plugin import Kept

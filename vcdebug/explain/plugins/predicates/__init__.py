@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vcdebug.explain.asked import Asked
-from vcdebug.explain.cards import cards
 from vcdebug.explain.equation import Equation, Term, first_failing
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.plugins.deviceshare import cards
 from vcdebug.explain.plugins.predicates import nodes, pods
 from vcdebug.model.devices.drawn import drawn
 from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates

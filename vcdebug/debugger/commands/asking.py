@@ -1,12 +1,14 @@
-"""Would a job ever fit, and how many more of it."""
+"""Questions to the whole recording: where would a breakpoint stop, would a job ever fit, and how many more of it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoints import KINDS
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
-from vcdebug.model.names import JobId
+from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
@@ -14,6 +16,18 @@ if TYPE_CHECKING:
 
 MOST: Final = 16
 """Copies that are tried where no number is given."""
+
+
+def found(recording: Recording, line: str) -> list[Seq]:
+    """Every event at which such a breakpoint would stop."""
+    return list(parse_breakpoint(line, 0).hits(recording))
+
+
+def _find(driver: Driver, argument: str) -> Reply:
+    if not argument:
+        raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(KINDS)}")
+    parse_breakpoint(argument, 0)
+    return Reply(show="find", argument=argument)
 
 
 def _fits(driver: Driver, argument: str) -> Reply:
@@ -53,5 +67,8 @@ def words(job: JobId, one: Alone, more: FittingCopies) -> str:
 
 
 VERBS: Final = (
+    Verb(
+        ("find", "query"), "KIND [if CONDITION]", "every event that such a breakpoint would stop at, as a list", _find
+    ),
     Verb(("fits", "copies"), "[JOB] [N]", "would it fit alone on the cluster, and how many more of it fit now", _fits),
 )

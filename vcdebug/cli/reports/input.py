@@ -1,8 +1,14 @@
-"""Whose rules decide, as reports say it."""
+"""What reports say of the input of a cycle: what is wrong with it, and whose rules decide."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from vcdebug.explain.amounts import plural
 from vcdebug.releases.release import Release
+from vcdebug.trace.input_problems import input_problems
+from vcdebug.trace.recording import Recording
+from vcdebug.views.document import Block, paragraph
 
 
 def release_document(release: Release) -> dict[str, object]:
@@ -22,3 +28,9 @@ def release_line(release: Release) -> str:
         return f"release not stated: replayed by the newest rules, {release.text()}"
     stated = "" if release.stated in (release.name, release.name.removeprefix("v")) else f" (stated: {release.stated})"
     return f"release {release.text()}{stated}"
+
+
+def problem_count(recording: Recording) -> Iterator[Block]:
+    """One line where something is wrong with the input."""
+    if problems := input_problems(recording):
+        yield paragraph(f"{plural(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")

@@ -1,16 +1,17 @@
-"""What becomes of PodGroups: the job updater writes those whose status it changed, and then all of it."""
+"""What the close of a session writes: PodGroups whose status it changed, all of it, and what queues have allocated."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
 from vcdebug.gotime import time_text
 from vcdebug.model.gofields import condition_fields
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.podgroup import Condition, PodGroup
-from vcdebug.snapshot.manifest import status_of
+from vcdebug.snapshot.manifest import name_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import pod_group_changes
@@ -47,3 +48,17 @@ def _status(job: JobInfo, ssn: Session) -> Manifest:
 def _condition(condition: Condition, time: str | None, now: datetime) -> Manifest:
     """A condition of this session is as old as the session."""
     return {**condition_fields(condition), "lastTransitionTime": time or time_text(now)}
+
+
+def next_queues(recording: Recording) -> list[Manifest]:
+    """All queues of the next cycle, in their order."""
+    close = recording.session.close
+    assert close is not None
+    return [_queue_written(manifest, close) for manifest in recording.snapshot.of("Queue")]
+
+
+def _queue_written(manifest: Manifest, close: CloseEvent) -> Manifest:
+    allocated = close.queues.get(name_of(manifest))
+    if allocated is None:
+        return manifest
+    return {**manifest, "status": {**status_of(manifest), "allocated": dict(allocated)}}

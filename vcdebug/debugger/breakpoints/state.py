@@ -1,4 +1,4 @@
-"""A figure of the state changes: a node's room, a queue's share, a job's count, a task's status."""
+"""The state of the cluster: a figure of it changes, or what should hold after every event does not hold."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Self
 
+from vcdebug.compare.invariants import RULES, Violation, violations
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
 from vcdebug.debugger.expression import Value
@@ -78,3 +79,21 @@ class Data(Kind):
     def __str__(self) -> str:
         bare = (word if _BARE.fullmatch(word) and word not in RESERVED else f'"{word}"' for word in self.words)
         return " ".join((self.KIND, *bare))
+
+
+class Invariant(Kind):
+    """The events from which on a rule is broken."""
+
+    KIND = "invariant"
+    HELP = "a sum that should hold does not: node room, books of queues and jobs, statements left open"
+    WORDS = tuple(RULES)
+    WATCHES = (ActionEvent, OpEvent, StateEvent, HookEvent)
+
+    def candidates(self, recording: Recording) -> Seqs:
+        return list(dict.fromkeys(violation.seq for violation in self._meant(recording)))
+
+    def why(self, recording: Recording, seq: Seq) -> str:
+        return "; ".join(violation.line for violation in self._meant(recording) if violation.seq == seq)
+
+    def _meant(self, recording: Recording) -> list[Violation]:
+        return [found for found in violations(recording) if not self.words or found.rule in self.words]

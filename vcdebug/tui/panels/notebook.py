@@ -1,4 +1,4 @@
-"""Breakpoints: changed, switched off and on, and removed in their list."""
+"""What is set: breakpoints are changed and switched in their list, watches and bookmarks taken off theirs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.binding import Binding
 
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.tui.messages import Command
-from vcdebug.tui.panels.base import Extra
+from vcdebug.tui.panels.base import GO, Extra
 from vcdebug.views.base import NO, Column, Piece, Row, Table, line, muted, plain_columns
 
 COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=True), *plain_columns("stops#", "next#"))
@@ -53,3 +53,23 @@ def _row(stand: BreakpointStatus, moment: DebuggerState) -> Row:
         Piece(str(later) if later else "–"),
     )
     return Row(str(stand.number), cells, later)
+
+
+class Watches(Extra):
+    """Takes one off the list."""
+
+    FOOTER = (("panel.go", "to its change"), ("watch.remove", "remove"))
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        GO,
+        Binding("delete,x", "extra('unwatch')", "stop watching it", id="watch.remove"),
+    )
+
+
+class Bookmarks(Extra):
+    """Takes one off the list."""
+
+    FOOTER = (("bookmarks.go", "go there"), ("bookmarks.remove", "remove"))
+    KEYS: ClassVar[tuple[Binding, ...]] = (
+        Binding("enter", "extra('bookmarks')", "go to the bookmark, in whichever cycle it lies", id="bookmarks.go"),
+        Binding("delete,x", "extra('unbookmark')", "remove the bookmark", id="bookmarks.remove"),
+    )

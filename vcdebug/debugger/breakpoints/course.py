@@ -1,0 +1,124 @@
+"""The course of a cycle: its actions and statements, nodes filtered, scored and chosen, and known quirks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from vcdebug.actions import ACTIONS
+from vcdebug.debugger.breakpoints.base import Kind, merged
+from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE, SIMULATE_PREDICATE
+from vcdebug.framework.record import (
+    ActionEvent,
+    BestEvent,
+    HookEvent,
+    OpEvent,
+    PredicateEvent,
+    RandomEvent,
+    ScoreEvent,
+    StatementEvent,
+)
+from vcdebug.model.names import Seq
+from vcdebug.trace.index import Seqs
+from vcdebug.trace.recording import Recording
+
+START, END = "start", "end"
+WHOLE = ("commit", "discard", "merge", "save", "recover")
+OPERATIONS = ("evict", "pipeline", "allocate", "unevict", "unpipeline", "unallocate", "bind")
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {"operation": OPERATIONS, "any": (*WHOLE, *OPERATIONS)}
+USUAL = ("commit", "discard")
+
+
+class Action(Kind):
+    """The starts of all actions, or what the words say: names of actions, `start`, `end`."""
+
+    KIND = "action"
+    HELP = "an action starts (or names of actions; end)"
+    WORDS = (*ACTIONS, START, END)
+    WATCHES = (ActionEvent,)
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        super().__init__(words)
+        self.names = [word for word in words if word not in (START, END)]
+        self.moments = [word for word in words if word in (START, END)] or [START]
+
+    def means(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event(seq)
+        if not isinstance(event, ActionEvent) or event.what not in self.moments:
+            return False
+        return not self.names or event.action in self.names
+
+
+class Statement(Kind):
+    """Commit and discard, unless other words say which moments are meant."""
+
+    KIND = "statement"
+    HELP = "a statement commits or is discarded (or names of operations; operation; any)"
+    WORDS = (*WHOLE, *OPERATIONS, *GROUPS)
+    WATCHES = (StatementEvent, OpEvent)
+
+    @property
+    def meant(self) -> tuple[str, ...]:
+        """The moments that count."""
+        if not self.words:
+            return USUAL
+        return tuple(name for word in self.words for name in GROUPS.get(word, (word,)))
+
+    def candidates(self, recording: Recording) -> Seqs:
+        types = ((StatementEvent, WHOLE), (OpEvent, OPERATIONS))
+        return merged([recording.index.of_type(kind) for kind, names in types if any(w in names for w in self.meant)])
+
+    def means(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event(seq)
+        if isinstance(event, StatementEvent):
+            return event.what in self.meant
+        return isinstance(event, OpEvent) and event.op in self.meant
+
+
+class Predicate(Kind):
+    """Passes over nodes in which some node failed, and failures of single nodes; `all` also those without."""
+
+    KIND = "predicate"
+    HELP = "some node fails a task's predicates (all: also when every node passes; none: only when no node does)"
+    WORDS = ("all", "none")
+    WATCHES = (PredicateEvent, HookEvent)
+    POINTS = (PRE_PREDICATE.upstream, PREDICATE.upstream, SIMULATE_PREDICATE.upstream)
+
+    def means(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event(seq)
+        if isinstance(event, PredicateEvent):
+            if "none" in self.words:
+                return not len(event.feasible)
+            return bool(len(event.failed)) or "all" in self.words
+        return isinstance(event, HookEvent) and (event.result is not None or "all" in self.words)
+
+
+class Score(Kind):
+    """Every scoring pass and every choice of a best node."""
+
+    KIND = "score"
+    HELP = "nodes are scored for a task, or the best one is chosen"
+    WATCHES = (ScoreEvent, BestEvent)
+
+
+class Tie(Kind):
+    """Choices among several best nodes, and random draws."""
+
+    KIND = "tie"
+    HELP = "chance decides in the real scheduler: equally good nodes, or a random offset"
+    WATCHES = (BestEvent, RandomEvent)
+
+    def means(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event(seq)
+        return isinstance(event, RandomEvent) or (isinstance(event, BestEvent) and len(event.tied) > 1)
+
+
+class Quirk(Kind):
+    """Events with a note."""
+
+    KIND = "quirk"
+    HELP = "a known quirk of the real scheduler acts"
+    WATCHES = (HookEvent, OpEvent, StatementEvent)
+
+    def candidates(self, recording: Recording) -> Seqs:
+        return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))

@@ -21,6 +21,7 @@ from tests.builders import (
     tasks,
 )
 from tests.releases.shown import high, low, starving_in_two_queues
+from tests.releases.shown_before_1_13 import scored_without_predicates
 from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE
 from vcdebug.explain.ledger import ledger, total
 from vcdebug.framework.order import victims_queue
@@ -120,6 +121,22 @@ def test_in_which_order_preempt_took_queues_is_chance(seed: int | None, placed: 
     snapshot = older(starving_in_two_queues(), "preempt-queue-order", "preempt-tasks-per-queue")
     recording = replay(replace(snapshot, chance=Chance(order_seed=seed)))
     assert placed == [one.task for one in recording.events if isinstance(one, OpEvent) and one.op == "pipeline"]
+
+
+@pytest.mark.parametrize(
+    ("release", "plugins", "asked", "ends"),
+    [
+        ("v1.12.1", "nodeorder", "true", True),
+        ("v1.12.1", "predicates nodeorder", "false", True),
+        ("v1.12.1", "predicates nodeorder", "true", False),
+        ("v1.12.2", "nodeorder", "true", False),
+    ],
+)
+def test_scores_end_the_process_where_predicates_made_no_metrics(
+    release: str, plugins: str, asked: str, *, ends: bool
+) -> None:
+    snapshot = scored_without_predicates(plugins, predicates={"enablePredicate": asked})
+    assert ends is isinstance(replay(released(snapshot, release)).events[-1], PanicEvent)
 
 
 @pytest.mark.parametrize(("release", "ready"), [("v1.13.3", "not ready"), ("v1.14.0", "ready")])

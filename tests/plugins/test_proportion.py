@@ -1,5 +1,7 @@
 """Queues share the cluster by weight: deserved amounts, admission, allocation, reclaim, simulation."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders import amounts, cluster, names, node, open_session, pod, pod_group, pods, queue, task, tasks
@@ -21,6 +23,7 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.plugins.proportion import Proportion, QueueAttr
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.snapshot import Manifest
 
 GIGA = 1e9
@@ -110,6 +113,16 @@ def test_the_rounds_add_floats_in_queue_order() -> None:
         total += attr(ssn, name).deserved.milli_cpu
     assert pytest.approx(181000.0) == total
     assert [23000.0, 92000.0, 34500.0, 20000.0, 11500.0] == pytest.approx(deserved_cpu(ssn, *wants))
+
+
+def test_in_which_order_queues_are_dealt_to_is_chance_down_to_the_last_bit() -> None:
+    idle = [queue("idle"), pod_group("idle", queue="idle"), pod("idle-0", "idle")]
+    wants = [demand(name, 7, weight=weight) for name, weight in (("q0", 4), ("q1", 1), ("q2", 1))]
+    snapshot = cluster(node("n1", cpu="3"), idle, *wants)
+    drawn = [replace(snapshot, chance=Chance(order_seed=seed)) for seed in (None, *range(1, 9))]
+    [first, *others] = [deserved_cpu(open_session(one, "proportion"), "q0") for one in drawn]
+    assert [2000.0000000000002] == first
+    assert [1999.9999999999998] in others
 
 
 # Order and overuse

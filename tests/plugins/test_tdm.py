@@ -23,8 +23,10 @@ from vcdebug.framework.record import HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.tdm import Tdm, amount
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.effects import effects
 from vcdebug.trace.replay import replay
 
 ZONE = "volcano.sh/revocable-zone"
@@ -262,6 +264,16 @@ def test_the_victims_are_the_nodes_own_tasks_so_shuffle_panics() -> None:
     assert isinstance(last, PanicEvent)
     assert [VICTIM_LEAVES_TWICE] == [note.code for note in recording.notes]
     assert last.message.endswith("<cpu 0.00, memory 0.00> sub <cpu 1000.00, memory 1000000000.00, pods 1.00>")
+    assert [("default/a-0", "r", "shuffle")] == [(one.task, one.node, one.action) for one in effects(recording).evicted]
+
+
+@pytest.mark.parametrize(("seed", "first"), [(None, "default/a-0"), (2, "default/b-0")])
+def test_who_is_shuffled_out_before_the_panic_is_chance(seed: int | None, first: str) -> None:
+    """The API server is told of the victim that the session cannot take off its node."""
+    ssn = session(job("a", 1, "r"), job("b", 1, "r"), clock="22:00:00")
+    conf = conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW})
+    snapshot = replace(ssn.snapshot, scheduler_conf=conf, chance=Chance(order_seed=seed))
+    assert [first] == [one.task for one in effects(replay(snapshot)).evicted]
 
 
 def test_what_is_released_on_the_node_already_is_taken_for_the_victims() -> None:

@@ -390,6 +390,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
 }
 """Change → a cluster whose recording its switch alters."""
 BESIDE: dict[str, str] = {
+    "metrics-unregistered": "nodeorder-two-kinds",
     "preempt-tasks-per-queue": "preempt-queue-order",
     "releasing-charged-to-devices": "vgpu-ledger-leaks",
     "nil-ledger-asked": "nil-device-ledger",

@@ -33,6 +33,11 @@ def placed_now() -> Snapshot:
     return deciding(node("n1"), pod_group("j", min_member=1), pods("j", 1), actions="allocate")
 
 
+def scored_without_predicates(plugins: str = "nodeorder", **switches: Any) -> Snapshot:
+    conf = conf_of("priority gang", plugins, actions="allocate", arguments=switches)
+    return cluster(node("n1"), node("n2"), pod_group("j", min_member=1), pods("j", 1), conf=conf)
+
+
 def held_off_by_a_victim() -> Snapshot:
     """The only victim's label is what the pod stays away from."""
     term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
@@ -223,6 +228,7 @@ BEFORE_1_13: dict[str, Callable[[], Snapshot]] = {
     "vgpu-second-container-free": entries_of_one_card,
     "vgpu-fixed-names": cards_by_another_name,
     "best-above-minus-one": scores_below_zero,
+    "metrics-unregistered": scored_without_predicates,
     "zero-deserved-dropped": an_accelerator_that_nobody_deserves,
     "volume-attachments-unread": attached_and_unused,
     "deviceshare-score-lost": packed_on_cards,

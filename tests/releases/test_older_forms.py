@@ -1,5 +1,6 @@
 """Older forms that no recording at hand shows, on clusters made for them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,15 +20,17 @@ from tests.builders import (
     task,
     tasks,
 )
-from tests.releases.shown import high, low
+from tests.releases.shown import high, low, starving_in_two_queues
+from tests.releases.shown_before_1_13 import scored_without_predicates
 from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE
 from vcdebug.explain.ledger import ledger, total
 from vcdebug.framework.order import victims_queue
-from vcdebug.framework.record import CloseEvent, HookEvent, PanicEvent
+from vcdebug.framework.record import CloseEvent, HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.csi import limit_key_of
 from vcdebug.releases.naming import named_release
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.trace.replay import replay
@@ -110,6 +113,30 @@ def test_the_younger_job_loses_all_its_tasks_first() -> None:
     snapshot = cluster(node("n1"), groups, two_jobs(), pods("asking", 1))
     assert ["b-1", "b-0", "z-1", "z-0"] == order_of_eviction(older(snapshot, "victim-tie-by-job-age"))
     assert ["b-1", "b-0", "z-1", "z-0"] != order_of_eviction(snapshot)
+
+
+@pytest.mark.parametrize(("seed", "placed"), [(None, []), (2, ["default/second-0"])])
+def test_in_which_order_preempt_took_queues_is_chance(seed: int | None, placed: list[str]) -> None:
+    """The queue that comes first leaves the jobs of others without tasks."""
+    snapshot = older(starving_in_two_queues(), "preempt-queue-order", "preempt-tasks-per-queue")
+    recording = replay(replace(snapshot, chance=Chance(order_seed=seed)))
+    assert placed == [one.task for one in recording.events if isinstance(one, OpEvent) and one.op == "pipeline"]
+
+
+@pytest.mark.parametrize(
+    ("release", "plugins", "asked", "ends"),
+    [
+        ("v1.12.1", "nodeorder", "true", True),
+        ("v1.12.1", "predicates nodeorder", "false", True),
+        ("v1.12.1", "predicates nodeorder", "true", False),
+        ("v1.12.2", "nodeorder", "true", False),
+    ],
+)
+def test_scores_end_the_process_where_predicates_made_no_metrics(
+    release: str, plugins: str, asked: str, *, ends: bool
+) -> None:
+    snapshot = scored_without_predicates(plugins, predicates={"enablePredicate": asked})
+    assert ends is isinstance(replay(released(snapshot, release)).events[-1], PanicEvent)
 
 
 @pytest.mark.parametrize(("release", "ready"), [("v1.13.3", "not ready"), ("v1.14.0", "ready")])

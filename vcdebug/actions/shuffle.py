@@ -9,13 +9,15 @@ from vcdebug.framework import transitions
 from vcdebug.framework.action import Action
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Session
+from vcdebug.model.names import TaskId
 from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskInfo
 
 REASON = "shuffle"
 
 
 class Shuffle(Action):
-    """No statement, no gang protection: whoever is named goes, by UID."""
+    """No statement, no gang protection: whoever is named goes, in the order of a map."""
 
     name = "shuffle"
 
@@ -23,6 +25,9 @@ class Shuffle(Action):
         """Ask about all running tasks, then evict. Upstream: actions/shuffle.Execute."""
         running = [task for job in ssn.jobs.values() for task in job.with_status(TaskStatus.RUNNING)]
         victims = ssn.ask(VICTIM_TASKS, running)
-        for victim in sorted(victims, key=lambda task: task.uid):
+        by_uid: dict[TaskId, list[TaskInfo]] = {}
+        for victim in victims:
+            by_uid.setdefault(victim.uid, []).append(victim)
+        for victim in (one for uid in ssn.cluster.ordering.keys(by_uid) for one in by_uid[uid]):
             ssn.log("victim", victim.name, victim.namespace, victim.job)
             transitions.evict(ssn, victim, REASON, via="session")

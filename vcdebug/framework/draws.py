@@ -40,6 +40,7 @@ class Draws:
         "_count",
         "_dry_runs",
         "_placements",
+        "_preempts",
         "_reclaims",
         "_seed",
         "_won",
@@ -51,6 +52,7 @@ class Draws:
         self._seed = chance.tie_seed
         self._choices = chance.choices
         self._dry_runs = chance.dry_runs
+        self._preempts = chance.preempts
         self._reclaims = chance.reclaims
         self._placements: dict[TaskKey, int] = {}
         self._won: dict[TaskKey, int] = {}
@@ -103,8 +105,13 @@ class Draws:
         """Nodes on which reclaim looks for victims until one does: in the order that is known, the others behind."""
         if task not in self._reclaims:
             return self.first(nodes, task)
-        turn = {name: place for place, name in enumerate(self._reclaims[task].split(";"))}
-        return sorted(nodes, key=lambda node: turn.get(node.name, len(turn)))
+        places = turns(self._reclaims[task])
+        return sorted(nodes, key=lambda node: places.get(node.name, len(places)))
+
+    def places(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int]:
+        """The turns of nodes that preempt goes through in any order if they are equally good: known ones come first."""
+        places = turns(self._preempts.get(task) or self.choice(task))
+        return [places.get(node.name, len(places)) for node in nodes]
 
     def domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
         """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""
@@ -112,6 +119,11 @@ class Draws:
         known = [node for task in tasks if (node := self.choice(task))]
         holding = [index for index, nodes in enumerate(domains) if known and all(node in nodes for node in known)]
         return holding[0] if holding else place
+
+
+def turns(names: str) -> dict[NodeName, int]:
+    """The place of each of several names."""
+    return {name: place for place, name in enumerate(names.split(";"))}
 
 
 def leading(nodes: list[NodeInfo], known: NodeName) -> list[NodeInfo]:

@@ -70,7 +70,7 @@ class PriorityQueue(Generic[T]):
         self._record.append(made(PopEvent, (self._kind, self._name(item), last)))
         return item
 
-    def take_least(self, key: Callable[[T], str]) -> T:
+    def take_least(self, key: Callable[[T], int]) -> T:
         """Take the item with the least key out, unrecorded: where upstream walks a map instead."""
         least = min(self._items, key=key)
         self._items.remove(least)

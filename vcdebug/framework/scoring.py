@@ -169,15 +169,13 @@ def _highest(ssn: Session, task: TaskInfo, scored: Scored) -> Best:
 
 
 def sort_nodes(ssn: Session, task: TaskInfo, scored: Scored | None) -> list[NodeInfo]:
-    """Nodes by descending total, equal ones in their order, a choice that is known first; a NaN loses its node.
+    """Nodes by descending total, equal ones in their order, or in the one that is known; a NaN loses its node.
     Upstream: util/scheduler_helper.SortNodes.
     """
     if scored is None:
         return []
     nodes, kept = scored.nodes.nodes, ~np.isnan(scored.total)
-    known = ssn.draws.choice(task.key)
-    others = np.array([node.name != known for node in nodes], dtype=np.bool_) if known else kept
-    ranked = np.lexsort((others, -scored.total)) if known else np.argsort(-scored.total, kind="stable")
+    ranked = np.lexsort((np.array(ssn.draws.places(nodes, task.key)), -scored.total))
     return [nodes[index] for index in ranked.tolist() if kept[index]]
 
 

@@ -78,6 +78,8 @@ class Session:
     """The dry run that was begun last."""
     close: CloseEvent | None = None
     """What the close has written; None where it has not run."""
+    evicting: tuple[TaskKey, NodeName, str] | None = None
+    """Whom the cache has been told to evict, from where and why, while the session has not done its part."""
     given_to_cache: dict[TaskKey, NodeName]
     """The tasks that the cache was given to bind in this cycle, and where; its own copies are on these nodes."""
 

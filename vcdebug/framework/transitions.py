@@ -55,7 +55,10 @@ def _update_node(ssn: Session, task: TaskInfo) -> None:
 
 
 def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> None:
-    """Running or Bound becomes Releasing. Upstream: framework/statement.Evict, framework/session.Evict."""
+    """Running or Bound becomes Releasing; outside a statement the cache is told first, also where the session panics.
+    Upstream: framework/statement.Evict, framework/session.Evict.
+    """
+    ssn.evicting = (task.key, task.node_name, reason) if via is not None else None
     node = ssn.nodes.get(task.node_name)
     if node is not None and node.tasks.get(task.key) is task:
         ssn.note(
@@ -68,6 +71,7 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
     _update_node(ssn, task)
     ssn.deallocated(task)
     record_op(ssn, "evict", task, node=task.node_name, reason=reason, via=via)
+    ssn.evicting = None
 
 
 def unevict(ssn: Session, task: TaskInfo) -> None:

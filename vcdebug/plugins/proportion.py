@@ -159,7 +159,7 @@ class Proportion(Plugin):
                 attrs[job.queue] = self.new_attr(ssn.queues[job.queue])
             count_in(attrs[job.queue], job, form)
         ssn.log("proportion.jobs")
-        self.queues = {name: attrs[name] for name in sorted(attrs)}
+        self.queues = {name: attrs[name] for name in ssn.queues if name in attrs}
         divide(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")
 

@@ -213,13 +213,11 @@ BEST_ABOVE_MINUS_ONE = Change(
 )
 METRICS_UNREGISTERED = Change(
     "metrics-unregistered",
-    "nodeorder ends the process where predicates is not configured.",
+    "nodeorder ends the process where predicates is not configured, or its enablePredicate is off.",
     "the scheduler's process ends",
     ("v1.13.0", "v1.12.2"),
     "981e18b26",
     "L",
-    replayed=False,
-    unshown="Wherever predicates is configured, it has registered the metrics before anything is scored.",
 )
 PROPORTIONAL_PREDICATE = Change(
     "proportional-predicate",

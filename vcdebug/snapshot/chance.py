@@ -9,7 +9,7 @@ from typing import Final
 
 SEARCHES: Final = re.compile(r"\d{1,9}-\d{1,9}(?:[,;]\d{1,9}-\d{1,9})*", re.ASCII)
 """Ranges of places; a semicolon begins the next search."""
-BY_NAME: Final = ("choices", "searches", "dry_runs", "reclaims", "job_domains", "sub_job_domains")
+BY_NAME: Final = ("choices", "searches", "dry_runs", "preempts", "reclaims", "job_domains", "sub_job_domains")
 """Fields that say it of each pod, job or sub job."""
 _MASK = (1 << 64) - 1
 
@@ -48,6 +48,9 @@ class Chance:
     two searches, by the places of the nodes in the session, in the order of the visits."""
     dry_runs: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes that won its dry runs of topology-aware preemption, one after the other: `node-1;node-4`."""
+    preempts: Mapping[str, str] = field(default_factory=dict)
+    """Pod → the nodes on which preempt looked for victims for it, one after the other, of which only equally good ones
+    come in any order: `node-4;node-1`."""
     reclaims: Mapping[str, str] = field(default_factory=dict)
     """Pod → the nodes on which reclaim looked for victims for it, one after the other: `node-4;node-1`."""
     job_domains: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +72,7 @@ class Chance:
             "choices": len(self.choices) or None,
             "searches": len(self.searches) or None,
             "dry runs": len(self.dry_runs) or None,
+            "searches of preempt": len(self.preempts) or None,
             "searches of reclaim": len(self.reclaims) or None,
             "domains of jobs": len(self.job_domains) or None,
             "domains of sub jobs": len(self.sub_job_domains) or None,

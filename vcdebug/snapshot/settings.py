@@ -296,6 +296,7 @@ _CHANCE_READERS: Readers = {
     "choices": _names_by_name,
     "searches": _searches,
     "dry_runs": _names_by_name,
+    "preempts": _names_by_name,
     "reclaims": _names_by_name,
     "job_domains": _names_by_name,
     "sub_job_domains": _names_by_name,

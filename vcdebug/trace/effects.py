@@ -105,7 +105,7 @@ def deciding(recording: Recording) -> Iterator[tuple[Seq, Event]]:
 
 @per_recording()
 def evicted(recording: Recording) -> Sequence[tuple[Effect, str]]:
-    """(effect, reason) of every eviction that was committed, or done outside any statement."""
+    """(effect, reason) of every eviction that was committed, or begun outside any statement."""
     return tuple(_evictions(recording))
 
 
@@ -124,6 +124,9 @@ def _evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
             moved = [(event.task, event.node)] if event.via is not None else ()
         for task, node in moved:
             yield Effect(seq, action, jobs.get(task, ""), task, node), reasons.get(task, "")
+    if recording.session.evicting is not None:
+        task, node, reason = recording.session.evicting
+        yield Effect(len(recording), action, jobs.get(task, ""), task, node), reason
 
 
 def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:

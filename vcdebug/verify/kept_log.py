@@ -12,8 +12,8 @@ from vcdebug.snapshot.chance import Chance
 from vcdebug.verify.domains import Domains
 from vcdebug.verify.dry_runs import DryRuns
 from vcdebug.verify.placements import Placements
-from vcdebug.verify.reclaims import Reclaims
 from vcdebug.verify.searches import Searches
+from vcdebug.verify.victim_searches import PREEMPT, RECLAIM, VictimSearches
 
 KEPT = 150_000
 """Lines at the beginning, and as many at the end."""
@@ -31,9 +31,18 @@ class KeptLog:
         self.count = 0
         self._searches = Searches()
         self._dry_runs = DryRuns()
-        self._reclaims = Reclaims()
+        self._preempts = VictimSearches(PREEMPT)
+        self._reclaims = VictimSearches(RECLAIM)
         self._placements = Placements()
         self._domains = Domains()
+        self._readers = (
+            self._searches,
+            self._dry_runs,
+            self._preempts,
+            self._reclaims,
+            self._placements,
+            self._domains,
+        )
         self.jobs: int | None = None
         """With how many jobs the last cycle began; None where it was not said."""
 
@@ -47,7 +56,7 @@ class KeptLog:
             self._file.write(f"{line}\n")
 
     def _understand(self, line: str) -> None:
-        for one in (self._searches, self._dry_runs, self._reclaims, self._placements, self._domains):
+        for one in self._readers:
             one.read(line)
         if OPENED in line and "Open Session " in line:
             number = line.partition(" with <")[2].partition(">")[0]
@@ -55,7 +64,7 @@ class KeptLog:
 
     def begin(self) -> None:
         """Another cycle begins: what is known of the one before is forgotten."""
-        for one in (self._searches, self._dry_runs, self._reclaims, self._placements, self._domains):
+        for one in self._readers:
             one.clear()
         self.jobs = None
 
@@ -83,6 +92,7 @@ class KeptLog:
             choices=self._placements.texts(),
             searches=self._searches.texts(nodes),
             dry_runs=self._dry_runs.texts(),
+            preempts=self._preempts.texts(),
             reclaims=self._reclaims.texts(),
             job_domains=self._domains.of_jobs(),
             sub_job_domains=self._domains.of_sub_jobs(),

@@ -11,16 +11,19 @@ from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.verify.handshake import later
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 ROOT = "root"
-QUEUE = "Queue"
+QUEUE, NODE = "Queue", "Node"
 
 
 def moved(snapshot: Snapshot, now: datetime) -> Snapshot:
     """The snapshot as it would look now: every age stays as it is, in whole seconds."""
     ago = timedelta(seconds=round((now - snapshot.now).total_seconds()))
     objects = {kind: [_moved(one, ago) for one in manifests] for kind, manifests in snapshot.objects.items()}
+    if NODE in objects:
+        objects[NODE] = [later(node, ago) for node in objects[NODE]]
     queues = objects.get(QUEUE, [])
     names = [name_of(queue) for queue in queues]
     made = [_queue(name, now) for name in (ROOT, snapshot.flags.default_queue) if name not in names]

@@ -25,10 +25,12 @@ from typing import TextIO
 
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import spec_of
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
 from vcdebug.verify.canonical import canonical_pod
+from vcdebug.verify.handshake import shaken
 from vcdebug.verify.kept_log import KeptLog
 from vcdebug.verify.metrics import asking, metrics_of, with_metrics
 from vcdebug.verify.outcome import GROUPS, PODS
@@ -285,10 +287,16 @@ def fill(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
     for kind, manifests in snapshot.objects.items():
         row = KIND_BY_NAME[kind]
         for manifest in manifests if kind != HELD else ():
-            one = canonical_pod(manifest) if kind == "Pod" else manifest
+            one = _as_served(kind, manifest, snapshot.now)
             api.store.put(row.path, {**one, "kind": kind, "apiVersion": row.api_version})
     row = KIND_BY_NAME[HELD]
     return [{**manifest, "kind": HELD, "apiVersion": row.api_version} for manifest in snapshot.of(HELD)]
+
+
+def _as_served(kind: str, manifest: Manifest, now: datetime) -> JsonObject:
+    if kind == "Pod":
+        return canonical_pod(manifest)
+    return shaken(manifest, now) if kind == "Node" else manifest
 
 
 def _only_queues(written: Written) -> bool:

@@ -116,10 +116,11 @@ class Preempt(Action):
         self._heeds_nomination = not has(PREEMPT_WHILE_NOMINATED)
 
     def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
-        """By queue order, or by name where upstream walks a map."""
+        """By queue order, or in the session's where upstream walks a map."""
         if not self._queues_by_name:
             return starving.queues.pop()
-        return ssn.queues[starving.queues.take_least(lambda queue: queue.name).name]
+        places = {name: place for place, name in enumerate(ssn.queues)}
+        return starving.queues.take_least(lambda queue: places[queue.name])
 
     def _collect(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps, dict[QueueName, list[JobInfo]]]:
         """Starving jobs by queue; queues enter their heap by name once every job is known."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from vcdebug.model.panics import SchedulerPanic
@@ -20,7 +20,8 @@ LONGEST_SILENCE = timedelta(seconds=60)
 HELD_FIELDS = 4
 _UINT32 = re.compile(r"[0-9]{1,10}", re.ASCII)
 _INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_ASKED_AT = "%Y.%m.%d %H:%M:%S"
+REQUESTING, DELETED = "Requesting", "Deleted"
+ASKED_AT = "%Y.%m.%d %H:%M:%S"
 
 
 class Held(NamedTuple):
@@ -74,17 +75,18 @@ def plugin_answers(manifest: JsonObject, now: datetime) -> bool:
     said = ((manifest.get("metadata") or {}).get("annotations") or {}).get(HANDSHAKE)
     if said is None:
         return False
-    if "Requesting" not in said:
-        return "Deleted" not in said
+    if REQUESTING not in said:
+        return DELETED not in said
     _, underscore, rest = said.partition("_")
     if not underscore:
         raise SchedulerPanic(OUT_OF_RANGE.format(1))
-    return now <= _asked_at(rest.partition("_")[0], now) + LONGEST_SILENCE
+    moment = asked_at(rest.partition("_")[0])
+    return moment is not None and now <= moment + LONGEST_SILENCE
 
 
-def _asked_at(text: str, now: datetime) -> datetime:
-    """Long ago, where it is no time."""
+def asked_at(text: str) -> datetime | None:
+    """When the device plugin was asked; None where it is no time, which upstream takes for long ago."""
     try:
-        return datetime.strptime(text, _ASKED_AT).replace(tzinfo=now.tzinfo)
+        return datetime.strptime(text, ASKED_AT).replace(tzinfo=UTC)
     except ValueError:
-        return datetime(1, 1, 1, tzinfo=now.tzinfo)
+        return None

@@ -10,12 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.plugin import NodeScores, Plugin, no_scores
 from vcdebug.framework.session import Session
 from vcdebug.gomath import times_rows
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.model.names import FloatArray, IntArray, KeptScores
 from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.nodeorder import (
@@ -31,7 +33,9 @@ from vcdebug.plugins.nodeorder import (
     batch,
     weights_of,
 )
-from vcdebug.releases.nodes import HOSTNAME_SPREAD_COUNTS, NODEORDER_WEIGHT_ZERO
+from vcdebug.releases.nodes import HOSTNAME_SPREAD_COUNTS, METRICS_UNREGISTERED, NODEORDER_WEIGHT_ZERO
+
+REGISTERS = "predicates"
 
 _PER_NODE = (AFFINITY, BALANCED, LEAST, MOST)
 """In the order in which upstream asks them, behind image locality."""
@@ -53,6 +57,8 @@ class TwoKinds(Plugin):
         by_part = {part: (weight, score) for weight, part, score in asked}
         self._per_node = [(part, *by_part[part]) for part in _PER_NODE if part in by_part]
         self._batch = tuple(one for one in asked if one[1] not in _PER_NODE)
+        self._counts_workers = ssn.release.has(METRICS_UNREGISTERED)
+        self.ssn = ssn
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """A preference that cannot be read fails on every node; what was scored before stays in the trace."""
@@ -75,7 +81,15 @@ class TwoKinds(Plugin):
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Every node has an entry, also where all scorers skip."""
         shape = self.scorers.view.shapes.shape(task.pod)
+        if self._counts_workers and not shape.affinity.error and not self._counter_is_there():
+            raise SchedulerPanic(NIL_POINTER)
         return batch(self._batch, task.pod, shape, nodes) or no_scores(len(nodes))
+
+    def _counter_is_there(self) -> bool:
+        """The affinity scorer counts its workers with a metric that only predicates' PrePredicate makes.
+        Upstream: plugins/predicates (metrics.Register).
+        """
+        return any(one.plugin == REGISTERS for tier in self.ssn.plugin_calls[PRE_PREDICATE.method] for one in tier)
 
     def _preference(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
         """The weights of the preferences that match, as they are but for the scorer's own."""

@@ -1,4 +1,4 @@
-"""On which nodes reclaim looked for victims for each pod, as a scheduler's log says it, line by line."""
+"""On which nodes preempt and reclaim looked for victims for each pod, as a scheduler's log says it, line by line."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import re
 
 from vcdebug.model.names import NodeName, TaskKey
 
-MARK = " reclaim.go:"
+PREEMPT, RECLAIM = " preempt.go:", " reclaim.go:"
 NODE = re.compile(r"\] Considering Task <([^>]+)> on Node <([^>]+)>\.$")
-"""Upstream: actions/reclaim (Execute, reclaimForTask), from -v=3 on."""
+"""Upstream: actions/reclaim (Execute, reclaimForTask), actions/preempt (preempt, normalPreempt), from -v=3 on."""
 
 
-class Reclaims:
-    """The nodes of one cycle, one after the other, by pod."""
+class VictimSearches:
+    """The nodes of one action in one cycle, one after the other, by pod."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
         self._tried: dict[TaskKey, dict[NodeName, None]] = {}
 
     def read(self, line: str) -> None:
-        """Take down a line, if it is about a node on which reclaim looks."""
-        if MARK in line and (match := NODE.search(line)):
+        """Take down a line, if it is about a node on which the action looks."""
+        if self._mark in line and (match := NODE.search(line)):
             self._tried.setdefault(match[1], {})[match[2]] = None
 
     def clear(self) -> None:

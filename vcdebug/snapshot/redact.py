@@ -126,15 +126,19 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
 
 def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
     value = rewriter.value
-    choices, won, tried, jobs, sub_jobs = (
+    choices, won, tried, jobs, sub_jobs, cards = (
         {value(one): ";".join(value(name) for name in names.split(";")) for one, names in known.items()}
-        for known in (chance.choices, chance.dry_runs, chance.reclaims, chance.job_domains, chance.sub_job_domains)
+        for known in (
+            *(chance.choices, chance.dry_runs, chance.reclaims, chance.job_domains, chance.sub_job_domains),
+            chance.cards,
+        )
     )
     searches = {value(pod): text for pod, text in chance.searches.items()}
     return replace(
         replace(chance, choices=choices, searches=searches, dry_runs=won, reclaims=tried),
         job_domains=jobs,
         sub_job_domains=sub_jobs,
+        cards=cards,
     )
 
 

@@ -203,13 +203,6 @@ def test_cards_in_mig_mode_are_named_and_not_asked() -> None:
     assert "Node n1" in [problem.object for problem in ssn.plugins["deviceshare"].problems]
 
 
-def test_ascend_devices_are_named() -> None:
-    ssn = opened(node("n1"), limited({"huawei.com/Ascend310P": "1"}), AscendHAMiVNPUEnable="true")
-    assert [] == refusal(ssn)
-    assert [DEVICE_NOT_REPLAYED] == [note.code for note in ssn.record.notes]
-    assert "deviceshare.AscendHAMiVNPUEnable" in [problem.field for problem in ssn.plugins["deviceshare"].problems]
-
-
 def test_the_real_scheduler_exits_on_contradicting_switches() -> None:
     with pytest.raises(SchedulerPanic, match="can not define true in both gpu sharing and gpu number"):
         opened(node("n1"), GPUSharingEnable="true", GPUNumberEnable="true")

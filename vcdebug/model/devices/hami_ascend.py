@@ -174,6 +174,14 @@ class HamiAscendLedger:
             found.append(request._replace(memory=trimmed, percentage=None))
         return found
 
+    def asks_for_parts(self, pod: Pod, request: ContainerRequest) -> bool:
+        """Whether it is for parts of several cards, which nobody is given.
+        Upstream: api/devices/ascend/hami/device_info.verifyReq.
+        """
+        if request.number <= 1 or self.is_cut_by_cores(pod):
+            return False
+        return self.kind.trimmed(request.memory)[0] != self.kind.allocatable
+
     def misfit(self, card: Npu, request: ContainerRequest, pod: Pod) -> str:
         """Why a card cannot serve a container; empty where it can."""
         by_cores = self.is_cut_by_cores(pod)
@@ -237,7 +245,7 @@ class HamiAscendLedger:
         taken: dict[str, None] = {}
         containers: list[list[Held]] = []
         for request in self.requests(pod, cards[0]):
-            if not self.is_cut_by_cores(pod) and self._asks_for_parts(request):
+            if self.asks_for_parts(pod, request):
                 return Choice([], PARTIAL)
             fitting = [card for card in cards if card.uuid not in taken and not self.misfit(card, request, pod)]
             if len(fitting) < request.number:
@@ -255,10 +263,6 @@ class HamiAscendLedger:
         drawn = [name for name in self._shop.drawn.get(pod.key, "").split(";") if name in self.cards]
         cards = [self.cards[name] for name in dict.fromkeys([*drawn, *names])]
         return sorted(cards, key=lambda card: -self._card_score(card, policy))
-
-    def _asks_for_parts(self, request: ContainerRequest) -> bool:
-        """Parts of several cards. Upstream: api/devices/ascend/hami/device_info.verifyReq."""
-        return request.number > 1 and self.kind.trimmed(request.memory)[0] != self.kind.allocatable
 
     # Placing
 

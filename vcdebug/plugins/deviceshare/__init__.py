@@ -8,7 +8,7 @@ been asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -189,15 +189,15 @@ class Deviceshare(Plugin):
         """What the arguments say."""
         return self._settings
 
-    def device_scores(self, pod: Pod, node: NodeInfo) -> list[tuple[str, float]]:
+    def device_scores(self, pod: Pod, ledgers: Mapping[str, DeviceLedger]) -> list[tuple[str, float]]:
         """Each device that the pod asks for, and what its ledger scores."""
         policy = self._settings.policy
-        return [(name, ledger.score(pod, policy)) for name, ledger in node.devices.items() if ledger.has_request(pod)]
+        return [(name, ledger.score(pod, policy)) for name, ledger in ledgers.items() if ledger.has_request(pod)]
 
     def _score(self, pod: Pod, node: NodeInfo) -> float:
         """Upstream: plugins/deviceshare.getDeviceScore."""
         total = 0.0
-        for _, score in self.device_scores(pod, node):
+        for _, score in self.device_scores(pod, node.devices):
             total = total + score
         return self.weighted(total)
 

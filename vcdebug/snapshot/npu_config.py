@@ -105,7 +105,7 @@ def _document(text: str) -> JsonObject:
 
 
 def _section(document: JsonObject, *, list_only: bool) -> NpuConfig:
-    """A list of kinds, or a mapping that holds one. Upstream: api/devices/config.UnmarshalYAML."""
+    """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
     section = document.get(SECTION)
     if isinstance(section, dict) and not list_only:
         return NpuConfig(_kinds(section.get("configs")), _flag(section.get("hamiVnpuCore")))

@@ -5,8 +5,7 @@ Upstream: api/devices/ascend/hami.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from vcdebug.model.devices.hami_ascend_card import (
@@ -22,20 +21,21 @@ from vcdebug.model.devices.hami_ascend_card import (
     encoded,
     in_one_network,
     misfit,
+    network_share,
     of_node,
+    runtime_text,
 )
-from vcdebug.model.devices.hami_ascend_rules import NEWEST_RULES, NpuRules
+from vcdebug.model.devices.hami_ascend_rules import Shop
 from vcdebug.model.devices.ledger import Released, limit
 from vcdebug.model.devices.notes import PodNotes
 from vcdebug.model.devices.vgpu_held import OUT_OF_RANGE, Held
 from vcdebug.model.devices.vgpu_request import ContainerRequest, requests_of
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, Status
-from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.panics import EndsAtOnce
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.npu_config import NpuConfig, NpuKind
+from vcdebug.snapshot.npu_config import NpuKind
 from vcdebug.snapshot.quantity import nano_value
 
 MODE = "huawei.com/vnpu-mode"
@@ -48,17 +48,6 @@ MESSAGE = "no ascend device available"
 TOO_FEW = "no enough ascend device available"
 PARTIAL = "vNPU does not support partial memory allocation when requesting multiple devices"
 NOT_SELECTED = "failed to select ascend devices for pod {}: {}"
-
-
-class Shop(NamedTuple):
-    """What all nodes of a session have in common."""
-
-    config: NpuConfig
-    rules: NpuRules = NEWEST_RULES
-    notes: PodNotes | None = None
-    ordering: Ordering = ASCENDING
-    drawn: Mapping[str, str] = {}
-    """Pod → the cards that it is known to have been given, separated by semicolons."""
 
 
 class Choice(NamedTuple):
@@ -219,19 +208,10 @@ class HamiAscendLedger:
         score = 0.0
         for card in cards:
             score = score + self._card_score(card, policy)
-        return self._with_networks(score, cards)
-
-    def _with_networks(self, score: float, cards: Sequence[Npu]) -> float:
         if not self.kind.word.startswith(NETWORKED) or not all_networked(cards):
             return score
-        counts: dict[int, int] = {}
-        for network in (card.registered.network for card in cards):
-            if network is not None:
-                counts[network] = counts.get(network, 0) + 1
-        if not counts:
-            return 0.0
-        total = len([card for card in cards if card.registered.network is not None])
-        return score + (float(max(counts.values())) / float(total)) * NETWORK_WEIGHT
+        shared = network_share(cards)
+        return 0.0 if shared is None else score + shared * NETWORK_WEIGHT
 
     def _card_score(self, card: Npu, policy: str) -> float:
         return card.score(policy, spread_idle=self._shop.rules.spread_idle)
@@ -295,18 +275,10 @@ class HamiAscendLedger:
         if containers is None:
             return {}
         text = encoded(self.kind.word, containers)
-        parts = [self._part(held, pod) for held_by_one in containers for held in held_by_one]
-        runtime = json.dumps(parts or None, separators=(",", ":"))
+        all_held = [held for of_one in containers for held in of_one]
+        runtime = runtime_text(all_held, None if self.is_cut_by_cores(pod) else self.kind)
         keys = self._keys
         return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, NODE: self.node}
-
-    def _part(self, held: Held, pod: Pod) -> dict[str, str | int]:
-        """A card as the container runtime is told of it; what is empty is left out."""
-        if self.is_cut_by_cores(pod):
-            stated: dict[str, str | int] = {"UUID": held.uuid, "memory": held.memory, "core": held.core}
-        else:
-            stated = {"UUID": held.uuid, "temp": self.kind.trimmed(held.memory)[1]}
-        return {key: value for key, value in stated.items() if value}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """None. Upstream: api/devices/ascend/hami/device_info.AddQueueResource."""

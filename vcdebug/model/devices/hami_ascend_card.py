@@ -14,6 +14,7 @@ from vcdebug.model.devices.vgpu_held import Held, parsed_int32
 from vcdebug.model.devices.vgpu_request import ContainerRequest
 from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
 from vcdebug.snapshot.json_values import Json, JsonObject
+from vcdebug.snapshot.npu_config import NpuKind
 
 PREFIX = "hami.io"
 BINPACK = "binpack"
@@ -136,6 +137,17 @@ def all_networked(cards: Iterable[Npu]) -> bool:
     return all(card.registered.networked for card in cards)
 
 
+def network_share(cards: Iterable[Npu]) -> float | None:
+    """Which part of the cards is in the network with most of them; None where none has a network."""
+    counts: dict[int, int] = {}
+    total = 0
+    for network in (card.registered.network for card in cards):
+        if network is not None:
+            counts[network] = counts.get(network, 0) + 1
+            total += 1
+    return float(max(counts.values())) / float(total) if total else None
+
+
 def registered(text: str) -> list[Registration]:
     """The cards that a node's annotation lists; none where a value has another type.
     Upstream: api/devices/device_info.UnMarshalNodeDevices.
@@ -192,6 +204,16 @@ def _no_number(text: str) -> Json:
 def encoded(kind: str, containers: Iterable[Iterable[Held]]) -> str:
     """Upstream: api/devices/device_info.EncodePodSingleDevice."""
     return "".join("".join(f"{one.uuid},{kind},{one.memory},{one.core}:" for one in held) + ";" for held in containers)
+
+
+def runtime_text(cards: Iterable[Held], kind: NpuKind | None) -> str:
+    """What a container runtime is told of cards: their templates, or without a kind memory and cores."""
+    parts: list[dict[str, str | int]] = []
+    for held in cards:
+        cut: dict[str, str | int] = {"memory": held.memory, "core": held.core}
+        stated = {"UUID": held.uuid, **(cut if kind is None else {"temp": kind.trimmed(held.memory)[1]})}
+        parts.append({key: value for key, value in stated.items() if value})
+    return json.dumps(parts or None, separators=(",", ":"))
 
 
 def decoded(text: str) -> list[Held]:

@@ -5,8 +5,11 @@ Upstream: api/devices/ascend/hami.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from vcdebug.model.devices.notes import PodNotes
+from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.releases.devices import (
     DEVICES_SHARED_WITH_CACHE,
     HAMI_ASCEND,
@@ -19,6 +22,7 @@ from vcdebug.releases.devices import (
     VNPUS_WRAPPER,
 )
 from vcdebug.releases.release import Release
+from vcdebug.snapshot.npu_config import NpuConfig
 
 
 class NpuRules(NamedTuple):
@@ -60,3 +64,14 @@ class NpuRules(NamedTuple):
 
 
 NEWEST_RULES = NpuRules()
+
+
+class Shop(NamedTuple):
+    """What all nodes of a session have in common."""
+
+    config: NpuConfig
+    rules: NpuRules = NEWEST_RULES
+    notes: PodNotes | None = None
+    ordering: Ordering = ASCENDING
+    drawn: Mapping[str, str] = {}
+    """Pod → the cards that it is known to have been given, separated by semicolons."""

@@ -22,8 +22,8 @@ from vcdebug.gomath import trunc
 from vcdebug.model.devices import gpushare, vgpu
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
-from vcdebug.model.devices.hami_ascend import HamiAscendLedger, Shop
-from vcdebug.model.devices.hami_ascend_rules import NpuRules
+from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+from vcdebug.model.devices.hami_ascend_rules import NpuRules, Shop
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.nil import NilShareLedger, NilVgpuLedger
 from vcdebug.model.devices.notes import PodNotes

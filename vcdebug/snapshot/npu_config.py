@@ -5,7 +5,7 @@ Upstream: api/devices/config.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from vcdebug.snapshot.json_values import Json, JsonObject
@@ -92,6 +92,31 @@ def void(text: str, *, list_only: bool = False) -> bool:
     except ConfigurationVoidError:
         return True
     return False
+
+
+def renamed_npus(text: str, rename: Callable[[str], str]) -> str:
+    """The section of a configuration that says the same under other names; empty where there is none."""
+    import yaml
+
+    if void(text):
+        return f"{SECTION}: 0\n"
+    section = _document(text).get(SECTION)
+    if section is None:
+        return ""
+    config = npu_config(text)
+    kinds = [
+        {
+            "commonWord": rename(kind.word),
+            "resourceName": rename(kind.resource),
+            "resourceMemoryName": rename(kind.memory_resource),
+            "memoryAllocatable": kind.allocatable,
+            "memoryCapacity": kind.capacity,
+            "templates": [{"name": rename(one.name), "memory": one.memory} for one in kind.templates],
+        }
+        for kind in config.kinds
+    ]
+    stated = {"hamiVnpuCore": config.core_mode, "configs": kinds} if isinstance(section, dict) else kinds
+    return yaml.safe_dump({SECTION: stated}, sort_keys=False)
 
 
 def _document(text: str) -> JsonObject:

@@ -14,6 +14,7 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.device_config import VgpuNames, only_names, readable, vgpu_names
 from vcdebug.snapshot.manifest import metadata_of
+from vcdebug.snapshot.npu_config import renamed_npus
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.provenance import Provenance
@@ -143,10 +144,11 @@ def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
 
 
 def _device_config(text: str | None, rewriter: Rewriter) -> str | None:
-    """Only the names; what is no configuration stays none."""
+    """Only the names, and the sizes of NPUs; what is no configuration stays none."""
     if text is None or not readable(text):
         return None
-    return only_names(VgpuNames(*(rewriter.value(name) if name else "" for name in vgpu_names(text))))
+    names = VgpuNames(*(rewriter.value(name) if name else "" for name in vgpu_names(text)))
+    return only_names(names) + renamed_npus(text, rewriter.value)
 
 
 def _flags(flags: Flags, rewriter: Rewriter) -> Flags:

@@ -14,7 +14,7 @@ from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.drawn import PARTS, drawn
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE
-from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.edit_apply import released
@@ -221,6 +221,13 @@ def test_only_cards_of_the_first_container_are_charged() -> None:
 def test_cards_count_while_some_are_allocatable(release: str, *, known: bool) -> None:
     one = npus(**{f"huawei.com/{WORD}": "0"})
     assert known is bool(opened(one, release=release).nodes["n1"].devices)
+
+
+def test_a_card_that_is_nothing_ends_the_process_as_the_session_opens() -> None:
+    one = npus()
+    one["metadata"]["annotations"][f"hami.io/node-register-{WORD}"] = "[null]"
+    with pytest.raises(SchedulerPanic, match="nil pointer"):
+        opened(one)
 
 
 def test_a_node_that_registers_nothing_is_left_to_the_resource_test() -> None:

@@ -62,13 +62,16 @@ def _shop(snapshot: Snapshot) -> Shop:
 
 
 def dropped_names(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
-    """Memory and cores of Ascend cards, once a node has its ledgers.
+    """Memory and cores of Ascend cards, once a node has its ledgers; a node that ends the process does so later.
     Upstream: api/node_info.setNodeOthersResource.
     """
     if not arguments.get_bool(HAMI_ASCEND, default=False) or snapshot.process.first_cycle(snapshot.now):
         return ()
     shop = _shop(snapshot)
-    ledgers = (one for manifest in snapshot.of("Node") for one in HamiAscendLedger.of_node(manifest, shop))
+    try:
+        ledgers = [one for manifest in snapshot.of("Node") for one in HamiAscendLedger.of_node(manifest, shop)]
+    except SchedulerPanic:
+        return ()
     return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored if name))
 
 

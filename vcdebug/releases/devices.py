@@ -263,7 +263,7 @@ DEVICESHARE_SCORE_LOST = Change(
 )
 HAMI_ASCEND_LEDGER = Change(
     "hami-ascend-ledger",
-    "Ascend cards are charged by what their plugin is yet to allocate, once more with each entry and each time.",
+    "Ascend cards are charged by what their plugin is yet to allocate, with each entry and each time anew.",
     "pods with Ascend cards",
     ("v1.15.1", "v1.14.4"),
     "#5363",

@@ -197,10 +197,11 @@ def open_session(snapshot: Snapshot, *tiers: str, ask_extender: AskExtender | No
     """A session with these plugins opened: nothing is scheduled yet."""
     conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings), snapshot.release)
     assert not conf.built_in, conf.problems
-    ssn = Session(read_cluster(snapshot, conf), conf, Record())
+    plugins = registry_of(snapshot.release, PLUGINS, OTHER_FORMS)
+    ssn = Session(read_cluster(snapshot, conf, plugins), conf, Record())
     ssn.ask_extender = ask_extender
     open_topology(ssn)
-    open_plugins(ssn, registry_of(snapshot.release, PLUGINS, OTHER_FORMS))
+    open_plugins(ssn, plugins)
     return ssn
 
 

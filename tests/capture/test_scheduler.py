@@ -186,10 +186,11 @@ def with_devices(api: FakeApi, conf: str) -> str:
     return path
 
 
+@pytest.mark.parametrize("switch", ["VGPUEnable", "AscendHAMiVNPUEnable"])
 def test_the_device_configuration_is_read_and_kept_where_it_is_asked_for(
-    api: FakeApi, options: CaptureOptions, tmp_path: Path
+    api: FakeApi, options: CaptureOptions, tmp_path: Path, switch: str
 ) -> None:
-    path = with_devices(api, VGPU_CONF)
+    path = with_devices(api, VGPU_CONF.replace("VGPUEnable", switch))
     snapshot = capture(options)
     save(snapshot, tmp_path / "s.tar.gz")
     again = load(tmp_path / "s.tar.gz")

@@ -9,7 +9,7 @@ from tests.builders import cluster, conf_of, node, open_session, pod, pod_group,
 from vcdebug.debugger.between import Between
 from vcdebug.debugger.cycles import Cycles
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PRE_PREDICATE, PREDICATE
-from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED, DEVICE_STAYS_CHARGED
+from vcdebug.framework.quirks import DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.gpushare import GpuShareLedger
@@ -194,13 +194,6 @@ def test_pods_of_one_exclusive_rule_do_not_share_a_card() -> None:
     other = limited(vgpu("2", "10"), name="j-1", labels={"app": "serve"})
     ssn = opened(cards(), held, same, other, VGPUEnable="true", GPUExclusiveRules=rules)
     assert [[SHORT], []] == [refusal(ssn), refusal(ssn, "j-1")]
-
-
-def test_ascend_devices_are_named() -> None:
-    ssn = opened(node("n1"), limited({"huawei.com/Ascend310P": "1"}), AscendHAMiVNPUEnable="true")
-    assert [] == refusal(ssn)
-    assert [DEVICE_NOT_REPLAYED] == [note.code for note in ssn.record.notes]
-    assert "deviceshare.AscendHAMiVNPUEnable" in [problem.field for problem in ssn.plugins["deviceshare"].problems]
 
 
 def test_the_real_scheduler_exits_on_contradicting_switches() -> None:

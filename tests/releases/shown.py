@@ -17,6 +17,7 @@ from tests.builders import (
 )
 from tests.releases.shown_before_1_13 import BEFORE_1_13
 from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
+from tests.releases.shown_npus import ON_NPUS
 from tests.releases.shown_pods import BY_PODS
 from tests.releases.shown_topology import BESIDE_ON_TOPOLOGY, ON_TOPOLOGY
 from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
@@ -384,6 +385,7 @@ SHOWN: dict[str, Callable[[], Snapshot]] = {
     "nodegroup-resource-limits": limits_of_groups,
     "nodegroup-preferred-order": preferred_groups_in_order,
     **ON_CARDS,
+    **ON_NPUS,
     **ON_TOPOLOGY,
     **BEFORE_1_13,
     **BY_PODS,

@@ -66,7 +66,8 @@ def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_
             (
                 "pvc-missing-drops-pod prepredicate-always-breaks flat-nomination nil-podgroup resource-string-max "
                 "inqueue-scalar-units dra-count-wraps nodeorder-two-kinds predicates-batch-all-nodes "
-                "prefilter-registrations stable-skip vgpu-handshake hami-ascend-ledger vnpus-wrapper"
+                "prefilter-registrations stable-skip vgpu-handshake hami-ascend-ledger vnpus-wrapper "
+                "hami-ascend-unallocatable hami-ascend-no-release"
             ),
         ),
         (
@@ -77,7 +78,10 @@ def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_
         (
             "v1.14.2",
             "v1.14.3",
-            "resource-string-max reprieve-order soft-to-hard inqueue-scalar-units image-states vgpu-handshake",
+            (
+                "resource-string-max reprieve-order soft-to-hard inqueue-scalar-units image-states vgpu-handshake "
+                "hami-ascend-unallocatable hami-ascend-no-release"
+            ),
         ),
         (
             "v1.14.1",

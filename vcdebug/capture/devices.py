@@ -1,4 +1,4 @@
-"""The configuration of virtual GPUs, where the scheduler's own asks for them."""
+"""The configuration of virtual GPUs and Ascend NPUs, where the scheduler's own asks for them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from vcdebug.snapshot.problem import Problem
 if TYPE_CHECKING:
     from vcdebug.framework.arguments import Arguments
 
-PLUGIN, SWITCH = "deviceshare", "deviceshare.VGPUEnable"
+PLUGIN = "deviceshare"
+SWITCHES = ("deviceshare.VGPUEnable", "deviceshare.AscendHAMiVNPUEnable")
 MISSING = "the device configuration"
-BUILT_IN = "the built-in names of virtual GPUs are used, which this cluster may not use"
+BUILT_IN = "the built-in names of virtual GPUs and Ascend NPUs are used, which this cluster may not use"
 
 
 def read_device_config(api: Api, conf: str | None, problems: list[Problem], missing: list[str]) -> str | None:
     """Its text; None where nothing asks for it, where there is none, or where it may not be read."""
     arguments = _arguments(conf)
-    if arguments is None or not arguments.get_bool(SWITCH, default=False):
+    if arguments is None or not any(arguments.get_bool(switch, default=False) for switch in SWITCHES):
         return None
     namespace, name = arguments.get_string(NAMESPACE_ARGUMENT, NAMESPACE), arguments.get_string(NAME_ARGUMENT, NAME)
     try:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from vcdebug.errors import VcdebugError
+from vcdebug.framework.session import read_cluster
 from vcdebug.model import gofields
 from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hypernode import HyperNodes
@@ -18,6 +19,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.conf import parse_conf, plugins_of
 
 Fields = JsonDict
 DOCUMENTS = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealNodesSet", "HyperNodes", "Jobs")
@@ -78,7 +80,8 @@ def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
     documents, broken_at = read_documents(text)
     if not documents:
         raise VcdebugError("not a dump of the scheduler's cache", "six JSON documents, written on SIGUSR1")
-    ours = _ours(ClusterInfo(snapshot))
+    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    ours = _ours(read_cluster(snapshot, conf, plugins_of(snapshot.release)))
     walk = _Walk()
     for name, document in documents.items():
         walk.document(name, document, ours[name])

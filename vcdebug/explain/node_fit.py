@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from vcdebug.explain.amounts import Histogram, histogram
 from vcdebug.explain.candidates import Spared, filter_of, spared, sparing_rule
@@ -62,7 +63,8 @@ class NodeFits:
 
     def _refused(self, node: NodeFit, statuses: tuple[Status, ...], said: Kind) -> NodeFit:
         fit = node.with_objections(statuses, said)
-        if fit.kind == "refused" and cards_short(self.view.session.nodes[fit.name], self.task) is not None:
+        node_info = self.view.session.nodes[fit.name]
+        if fit.kind == "refused" and (cards_short(node_info, self.task) or npu_parts(node_info, self.task)):
             return fit._replace(kind="unresolvable")
         return fit
 
@@ -160,10 +162,24 @@ def _statuses(session: Session, codes: Sequence[int]) -> Iterator[tuple[NodeName
             yield name, statuses(code)
 
 
-def cards_short(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
-    """(cards of the node, cards that one container asks for) where these are more; None where they are not."""
+class Short(NamedTuple):
+    """Cards of a node, and cards that have to be different ones."""
+
+    have: int
+    asked: int
+    who: str
+    """Who takes each of them from another card."""
+
+
+def cards_short(node: NodeInfo, task: TaskInfo) -> Short | None:
+    """Where a node has fewer cards than are asked for, however free they are."""
     if not node.devices:
         return None
+    found = _npus_short(node, task) or _virtual_short(node, task)
+    return found if found is not None and found.asked > found.have else None
+
+
+def _virtual_short(node: NodeInfo, task: TaskInfo) -> Short | None:
     from vcdebug.model.devices.vgpu import VgpuLedger
     from vcdebug.model.devices.vgpu_request import requests_of
 
@@ -171,5 +187,31 @@ def cards_short(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
     if not ledgers:
         return None
     asked = max((request.number for request in requests_of(task.pod, ledgers[0].rules.names)), default=0)
-    have = max(len(ledger.cards) for ledger in ledgers)
-    return (have, asked) if asked > have else None
+    return Short(max(len(ledger.cards) for ledger in ledgers), asked, "a container takes each of its virtual GPUs")
+
+
+def _npus_short(node: NodeInfo, task: TaskInfo) -> Short | None:
+    """Of the kind of which most are missing."""
+    from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+
+    ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, HamiAscendLedger)]
+    found = []
+    for ledger in ledgers:
+        requests = ledger.requests(task.pod, next(iter(ledger.cards.values())))
+        asked = sum(max(request.number, 1) for request in requests)
+        found.append(Short(len(ledger.cards), asked, "a pod takes each of its NPUs"))
+    return max(found, key=lambda one: one.asked - one.have, default=None)
+
+
+def npu_parts(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
+    """(how many, memory of each) where a container asks for parts of several NPUs, which nobody is given."""
+    if not node.devices:
+        return None
+    from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+
+    for ledger in node.devices.values():
+        if isinstance(ledger, HamiAscendLedger) and ledger.has_request(task.pod):
+            for request in ledger.requests(task.pod, next(iter(ledger.cards.values()))):
+                if ledger.asks_for_parts(task.pod, request):
+                    return request.number, request.memory
+    return None

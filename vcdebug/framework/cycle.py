@@ -64,7 +64,7 @@ def run_cycle(
     `beside` is the session of an earlier cycle on nearly the same objects.
     Upstream: framework.OpenSession.
     """
-    cluster = read_cluster(snapshot, conf, beside)
+    cluster = read_cluster(snapshot, conf, plugins, beside)
     tick("read")
     ssn = Session(cluster, conf, record, beside=beside)
     ssn.ask_extender = ask_extender

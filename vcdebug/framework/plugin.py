@@ -17,6 +17,7 @@ from vcdebug.model.nodetable import zeros
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from vcdebug.framework.session import Session
@@ -102,6 +103,11 @@ class Plugin:
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments
+
+    @staticmethod
+    def dropped(_arguments: Arguments, _snapshot: Snapshot, /) -> tuple[str, ...]:
+        """Resources that the scheduler no longer reads, wherever amounts are stated, where the plugin is configured."""
+        return ()
 
     def on_session_open(self, ssn: Session) -> None:
         """Build this session's state; `ssn.withdraw` leaves hooks out that upstream registers on a condition."""

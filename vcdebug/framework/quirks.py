@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vcdebug.releases.change import Change
-from vcdebug.releases.devices import DEVICE_ANNOTATIONS_ON_POD, VGPU_LEDGER_LEAKS
 from vcdebug.releases.nodes import RESERVE_FAILURE_CONTINUES
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 
@@ -22,14 +21,10 @@ class Quirk(NamedTuple):
     decides: str
     absent_with: Change | None = None
     """The older form under which nothing of the kind happens."""
-    back_with: Change | None = None
-    """The still older form that does it again."""
 
     def happens(self, older: Callable[[Change], bool]) -> bool:
         """Whether a release does it that has these older forms."""
-        if self.absent_with is None or not older(self.absent_with):
-            return True
-        return self.back_with is not None and older(self.back_with)
+        return self.absent_with is None or not older(self.absent_with)
 
 
 VIEW_LOST_POD = "view-lost-pod"
@@ -153,15 +148,13 @@ _TABLE = (
     ),
     Quirk(
         DEVICE_STAYS_CHARGED,
-        "A placement that is taken back leaves its virtual GPUs charged until the session ends: they are looked up on "
-        "the pod object, which does not name them yet.",
+        "A placement that is taken back leaves its cards charged until the session ends (virtual GPUs, but not in "
+        "v1.15; Ascend NPUs before v1.16): they are looked up on the pod object, which does not name them yet.",
         "which later tasks of the session find room on those cards",
-        absent_with=DEVICE_ANNOTATIONS_ON_POD,
-        back_with=VGPU_LEDGER_LEAKS,
     ),
     Quirk(
         DEVICE_NOT_REPLAYED,
-        "Ascend devices are not replayed; the node passes without a look at its cards.",
+        "MindCluster's Ascend devices are not replayed; the node passes without a look at its cards.",
         "feasible nodes and scores of that pod",
     ),
     Quirk(

@@ -16,11 +16,13 @@ from vcdebug.framework.begun import is_sparing, opening_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.draws import Draws
+from vcdebug.framework.dropped import dropped_resources
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.past import Past
 from vcdebug.framework.plugin import Event, Plugin
 from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, Scope
 from vcdebug.framework.recorded_calls import Functions
+from vcdebug.framework.registry import Registry
 from vcdebug.framework.samples import Samples
 from vcdebug.framework.simulated import Simulated
 from vcdebug.framework.standing import Standing
@@ -57,10 +59,13 @@ _JOB_TIES, _QUEUE_TIES = tie_key(JOB_TIES), tie_key(QUEUE_TIES)
 _TASK_TIES, _SUB_JOB_TIES = tie_key(TASK_TIES), tie_key(SUB_JOB_TIES)
 
 
-def read_cluster(snapshot: Snapshot, conf: SchedulerConf, beside: Session | None = None) -> ClusterInfo:
+def read_cluster(
+    snapshot: Snapshot, conf: SchedulerConf, plugins: Registry, beside: Session | None = None
+) -> ClusterInfo:
     """What the scheduler's cache holds before the cycle; `beside` as for a session."""
     earlier = (None, None) if beside is None else (beside.cluster, opening_of(beside, conf))
-    return ClusterInfo(snapshot, *earlier, sparing=is_sparing(conf))
+    ignored = dropped_resources(snapshot, conf, plugins)
+    return ClusterInfo(snapshot, *earlier, sparing=is_sparing(conf), ignored=ignored)
 
 
 class Session:

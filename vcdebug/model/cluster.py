@@ -33,10 +33,10 @@ class ClusterInfo:
     """Jobs, nodes and queues (keys ascending) with everything that a session starts from."""
 
     __slots__ = (
-        "_ignored",
         "_shared",
         "distinct",
         "hyper_nodes",
+        "ignored",
         "jobs",
         "namespaces",
         "nodes",
@@ -58,10 +58,12 @@ class ClusterInfo:
         opening: Opening | None = None,
         *,
         sparing: bool = False,
+        ignored: tuple[str, ...] | None = None,
     ) -> None:
         """`beside` holds what was read of nearly the same objects, `opening` what a cycle on them began with.
 
-        `sparing`: no action will change a task that is on a node already, but copies of it.
+        `sparing`: no action will change a task that is on a node already, but copies of it. `ignored`: resources that
+        are dropped wherever amounts are read; without it those that every scheduler of the release drops.
         """
         self.snapshot = snapshot
         self.ordering = Ordering(snapshot.chance.order_seed)
@@ -79,7 +81,7 @@ class ClusterInfo:
         self.distinct = True
         """Whether no two pods have the same name or UID."""
         self.priority_classes = _PriorityClasses(snapshot)
-        self._ignored = ignored_names(snapshot.release)
+        self.ignored = ignored_names(snapshot.release) if ignored is None else ignored
         self._read_queues()
         self._read_nodes()
         self.persistence = Persistence(snapshot, self.nodes)
@@ -93,7 +95,7 @@ class ClusterInfo:
         self.hyper_nodes = HyperNodes(snapshot.of("HyperNode"), labels)
 
     def _read_queues(self) -> None:
-        queues = [QueueInfo(manifest, self._ignored) for manifest in self.snapshot.of("Queue")]
+        queues = [QueueInfo(manifest, self.ignored) for manifest in self.snapshot.of("Queue")]
         by_name = {queue.name: queue for queue in queues}
         self.queues = {name: by_name[name] for name in self.ordering.keys(by_name)}
 
@@ -101,7 +103,7 @@ class ClusterInfo:
         limits = _csi_limits(self.snapshot)
         by_name: dict[NodeName, NodeInfo] = {}
         for manifest in self.snapshot.of("Node"):
-            node = NodeInfo(manifest, self.ordering, self._ignored)
+            node = NodeInfo(manifest, self.ordering, self.ignored)
             if self._selected(node):
                 node.add_csi_limits(limits.get(node.name, {}))
                 by_name[node.name] = node
@@ -115,7 +117,7 @@ class ClusterInfo:
         jobs: dict[JobId, JobInfo] = {}
         says_ready = not self.snapshot.release.has(HEADER_NOT_READY)
         for manifest in self.snapshot.of("PodGroup"):
-            group = PodGroup(manifest, self._ignored)
+            group = PodGroup(manifest, self.ignored)
             if self.snapshot.release.has(SUBJOBS_ABSENT):
                 group.forget_sub_groups()
             job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)
@@ -127,7 +129,7 @@ class ClusterInfo:
 
     def _read_pods(self, beside: ClusterInfo | None) -> None:
         tasks: dict[str, TaskInfo] = {}
-        reader = PodReader(self.snapshot, beside)
+        reader = PodReader(self.snapshot, beside, self.ignored)
         for task in reader.tasks(self.snapshot.of("Pod")):
             tasks[task.uid or task.key] = task
         self.panic, self.unseen = reader.panic, reader.unseen

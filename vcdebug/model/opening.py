@@ -41,7 +41,9 @@ class Opening:
     def is_of(self, now: ClusterInfo) -> bool:
         """Whether a cluster with its nodes read, but not yet its pods, begins with the same pods on the same nodes."""
         old, new = self._cluster.snapshot, now.snapshot
-        if old.flags != new.flags or self._cluster.persistence.on or now.persistence.on or not self._cluster.distinct:
+        if old.flags != new.flags or self._cluster.ignored != now.ignored:
+            return False
+        if self._cluster.persistence.on or now.persistence.on or not self._cluster.distinct:
             return False
         return all(_same(kind, old, new) for kind in _READ_OF_PODS) and self._has_nodes_of(now)
 

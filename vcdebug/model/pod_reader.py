@@ -16,7 +16,6 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod, PodWords
 from vcdebug.model.podage import read_at_start
 from vcdebug.model.podrequest import PodRequestCache
-from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
@@ -35,11 +34,13 @@ CLAIMS: Final = ("ResourceClaim",)
 class PodReader:
     """Makes the tasks that a session begins with."""
 
-    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None) -> None:
-        """`beside` has read nearly the same objects: what is the same there is taken from its tasks."""
+    def __init__(self, snapshot: Snapshot, beside: ClusterInfo | None = None, ignored: tuple[str, ...] = ()) -> None:
+        """`beside` has read nearly the same objects: what is the same there is taken from its tasks. `ignored` are
+        resources that do not count, but for pods that were read at the start.
+        """
         self._flags = snapshot.flags
         self._volumes = CsiVolumes(snapshot)
-        self._ignored = ignored_names(snapshot.release)
+        self._ignored = ignored
         self._requests = PodRequestCache(snapshot.flags, self._ignored)
         self._requests_at_start = PodRequestCache(snapshot.flags)
         self._process, self._now = snapshot.process, snapshot.now
@@ -47,7 +48,7 @@ class PodReader:
         """By namespace and the identities of annotations and labels, which are kept beside."""
         self._keeps_unread = snapshot.release.has(ADD_POD_ON_ERROR)
         self._gate_known = not snapshot.release.has(QUEUE_ALLOCATION_GATE)
-        self._known = {} if beside is None or self._reads_otherwise(beside.snapshot) else _tasks_by_manifest(beside)
+        self._known = {} if beside is None or self._reads_otherwise(beside) else _tasks_by_manifest(beside)
         self._same_volumes = beside is not None and _same(VOLUMES, snapshot, beside.snapshot)
         self._same_claims = beside is not None and _same(CLAIMS, snapshot, beside.snapshot)
         self._reads_claims = not snapshot.release.has(DRA_QUOTA)
@@ -85,9 +86,12 @@ class PodReader:
         spec = pod.spec
         return None if (spec.get("volumes") or spec.get("resourceClaims")) and not self._is_kept(task) else task
 
-    def _reads_otherwise(self, other: Snapshot) -> bool:
-        """Whether a pod on its own may be another task in a snapshot."""
-        return other.flags != self._flags or bool(self._ignored and other.process.started != self._process.started)
+    def _reads_otherwise(self, beside: ClusterInfo) -> bool:
+        """Whether a pod on its own may be another task there."""
+        other = beside.snapshot
+        if other.flags != self._flags or beside.ignored != self._ignored:
+            return True
+        return bool(self._ignored and other.process.started != self._process.started)
 
     def _is_kept(self, task: TaskInfo) -> bool:
         """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""

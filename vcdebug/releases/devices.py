@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from vcdebug.releases.change import Change
 
-ASCEND = "Ascend cards are not replayed, in no release."
+ASCEND = "Ascend cards of MindCluster are not replayed, in no release."
 MIG = (
     "Only dry runs take pods off copied cards, and what that does to the cards themselves goes by how Go grows a slice."
 )
@@ -103,8 +103,30 @@ HAMI_ASCEND = Change(
     ("v1.16",),
     "#5843",
     "M",
-    replayed=False,
-    unshown=ASCEND,
+)
+HAMI_ASCEND_CORE_MODE = Change(
+    "hami-ascend-core-mode",
+    "Ascend cards have no hami-core mode, and their cores are a resource like others.",
+    "pods that ask for cores of Ascend cards, or with huawei.com/vnpu-mode",
+    ("v1.16",),
+    "#5462",
+    "M",
+)
+HAMI_ASCEND_SPREAD_SCORE = Change(
+    "hami-ascend-spread-score",
+    "The policy spread favours Ascend cards with one user over those without any; a card without memory is divided by.",
+    "which Ascend card a pod gets, and the best node",
+    ("v1.16",),
+    "#5558",
+    "M",
+)
+HAMI_ASCEND_RELEASE_LEAKS = Change(
+    "hami-ascend-release-leaks",
+    "A placement that is taken back leaves its Ascend cards charged, unless the pod had named them before.",
+    "which later tasks of the session find room on those cards",
+    ("v1.16",),
+    "#5588",
+    "M",
 )
 VGPU_MIG_COPY = Change(
     "vgpu-mig-copy",
@@ -241,23 +263,35 @@ DEVICESHARE_SCORE_LOST = Change(
 )
 HAMI_ASCEND_LEDGER = Change(
     "hami-ascend-ledger",
-    "Ascend cards may be charged twice.",
+    "Ascend cards are charged by what their plugin is yet to allocate, with each entry and each time anew.",
     "pods with Ascend cards",
     ("v1.15.1", "v1.14.4"),
+    "#5363",
+    "L",
+)
+HAMI_ASCEND_UNALLOCATABLE = Change(
+    "hami-ascend-unallocatable",
+    "Ascend cards that a node registers count although none of them is allocatable.",
+    "nodes whose device plugin for Ascend cards is gone",
+    ("v1.15.1", "v1.14.3"),
     "#5418",
     "L",
-    replayed=False,
-    unshown=ASCEND,
+)
+HAMI_ASCEND_NO_RELEASE = Change(
+    "hami-ascend-no-release",
+    "Evicting a pod does not take its Ascend cards back beyond what leaving the node does, and keeps its annotations.",
+    "which later tasks of the session find room on those cards",
+    ("v1.15.1", "v1.14.3"),
+    "03a623827",
+    "L",
 )
 VNPUS_WRAPPER = Change(
     "vnpus-wrapper",
-    "The device configuration takes vnpus as a list only.",
-    "pods with Ascend cards",
+    "The device configuration takes vnpus as a list only: anything else voids it, and the built-in one is used.",
+    "pods with Ascend cards, and with virtual GPUs of other names",
     ("v1.15.1", "v1.14.4"),
     "#5399",
     "L",
-    replayed=False,
-    unshown=ASCEND,
 )
 
 VGPU_MEMORY_PERCENTAGE = Change(

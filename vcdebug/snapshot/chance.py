@@ -9,7 +9,7 @@ from typing import Final
 
 SEARCHES: Final = re.compile(r"\d{1,9}-\d{1,9}(?:[,;]\d{1,9}-\d{1,9})*", re.ASCII)
 """Ranges of places; a semicolon begins the next search."""
-BY_NAME: Final = ("choices", "searches", "dry_runs", "preempts", "reclaims", "job_domains", "sub_job_domains")
+BY_NAME: Final = ("choices", "searches", "dry_runs", "preempts", "reclaims", "job_domains", "sub_job_domains", "cards")
 """Fields that say it of each pod, job or sub job."""
 _MASK = (1 << 64) - 1
 
@@ -57,6 +57,8 @@ class Chance:
     """Job → the HyperNodes that allocate tried for it, row by row, one after the other: `s3;s1;s2`."""
     sub_job_domains: Mapping[str, str] = field(default_factory=dict)
     """Sub job → the same, within each of its job's."""
+    cards: Mapping[str, str] = field(default_factory=dict)
+    """Pod → the NPUs that it was given, where equally good ones are taken in any order: `npu-3;npu-1`."""
 
     @classmethod
     def drawn(cls, seed: int) -> Chance:
@@ -76,5 +78,6 @@ class Chance:
             "searches of reclaim": len(self.reclaims) or None,
             "domains of jobs": len(self.job_domains) or None,
             "domains of sub jobs": len(self.sub_job_domains) or None,
+            "cards": len(self.cards) or None,
         }
         return [f"{name} {value}" for name, value in said.items() if value is not None]

@@ -22,6 +22,7 @@ from vcdebug.snapshot.device_config import (
     vgpu_names,
 )
 from vcdebug.snapshot.manifest import metadata_of
+from vcdebug.snapshot.npu_config import renamed_npus
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.process import Process
 from vcdebug.snapshot.provenance import Provenance
@@ -134,7 +135,7 @@ def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _
 
 def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
     value = rewriter.value
-    choices, won, preempts, reclaims, jobs, sub_jobs = (
+    choices, won, preempts, reclaims, jobs, sub_jobs, cards = (
         {value(one): ";".join(value(name) for name in names.split(";")) for one, names in known.items()}
         for known in (
             chance.choices,
@@ -143,6 +144,7 @@ def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
             chance.reclaims,
             chance.job_domains,
             chance.sub_job_domains,
+            chance.cards,
         )
     )
     searches = {value(pod): text for pod, text in chance.searches.items()}
@@ -151,6 +153,7 @@ def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
         reclaims=reclaims,
         job_domains=jobs,
         sub_job_domains=sub_jobs,
+        cards=cards,
     )
 
 
@@ -159,7 +162,7 @@ def _device_config(text: str | None, rewriter: Rewriter) -> str | None:
     if text is None or not readable(text):
         return None
     names = VgpuNames(*(rewriter.value(name) if name else "" for name in vgpu_names(text)))
-    return only_deciding(names, _mig(mig_settings(text), rewriter))
+    return only_deciding(names, _mig(mig_settings(text), rewriter)) + renamed_npus(text, rewriter.value)
 
 
 def _mig(settings: MigSettings, rewriter: Rewriter) -> MigSettings:

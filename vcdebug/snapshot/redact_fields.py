@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vcdebug.snapshot.manifest import name_of
-from vcdebug.snapshot.redact_words import ANNOTATIONS
+from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION
 from vcdebug.snapshot.shapes import Shape
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -72,7 +72,7 @@ class Rewriter:
 
     def drops(self, field: str, path: tuple[str, ...]) -> bool:
         """Whether a key of a mapping is dropped: an annotation that nothing reads."""
-        if path != ("metadata", "annotations") or field in ANNOTATIONS:
+        if path != ("metadata", "annotations") or field in ANNOTATIONS or NPU_ANNOTATION.fullmatch(field):
             return False
         self.dropped(path, "*")
         return True

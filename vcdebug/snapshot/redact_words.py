@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from vcdebug.snapshot.kinds import KINDS
 
 
@@ -27,9 +29,30 @@ volcano.sh/vgpu-time volcano.sh/bind-phase volcano.sh/bind-time volcano.sh/devic
 volcano.sh/job-version volcano.sh/queue-name volcano.sh/enable-topology-aware nvidia.com/use-gputype
 nvidia.com/nouse-gputype hami.io/node-handshake hami.io/node-nvidia-register volume.beta.kubernetes.io/storage-class
 volume.kubernetes.io/selected-node pv.kubernetes.io/bind-completed pv.kubernetes.io/bound-by-controller
-storageclass.kubernetes.io/is-default-class storage.alpha.kubernetes.io/migrated-plugins
+storageclass.kubernetes.io/is-default-class storage.alpha.kubernetes.io/migrated-plugins hami-vnpu-core
+huawei.com/vnpu-mode hami.io/bind-phase
 """)
-"""The annotations that something in the scheduler reads; every other is dropped."""
+"""The annotations that something in the scheduler reads; every other is dropped, but for those about NPUs."""
+NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocated|to-allocate))", re.DOTALL)
+
+_NPUS = _words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
+"""Kinds of NPUs, by which annotations and resources are named."""
+_OF_NPUS = (
+    *_NPUS,
+    *(
+        form.format(kind)
+        for kind in _NPUS
+        for form in (
+            "huawei.com/{}",
+            "huawei.com/{}-memory",
+            "huawei.com/{}-core",
+            "hami.io/node-register-{}",
+            "hami.io/{}-devices-allocated",
+            "hami.io/{}-devices-to-allocate",
+        )
+    ),
+    *_words("id index count devmem devcore type numa mode health custominfo NetworkID success allocating"),
+)
 
 _KEYS = _words("""
 kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os node.kubernetes.io/instance-type
@@ -124,7 +147,7 @@ victims nodeScore replace victim inqueue message http time
 """The words of an extender's answers."""
 
 _KINDS = (*(kind.name for kind in KINDS), *(kind.api_version for kind in KINDS))
-KEPT = frozenset((*ANNOTATIONS, *_KEYS, *_RESOURCES, *_VALUES, *_CONF, *_GATES, *_ANSWERS, *_KINDS))
+KEPT = frozenset((*ANNOTATIONS, *_OF_NPUS, *_KEYS, *_RESOURCES, *_VALUES, *_CONF, *_GATES, *_ANSWERS, *_KINDS))
 """Texts that stay as they are, whole or as one word among others."""
 
 PREFIXES = (

@@ -300,6 +300,7 @@ _CHANCE_READERS: Readers = {
     "reclaims": _names_by_name,
     "job_domains": _names_by_name,
     "sub_job_domains": _names_by_name,
+    "cards": _names_by_name,
 }
 
 _FLAG_READERS: Readers = {

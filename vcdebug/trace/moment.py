@@ -60,10 +60,10 @@ class _Events(list[Event]):
 def look_on(recording: Recording, look: Look) -> None:
     """Run the recording's cycle again and look at each event; to end it, the look raises MomentReachedError."""
     record = Record()
-    cluster = read_cluster(recording.snapshot, recording.conf, recording.session)
+    plugins = plugins_of(recording.snapshot.release)
+    cluster = read_cluster(recording.snapshot, recording.conf, plugins, recording.session)
     session = Session(cluster, recording.conf, record, beside=recording.session)
     record.events = _Events(lambda seq, event: look(session, seq, event))
-    plugins = plugins_of(recording.snapshot.release)
     with collector_paused():
         run_session(session, plugins=plugins, actions=actions_of(recording.snapshot.release), beside=recording.session)
 

@@ -51,10 +51,11 @@ def replay(
 
 def opened(snapshot: Snapshot, conf: SchedulerConf) -> Session:
     """The session with its plugins opened, without running the cycle."""
-    session = Session(read_cluster(snapshot, conf), conf, Record())
+    plugins = plugins_of(snapshot.release)
+    session = Session(read_cluster(snapshot, conf, plugins), conf, Record())
     try:
         open_topology(session)
-        open_plugins(session, plugins_of(snapshot.release))
+        open_plugins(session, plugins)
     except PANICS:
         pass
     return session

@@ -12,6 +12,7 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.cut import whole
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
+from vcdebug.verify import npus
 from vcdebug.verify.compare import EVICTED, NOTHING, Difference, differences, job_of
 from vcdebug.verify.outcome import Outcome, predicted
 from vcdebug.verify.samples import sampled, with_drops
@@ -72,7 +73,7 @@ def follow(
     if first.rank[1]:
         searches = told.searches if sampled(first.recording) else {}
         drawn = replace(own, **{name: getattr(told, name) for name in BY_NAME})
-        chosen = replace(drawn, choices=seen.nodes, searches=searches)
+        chosen = replace(drawn, choices=seen.nodes, searches=searches, cards=npus.chosen(seen.devices))
         exact = replace(chosen, choices={**seen.nodes, **told.choices})
         chosen = search.better(own, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))

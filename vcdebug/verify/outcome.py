@@ -15,6 +15,7 @@ from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import POD_SCHEDULED, pod_group_changes, pod_statuses, writes
 from vcdebug.verify.claims import Devices, allocated, note_devices
+from vcdebug.verify.npus import given, note_npus
 from vcdebug.verify.server import Written
 from vcdebug.verify.store import key_of
 
@@ -43,7 +44,7 @@ class Outcome:
     groups: dict[JobId, Said] = field(default_factory=dict)
     """PodGroups whose phase or conditions were written otherwise than they were; counts are not looked at."""
     devices: Devices = field(default_factory=dict)
-    """Of claims that were allocated for pods that were bound."""
+    """Of claims that were allocated for pods that were bound, and of annotations about NPUs."""
     waiting: dict[TaskKey, tuple[str, str]] = field(default_factory=dict)
     """Reason and message of PodScheduled=False, where it was written."""
     panic: str = ""
@@ -74,6 +75,8 @@ def predicted(recording: Recording) -> Outcome:
     done = effects(recording)
     outcome = Outcome(bound={effect.task: effect.node for effect in done.bound}, panic=done.panic or "")
     outcome.devices = allocated(recording, outcome.bound)
+    for pod, cards in given(recording, outcome.bound).items():
+        outcome.devices.setdefault(pod, {}).update(cards)
     outcome.evicted = {write.object: "" for write in writes(recording) if write.verb == "evict"}
     if recording.session.close is None:
         return outcome
@@ -98,6 +101,8 @@ def observed(written: Iterable[Written], before: Snapshot) -> Outcome:
     outcome = Outcome()
     for one in written:
         key = key_of(one.body)
+        if one.address.plural == PODS:
+            note_npus(outcome.devices, key, one.body)
         if one.verb == "bind":
             outcome.bound[key] = str(spec_of(one.body).get("nodeName") or "")
         elif one.address.plural == PODS and one.verb in ("delete", "evict"):

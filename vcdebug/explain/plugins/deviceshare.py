@@ -12,6 +12,8 @@ from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.model.devices.drawn import CardState, Drawing, drawn
+from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.plugins.deviceshare import Deviceshare
 
 BAR: Final = 12
@@ -47,16 +49,24 @@ def inside(asked: Asked, part: str) -> Equation | None:
     plugin = asked.plugin(Deviceshare)
     if part.endswith("/batch"):
         return None
-    found = plugin.device_scores(asked.pod, asked.node) if plugin.settings.weight > 0 else []
+    ledgers = (
+        {name: ledger.clone() for name, ledger in asked.node.devices.items()} if plugin.settings.weight > 0 else {}
+    )
+    found = plugin.device_scores(asked.pod, ledgers)
     total = 0.0
     for _, score in found:
         total = total + score
     verdict = plugin.weighted(total) if found else 0.0
-    terms = tuple(
-        Term(name, (Ratio(score),), None, "as the last pod that passed its filter left it") for name, score in found
-    )
+    terms = tuple(Term(name, (Ratio(score),), None, _stands(ledgers[name])) for name, score in found)
     note = f"weight {plugin.settings.weight}: {verdict:g}"
     return Equation(f"deviceshare on {asked.node.name}", FORMULA, ("score",), "check", terms, verdict, None, note)
+
+
+def _stands(ledger: DeviceLedger) -> str:
+    npus = isinstance(ledger, HamiAscendLedger)
+    return (
+        "by the use of the first card of each container" if npus else "as the last pod that passed its filter left it"
+    )
 
 
 def refusals(asked: Asked) -> Iterator[Equation]:

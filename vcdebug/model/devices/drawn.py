@@ -11,11 +11,13 @@ from typing import NamedTuple
 from vcdebug.model.devices.cards import Card, Sharing
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger
+from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.vgpu import VgpuLedger, misfit
 from vcdebug.model.devices.vgpu_request import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
 
+PARTS = "parts of several cards are given to nobody"
 NO_CARD = "the pod's annotations do not accept it"
 NO_INSTANCE = "no instance of that size is left"
 
@@ -50,6 +52,8 @@ def drawn(ledger: DeviceLedger, pod: Pod) -> Drawing:
         return _shared(ledger, pod)
     if isinstance(ledger, ExclusiveLedger):
         return _virtual(ledger.capped(pod), pod)
+    if isinstance(ledger, HamiAscendLedger):
+        return Drawing(*_npus(ledger, pod))
     return _virtual(ledger, pod) if isinstance(ledger, VgpuLedger) else Drawing("", ())
 
 
@@ -73,6 +77,19 @@ def _virtual(ledger: VgpuLedger, pod: Pod) -> Drawing:
     asks = ", then ".join(map(_request, requests_of(pod, ledger.rules.names)))
     first = next(ledger.requests(pod, ledger.cards), ContainerRequest(0, 0, 0))
     return Drawing(asks, tuple(_card(card, first, wanted, ledger.sharing) for card in ledger.cards.values()))
+
+
+def _npus(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardState, ...]]:
+    cards = list(ledger.cards.values())
+    requests = ledger.requests(pod, cards[0])
+    first = requests[0] if requests else ContainerRequest(0, 0, 0)
+    states = []
+    for card in cards:
+        why = PARTS if ledger.asks_for_parts(pod, first) else ledger.misfit(card, first, pod)
+        users = (card.used_number, card.registered.users)
+        held = (card.used_memory, card.used_cores, *users)
+        states.append(CardState(card.uuid, card.registered.memory, *held, tuple(card.pods), not why, why))
+    return ", then ".join(map(_request, requests)), tuple(states)
 
 
 def _request(one: ContainerRequest) -> str:

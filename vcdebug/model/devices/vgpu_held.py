@@ -50,7 +50,7 @@ def _as_they_are(annotations: Mapping[str, str]) -> Iterator[Held]:
             continue
         if len(fields) < HELD_FIELDS:
             raise SchedulerPanic(OUT_OF_RANGE.format(len(fields)))
-        yield Held(fields[0], _int32(fields[2]), _int32(fields[3]))
+        yield Held(fields[0], parsed_int32(fields[2]), parsed_int32(fields[3]))
 
 
 def _entries(annotations: Mapping[str, str]) -> Iterator[list[str]]:
@@ -63,7 +63,7 @@ def _is_uint32(text: str) -> bool:
     return _UINT32.fullmatch(text) is not None and int(text) < 1 << 32
 
 
-def _int32(text: str) -> int:
+def parsed_int32(text: str) -> int:
     """Go's ParseInt for 32 bits, its error dropped: the nearest number in range, or 0."""
     if _INT.fullmatch(text) is None:
         return 0

@@ -1,13 +1,13 @@
 """deviceshare: fits pods onto cards that several pods share, by the ledgers that nodes keep of them.
 
 Upstream: plugins/deviceshare, api/devices.
-Differs: Ascend devices have no ledger here; a note marks where one would have been asked.
+Differs: Ascend devices of MindCluster have no ledger here; a note marks where one would have been asked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +21,8 @@ from vcdebug.gomath import trunc
 from vcdebug.model.devices import gpushare, vgpu
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
+from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+from vcdebug.model.devices.hami_ascend_rules import NpuRules, Shop
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.nil import NilShareLedger, NilVgpuLedger
 from vcdebug.model.devices.notes import PodNotes
@@ -34,7 +36,7 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.deviceshare.settings import ASCEND, RULES, Settings
+from vcdebug.plugins.deviceshare.settings import ASCEND, HAMI_ASCEND, RULES, Settings, device_config
 from vcdebug.releases.devices import (
     ASCEND_ABSENT,
     DEVICE_MISSING_REFUSED,
@@ -46,14 +48,37 @@ from vcdebug.releases.devices import (
     RELEASING_CHARGED_TO_DEVICES,
 )
 from vcdebug.snapshot.device_config import MigSettings, mig_settings, vgpu_names
+from vcdebug.snapshot.npu_config import npu_config
+from vcdebug.snapshot.snapshot import Snapshot
 
 ASCEND_PREFIX = "huawei.com/"
+
+
+def _shop(snapshot: Snapshot) -> Shop:
+    rules = NpuRules.of(snapshot.release)
+    config = npu_config(snapshot.device_config, list_only=rules.list_only)
+    return Shop(config, rules, drawn=snapshot.chance.cards)
+
+
+def dropped_names(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
+    """Memory and cores of Ascend cards, once a node has its ledgers; a node that ends the process does so later.
+    Upstream: api/node_info.setNodeOthersResource.
+    """
+    if not arguments.get_bool(HAMI_ASCEND, default=False) or snapshot.process.first_cycle(snapshot.now):
+        return ()
+    shop = _shop(snapshot)
+    try:
+        ledgers = [one for manifest in snapshot.of("Node") for one in HamiAscendLedger.of_node(manifest, shop)]
+    except SchedulerPanic:
+        return ()
+    return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored if name))
 
 
 class Deviceshare(Plugin):
     """Asks the ledgers; the plugin predicates is the one that changes them."""
 
     name: ClassVar[str] = "deviceshare"
+    dropped = staticmethod(dropped_names)
     later_methods = {"batch_node_order": ASCEND_ABSENT}
     later_arguments = {RULES: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND, ASCEND_ABSENT)}
 
@@ -70,6 +95,7 @@ class Deviceshare(Plugin):
         self._share_rules = ShareRules.of(ssn.release)
         self._holds_none = (TaskStatus.PIPELINED,) if ssn.release.has(RELEASING_CHARGED_TO_DEVICES) else NO_DEVICES
         notes = PodNotes()
+        self._npus = _shop(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
         self._loses_scores = ssn.release.has(DEVICESHARE_SCORE_LOST)
@@ -79,7 +105,7 @@ class Deviceshare(Plugin):
             "refuses": ssn.release.has(DEVICE_MISSING_REFUSED),
         }
         self._first = ssn.snapshot.process.first_cycle(ssn.snapshot.now)
-        config = ssn.snapshot.device_config  # cards that are registered before the plugin begins know none
+        config = device_config(ssn.snapshot)  # cards that are registered before the plugin begins know none
         mig = MigSettings() if self._first else mig_settings(config)
         self._card_rules = CardRules.of(ssn.release, vgpu_names(config), mig)
         if self._settings.fatal is not None:
@@ -110,6 +136,9 @@ class Deviceshare(Plugin):
                 node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut
             elif self._keeps_nil:
                 node.devices[vgpu.DEVICE_NAME] = NilVgpuLedger(self._card_rules.names, **self._nil)
+        if settings.hami_ascend:
+            for npus in HamiAscendLedger.of_node(node.manifest, self._npus):
+                node.devices[npus.kind.word] = _charged(npus, pods)
 
     def _exclusive(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
         ledger = ExclusiveLedger(cut, list(self._settings.rules))
@@ -126,21 +155,22 @@ class Deviceshare(Plugin):
             for index, node in enumerate(nodes.nodes):
                 refusal = self._refusal(task.pod, node)
                 if refusal is not None:
-                    codes[index] = self._ssn.reasons.code((Status(UNSCHEDULABLE, refusal),))
+                    codes[index] = self._ssn.reasons.code((refusal,))
         return codes
 
-    def _refusal(self, pod: Pod, node: NodeInfo) -> str | None:
+    def _refusal(self, pod: Pod, node: NodeInfo) -> Status | None:
         """The first ledger that has no room; a node without a ledger accepts."""
         for ledger in node.devices.values():
             if ledger.has_request(pod):
-                refusal = ledger.filter(pod, self._settings.policy)
+                refusal = _verdict(ledger, pod, self._settings.policy)
                 if refusal is not None:
                     return refusal
         return None
 
     def _note_unknown(self, pod: Pod) -> None:
-        if self._settings.ascend and _asks_ascend(pod):
-            note_unknown(self._ssn, DEVICE_NOT_REPLAYED, f"{pod.key} asks for Ascend devices: every node passes")
+        if self._settings.mind_cluster and _asks_ascend(pod):
+            text = f"{pod.key} asks for Ascend devices: MindCluster's are not asked, and every node passes"
+            note_unknown(self._ssn, DEVICE_NOT_REPLAYED, text)
 
     # Scoring
 
@@ -156,15 +186,15 @@ class Deviceshare(Plugin):
         """What the arguments say."""
         return self._settings
 
-    def device_scores(self, pod: Pod, node: NodeInfo) -> list[tuple[str, float]]:
+    def device_scores(self, pod: Pod, ledgers: Mapping[str, DeviceLedger]) -> list[tuple[str, float]]:
         """Each device that the pod asks for, and what its ledger scores."""
         policy = self._settings.policy
-        return [(name, ledger.score(pod, policy)) for name, ledger in node.devices.items() if ledger.has_request(pod)]
+        return [(name, ledger.score(pod, policy)) for name, ledger in ledgers.items() if ledger.has_request(pod)]
 
     def _score(self, pod: Pod, node: NodeInfo) -> float:
         """Upstream: plugins/deviceshare.getDeviceScore."""
         total = 0.0
-        for _, score in self.device_scores(pod, node):
+        for _, score in self.device_scores(pod, node.devices):
             total = total + score
         return self.weighted(total)
 
@@ -178,6 +208,14 @@ class Deviceshare(Plugin):
         Upstream: plugins/deviceshare.getDeviceScoresInBatch.
         """
         return no_scores(len(nodes)) if len(nodes) else None
+
+
+def _verdict(ledger: DeviceLedger, pod: Pod, policy: str) -> Status | None:
+    """Why a ledger refuses a pod: for lack of room, unless the ledger knows worse."""
+    if isinstance(ledger, HamiAscendLedger):
+        return ledger.verdict(pod, policy)
+    refusal = ledger.filter(pod, policy)
+    return None if refusal is None else Status(UNSCHEDULABLE, refusal)
 
 
 def _charged(ledger: DeviceLedger, pods: Iterable[Pod]) -> DeviceLedger:

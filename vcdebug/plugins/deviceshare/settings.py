@@ -11,16 +11,20 @@ from typing import NamedTuple
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.model.devices.exclusive import Rule, parse_rules
-from vcdebug.releases.devices import DEVICES_ALWAYS_REGISTERED, VGPU_FIXED_NAMES
+from vcdebug.releases.devices import ASCEND_ABSENT, DEVICES_ALWAYS_REGISTERED, VGPU_FIXED_NAMES, VNPUS_WRAPPER
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import readable
+from vcdebug.snapshot.npu_config import SECTION as NPUS
+from vcdebug.snapshot.npu_config import void
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
 SHARING = "deviceshare.GPUSharingEnable"
 NUMBER = "deviceshare.GPUNumberEnable"
 VGPU = "deviceshare.VGPUEnable"
-ASCEND = ("deviceshare.AscendMindClusterVNPUEnable", "deviceshare.AscendHAMiVNPUEnable")
+MIND_CLUSTER = "deviceshare.AscendMindClusterVNPUEnable"
+HAMI_ASCEND = "deviceshare.AscendHAMiVNPUEnable"
+ASCEND = (MIND_CLUSTER, HAMI_ASCEND)
 NODE_LOCK = "deviceshare.NodeLockEnable"
 POLICY = "deviceshare.SchedulePolicy"
 WEIGHT = "deviceshare.ScheduleWeight"
@@ -36,8 +40,8 @@ class Settings(NamedTuple):
     sharing: bool
     number: bool
     vgpu: bool
-    ascend: tuple[str, ...]
-    """Switches of Ascend devices that are on."""
+    mind_cluster: bool
+    hami_ascend: bool
     node_lock: bool
     policy: str
     weight: int
@@ -50,7 +54,8 @@ class Settings(NamedTuple):
             arguments.get_bool(SHARING, default=False),
             arguments.get_bool(NUMBER, default=False),
             arguments.get_bool(VGPU, default=False),
-            tuple(name for name in ASCEND if arguments.get_bool(name, default=False)),
+            arguments.get_bool(MIND_CLUSTER, default=False),
+            arguments.get_bool(HAMI_ASCEND, default=False),
             arguments.get_bool(NODE_LOCK, default=False),
             arguments.get_string(POLICY, ""),
             arguments.get_int(WEIGHT, 0),
@@ -68,24 +73,37 @@ class Settings(NamedTuple):
         """What the replay takes for granted, or leaves out."""
         if self.fatal is not None:
             yield _problem("", self.fatal, "the real scheduler exits at once")
-        for switch in self.ascend:
-            yield _problem(switch, "Ascend devices are not replayed", "pods that request them fit every node")
-        if (self.sharing or self.number or self.vgpu) and snapshot.process.started is None:
+        if self.mind_cluster:
+            what = "Ascend devices of MindCluster are not replayed"
+            yield _problem(MIND_CLUSTER, what, "pods that request them fit every node")
+        if (self.sharing or self.number or self.vgpu or self.hami_ascend) and snapshot.process.started is None:
             effect = f"a first cycle is assumed, in which {_in_first_cycle(snapshot)}"
             yield Problem("meta.json", "", "scheduler.started", "is missing and deviceshare needs it", effect)
-        if self.vgpu:
-            yield from self._vgpu_problems(snapshot)
+        if self.vgpu or self.hami_ascend:
+            yield from self._config_problems(snapshot)
 
-    def _vgpu_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
+    def _config_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
+        text = snapshot.device_config
         if snapshot.release.has(VGPU_FIXED_NAMES):
             pass
-        elif snapshot.device_config is None:
+        elif text is None:
             what = "the device configuration (device-config.yaml) is not in the snapshot"
-            yield _problem(VGPU, what, "the scheduler's built-in one is used")
-        elif not readable(snapshot.device_config):
+            yield _problem(VGPU if self.vgpu else HAMI_ASCEND, what, "the scheduler's built-in one is used")
+        elif not readable(text):
             yield Problem(DEVICE_FILE, "", "", "is no configuration", "the scheduler's built-in one is used")
+        elif device_config(snapshot) is None:
+            what = "is not what the scheduler reads there, which voids the configuration"
+            yield Problem(DEVICE_FILE, "", NPUS, what, "the scheduler's built-in one is used")
         if self.node_lock:
             yield _problem(NODE_LOCK, "node locks are not replayed", "every lock counts as free")
+
+
+def device_config(snapshot: Snapshot) -> str | None:
+    """The text of the device configuration; None where the scheduler takes its built-in one."""
+    text = snapshot.device_config
+    if text is None or snapshot.release.has(ASCEND_ABSENT):
+        return text
+    return None if void(text, list_only=snapshot.release.has(VNPUS_WRAPPER)) else text
 
 
 def _in_first_cycle(snapshot: Snapshot) -> str:

@@ -1,0 +1,41 @@
+"""What keeps a pod from Ascend NPUs: upstream says the same words, whatever it is."""
+
+from typing import Any
+
+import pytest
+
+from tests.builders import pod_group
+from tests.releases.shown_npus import holding, npus, of_npus, placing
+from vcdebug.causes.pending import explain
+from vcdebug.explain.answer import Explanation
+from vcdebug.trace.replay import replay
+
+
+def asked(**limits: Any) -> Explanation:
+    runs = [pod_group("r"), holding("r-0", memory=21527)]
+    return explain(replay(placing(npus(), runs, pod_group("j"), of_npus("j-0", **limits))), "default/j")
+
+
+@pytest.mark.parametrize(
+    ("limits", "cause", "words", "advice"),
+    [
+        ({"number": "1"}, "predicates-mixed", "1 no ascend device available", ""),
+        (
+            {"number": "2"},
+            "predicates-unresolvable",
+            "a pod takes each of its NPUs from another physical card: n1 has 1 card, 2 asked",
+            "ask for 1 NPU per pod, with more memory or cores of it",
+        ),
+        (
+            {"number": "2", "memory": "5000"},
+            "predicates-unresolvable",
+            "a container asks for 2 NPUs and for a part of each (memory 6144): parts are given of one only",
+            "ask for one NPU per container, or for all of their memory",
+        ),
+    ],
+)
+def test_why_no_npu_is_given(limits: dict[str, str], cause: str, words: str, advice: str) -> None:
+    found = asked(**limits)
+    assert cause == found.cause
+    assert words in found.sentence
+    assert not advice or advice in found.advice

@@ -1,0 +1,33 @@
+"""A node's Ascend NPUs beside what a pod asks for, and what they are worth to it."""
+
+from tests.builders import pod_group
+from tests.releases.shown_npus import holding, npus, of_npus, placing, unused_npu
+from vcdebug.explain.equations_scores import score_parts
+from vcdebug.explain.refusal_parts import checks
+from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.trace.replay import replay
+
+
+def test_the_cards_are_drawn_with_who_holds_them() -> None:
+    runs = [pod_group("r"), holding("r-0")]
+    found = replay(placing(npus(), runs, pod_group("j"), of_npus("j-0", memory="12288")))
+    (shown,) = [check.inside for check in checks(found, found.index.of_type(PredicateEvent)[0], "n1") if check.refuses]
+    assert shown is not None
+    assert ("asks for 1 of memory 12288 and cores 0", "no ascend device available") == (shown.formula, shown.note)
+    assert [("n1-a", ("███████░░░░░", 12288, 21527, 0, 1, 4), "its memory is short; held by uid-r-0")] == [
+        (term.name, term.figures, term.note) for term in shown.terms
+    ]
+
+
+def test_the_score_says_by_what_it_goes() -> None:
+    found = replay(unused_npu())
+    seq = found.index.of_type(ScoreEvent)[0]
+    inside = {part.name: part.inside for part in score_parts(found, seq, "n2")}["deviceshare"]
+    assert inside is not None
+    (term,) = inside.terms
+    assert ("Ascend310P", (100.0,), "by the use of the first card of each container") == (
+        term.name,
+        term.figures,
+        term.note,
+    )
+    assert 100.0 == inside.verdict

@@ -1,0 +1,51 @@
+"""What nodes register of Ascend NPUs, and what pods say they hold."""
+
+import pytest
+
+from vcdebug.model.devices.hami_ascend_card import Registration, decoded, registered
+from vcdebug.model.devices.vgpu_held import Held
+from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (";", []),
+        ("a,A,1,2:b,A,3,4:;", [Held("a", 1, 2), Held("b", 3, 4)]),
+        ("a,A,1,2:;b,A,3,4:;", [Held("a", 1, 2), Held(";b", 3, 4)]),
+        ("a,A,x,99999999999:;", [Held("a", 0, (1 << 31) - 1)]),
+        ("a,A,1,2:b,A:;", []),
+        ("a:b", []),
+    ],
+)
+def test_what_is_read_of_an_annotation(text: str, expected: list[Held]) -> None:
+    assert expected == decoded(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[{"id": "a", "count": 2, "devmem": 5, "devcore": 8}]', [Registration("a", 2, 5, 8)]),
+        ('[{"ID": "a", "Count": 2, "custominfo": {"NetworkID": 3.9}}]', [Registration("a", 2, 0, 0, True, 3)]),
+        ('[{"id": "a", "custominfo": {"NetworkID": "x"}}]', [Registration("a", 0, 0, 0, True)]),
+        ('[{"id": "a", "count": null, "custominfo": null}]', [Registration("a", 0, 0, 0)]),
+        ('[{"id": "a", "count": 1.0}]', []),
+        ('[{"id": "a", "count": 3000000000}]', []),
+        ('[{"id": "a", "index": -1}]', []),
+        ('[{"id": "a", "health": "yes"}]', []),
+        ('[{"id": "a", "devicepairscore": {"score": {"b": 0.5}}}]', []),
+        ('[{"id": "a", "custominfo": NaN}]', []),
+        ('{"id": "a"}', []),
+        ("[1]", []),
+        ("null", []),
+        ("", []),
+    ],
+)
+def test_what_a_node_registers(text: str, expected: list[Registration]) -> None:
+    assert expected == registered(text)
+
+
+def test_a_card_that_is_nothing_ends_the_process() -> None:
+    with pytest.raises(SchedulerPanic, match=NIL_POINTER):
+        registered("[null]")

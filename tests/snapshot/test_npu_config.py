@@ -1,0 +1,74 @@
+"""What a device configuration says of NPUs, and what of it stays in a redacted snapshot."""
+
+import pytest
+
+from tests.releases.shown_npus import ON_NPUS
+from tests.snapshot.redacted import divergence
+from vcdebug.snapshot.npu_config import BUILT_IN, NpuConfig, NpuKind, Template, npu_config, renamed_npus, void
+from vcdebug.trace.replay import replay
+
+LISTED = """
+vnpus:
+- commonWord: Ascend910A
+  resourceName: huawei.com/Ascend910A
+  resourceMemoryName: huawei.com/Ascend910A-memory
+  memoryAllocatable: 32768
+  memoryCapacity: 32768
+  aiCore: 30
+  templates:
+  - {name: vir04, memory: 4369, aiCore: 4}
+  - {name: vir02, memory: 2184, aiCore: 2}
+"""
+NESTED = LISTED.replace("\n", "\n  ").replace("  vnpus:\n", "vnpus:\n  hamiVnpuCore: yes\n  configs:\n")
+A = NpuKind(
+    "Ascend910A",
+    "huawei.com/Ascend910A",
+    "huawei.com/Ascend910A-memory",
+    32768,
+    32768,
+    (Template("vir02", 2184), Template("vir04", 4369)),
+)
+NOTHING = NpuKind("", "", "", 0, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "newer", "older"),
+    [
+        (None, BUILT_IN, BUILT_IN),
+        ("", NpuConfig(()), NpuConfig(())),
+        ("nvidia: {}", NpuConfig(()), NpuConfig(())),
+        (LISTED, NpuConfig((A,)), NpuConfig((A,))),
+        (NESTED, NpuConfig((A,), core_mode=True), BUILT_IN),
+        ("vnpus: {}", NpuConfig(()), BUILT_IN),
+        ("vnpus: [{}]", NpuConfig((NOTHING,)), NpuConfig((NOTHING,))),
+        ("vnpus: [{memoryCapacity: 7.9}]", NpuConfig((NOTHING._replace(capacity=7),)), None),
+        ("vnpus: [{memoryCapacity: 9223372036854775808}]", BUILT_IN, None),
+        ("vnpus: [{memoryCapacity: true}]", BUILT_IN, None),
+        ("vnpus: [{commonWord: [a]}]", BUILT_IN, None),
+        ("vnpus: [{templates: [{aiCore: 3000000000}]}]", BUILT_IN, None),
+        ("vnpus: {hamiVnpuCore: 1}", BUILT_IN, None),
+        ("vnpus: some", BUILT_IN, None),
+        ("[", BUILT_IN, None),
+    ],
+)
+def test_which_kinds_there_are(text: str | None, newer: NpuConfig, older: NpuConfig | None) -> None:
+    assert newer == npu_config(text)
+    assert (newer if older is None else older) == npu_config(text, list_only=True)
+    assert text is None or (newer is BUILT_IN) is void(text)
+
+
+def test_numbers_and_the_order_stay_under_other_names() -> None:
+    other = A._replace(
+        word="x", resource="x", memory_resource="x", templates=(Template("x", 2184), Template("x", 4369))
+    )
+    for text, core_mode in ((LISTED, False), (NESTED, True)):
+        renamed = renamed_npus(text, lambda _name: "x")
+        assert NpuConfig((other,), core_mode) == npu_config(renamed)
+        assert void(text, list_only=True) is void(renamed, list_only=True)
+    assert "" == renamed_npus("nvidia: {}", str)
+    assert void(renamed_npus("vnpus: 1", str))
+
+
+@pytest.mark.parametrize("change", ON_NPUS)
+def test_a_redacted_snapshot_with_npus_is_decided_alike(change: str) -> None:
+    assert divergence(replay(ON_NPUS[change]())) is None

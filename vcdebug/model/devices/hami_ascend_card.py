@@ -1,0 +1,263 @@
+"""Ascend NPUs as HAMi's device plugin registers them, what pods hold of them, and which fit a request.
+
+Upstream: api/devices/device_info, api/devices/ascend/hami.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vcdebug.model.devices.vgpu_held import Held, parsed_int32
+from vcdebug.model.devices.vgpu_request import ContainerRequest
+from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
+from vcdebug.snapshot.json_values import Json, JsonObject
+from vcdebug.snapshot.npu_config import NpuKind
+
+PREFIX = "hami.io"
+BINPACK = "binpack"
+SPREAD = "spread"
+ALL_CORES = 100
+ENTRY_FIELDS = 4
+NETWORK = "NetworkID"
+ALLOCATED = "-devices-allocated"
+"""How the annotation ends by which a pod is charged."""
+_INT32, _INT64, _UINT64 = (-(1 << 31), 1 << 31), (-(1 << 63), 1 << 63), (0, 1 << 64)
+_NUMBERS = {"index": _UINT64, "count": _INT32, "devmem": _INT32, "devcore": _INT32, "numa": _INT64}
+_TEXTS = ("id", "type", "mode", "devicevendor")
+
+
+class Registration(NamedTuple):
+    """What the device plugin says of one card."""
+
+    uuid: str
+    users: int
+    """How many pods may use it."""
+    memory: int
+    cores: int
+    networked: bool = False
+    """Whether it says which network it is in."""
+    network: int | None = None
+    """None where that is no number."""
+
+
+class Usage(NamedTuple):
+    """What one pod holds of one card."""
+
+    memory: int
+    cores: int
+
+
+class Npu:
+    """One card."""
+
+    __slots__ = ("pods", "registered", "used_cores", "used_memory", "used_number")
+
+    def __init__(self, registered: Registration) -> None:
+        self.registered = registered
+        self.used_number = self.used_memory = self.used_cores = 0
+        self.pods: dict[str, Usage] = {}
+        """By UID."""
+
+    @property
+    def uuid(self) -> str:
+        """Its name."""
+        return self.registered.uuid
+
+    def give(self, uid: str, memory: int, cores: int) -> None:
+        """One user more. Upstream: api/devices/ascend/hami/device_info.AddResourceUsage."""
+        self.pods[uid] = Usage(memory, cores)
+        self.used_number += 1
+        self.used_memory += memory
+        self.used_cores += cores
+
+    def take(self, uid: str, memory: int, cores: int) -> None:
+        """One user less, by what is said of it now. Upstream: api/devices/ascend/hami/device_info.SubResourceUsage."""
+        self.pods.pop(uid, None)
+        self.used_number -= 1
+        self.used_memory -= memory
+        self.used_cores -= cores
+
+    def clone(self) -> Npu:
+        copy = Npu(self.registered)
+        copy.used_number, copy.used_memory, copy.used_cores = self.used_number, self.used_memory, self.used_cores
+        copy.pods = dict(self.pods)
+        return copy
+
+    def score(self, policy: str, *, spread_idle: bool) -> float:
+        """How much the policy wants it, by its use so far. Upstream: api/devices/ascend/hami/device_info.CalScore."""
+        size = self.registered.memory
+        if size == 0 and spread_idle:
+            return 0.0
+        if policy == SPREAD:
+            return 100.0 if self.used_number == (0 if spread_idle else 1) else 0.0
+        if policy != BINPACK:
+            return 0.0
+        if size == 0:
+            return math.copysign(math.inf, self.used_memory) if self.used_memory else math.nan
+        return 100 * (float(self.used_memory) / float(size))
+
+
+def misfit(card: Npu, request: ContainerRequest, memory: int, cores: int) -> str:
+    """Why a card of so many cores cannot serve a container; empty where it can.
+    Upstream: api/devices/ascend/hami/device_info.fit.
+    """
+    if card.registered.users <= card.used_number:
+        return "it has no user left"
+    if card.registered.memory - card.used_memory < memory:
+        return "its memory is short"
+    if cores - card.used_cores < request.cores:
+        return "its cores are short"
+    if cores == ALL_CORES and request.cores == ALL_CORES and card.used_number > 0:
+        return "all of its cores are asked for, and somebody uses it"
+    return "all of its cores are taken" if cores != 0 and card.used_cores == cores and request.cores == 0 else ""
+
+
+def in_one_network(number: int, cards: Sequence[Npu]) -> list[Npu]:
+    """So many of the cards, those of the network with most of them first; cards without a network are left out.
+    Upstream: api/devices/ascend/hami/device_info.selectDevicesWithTopology.
+    """
+    networks: dict[int, list[Npu]] = {}
+    for card in cards:
+        if card.registered.network is not None:
+            networks.setdefault(card.registered.network, []).append(card)
+    found: list[Npu] = []
+    for members in sorted(networks.values(), key=len, reverse=True):
+        for card in members:
+            found.append(card)
+            if len(found) == number:
+                return found
+    return found
+
+
+def all_networked(cards: Iterable[Npu]) -> bool:
+    """Upstream: api/devices/ascend/hami/device_info.hasNetworkID."""
+    return all(card.registered.networked for card in cards)
+
+
+def network_share(cards: Iterable[Npu]) -> float | None:
+    """Which part of the cards is in the network with most of them; None where none has a network."""
+    counts: dict[int, int] = {}
+    total = 0
+    for network in (card.registered.network for card in cards):
+        if network is not None:
+            counts[network] = counts.get(network, 0) + 1
+            total += 1
+    return float(max(counts.values())) / float(total) if total else None
+
+
+def registered(text: str) -> list[Registration]:
+    """The cards that a node's annotation lists; none where a value has another type.
+    Upstream: api/devices/device_info.UnMarshalNodeDevices.
+    """
+    try:
+        cards = json.loads(text, parse_constant=_no_number)
+        return [_registration(card) for card in _checked(cards, list) or ()]
+    except (ValueError, RecursionError):
+        return []
+
+
+def _registration(card: Json) -> Registration:
+    if card is None:
+        raise SchedulerPanic(NIL_POINTER)
+    fields = {key.lower(): value for key, value in _checked(card, dict).items()}
+    texts = {name: _checked(fields.get(name), str) or "" for name in _TEXTS}
+    numbers = {name: _whole(fields.get(name), *bounds) for name, bounds in _NUMBERS.items()}
+    _checked(fields.get("health"), bool)
+    _check_pairs(_checked(fields.get("devicepairscore"), dict) or {})
+    custom: JsonObject = _checked(fields.get("custominfo"), dict) or {}
+    network = custom.get(NETWORK)
+    number = None if isinstance(network, bool) or not isinstance(network, int | float) else int(network)
+    where = (NETWORK in custom, number)
+    return Registration(texts["id"], numbers["count"], numbers["devmem"], numbers["devcore"], *where)
+
+
+def _check_pairs(pairs: JsonObject) -> None:
+    _checked(pairs.get("uuid"), str)
+    for score in (_checked(pairs.get("score"), dict) or {}).values():
+        _whole(score, *_INT64)
+
+
+def _checked(value: Json, kind: type) -> Json:
+    if value is not None and not isinstance(value, kind):
+        raise ValueError
+    return value
+
+
+def _whole(value: Json, least: int, beyond: int) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < beyond:
+        raise ValueError
+    return value
+
+
+def _no_number(text: str) -> Json:
+    raise ValueError(text)
+
+
+# What a pod's annotations say
+
+
+def encoded(kind: str, containers: Iterable[Iterable[Held]]) -> str:
+    """Upstream: api/devices/device_info.EncodePodSingleDevice."""
+    return "".join("".join(f"{one.uuid},{kind},{one.memory},{one.core}:" for one in held) + ";" for held in containers)
+
+
+def runtime_text(cards: Iterable[Held], kind: NpuKind | None) -> str:
+    """What a container runtime is told of cards: their templates, or without a kind memory and cores."""
+    parts: list[dict[str, str | int]] = []
+    for held in cards:
+        cut: dict[str, str | int] = {"memory": held.memory, "core": held.core}
+        stated = {"UUID": held.uuid, **(cut if kind is None else {"temp": kind.trimmed(held.memory)[1]})}
+        parts.append({key: value for key, value in stated.items() if value})
+    return json.dumps(parts or None, separators=(",", ":"))
+
+
+def decoded(text: str) -> list[Held]:
+    """What upstream reads of it: the first card of a second container has the `;` in its name, and is no card; one
+    short entry voids them all. Upstream: api/devices/device_info.DecodeContainerDevices.
+    """
+    found: list[Held] = []
+    for entry in text.split(":"):
+        if "," not in entry:
+            continue
+        fields = entry.split(",")
+        if len(fields) < ENTRY_FIELDS:
+            return []
+        found.append(Held(fields[0], parsed_int32(fields[2]), parsed_int32(fields[3])))
+    return found
+
+
+class AnnotationKeys(NamedTuple):
+    """The annotations of one kind of cards."""
+
+    register: str
+    allocated: str
+    to_allocate: str
+    runtime: str
+
+    @classmethod
+    def of(cls, word: str) -> AnnotationKeys:
+        """Upstream: api/devices/ascend/hami/device_info.InitDevices."""
+        return cls(
+            f"{PREFIX}/node-register-{word}",
+            f"{PREFIX}/{word}{ALLOCATED}",
+            f"{PREFIX}/{word}-devices-to-allocate",
+            f"huawei.com/{word}",
+        )
+
+
+NODE = f"{PREFIX}/vgpu-node"
+PHASE = f"{PREFIX}/bind-phase"
+SUCCESS = "success"
+COMMON_KEYS = (NODE, f"{PREFIX}/vgpu-time", PHASE, f"{PREFIX}/bind-time", "predicate-time")
+"""What a reservation says whatever the kind of cards."""
+
+
+def of_node(annotations: Mapping[str, str], keys: AnnotationKeys) -> Iterator[Registration]:
+    """The node's cards of one kind; of two with one name the last counts."""
+    cards = {card.uuid: card for card in registered(annotations.get(keys.register, ""))}
+    yield from cards.values()

@@ -1,0 +1,198 @@
+"""What a device configuration says of Ascend NPUs: their names, how large they are, and in which parts they are cut.
+
+Upstream: api/devices/config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from vcdebug.snapshot.json_values import Json, JsonObject
+
+SECTION: Final = "vnpus"
+_BITS: Final = 64
+
+
+class Template(NamedTuple):
+    """A part of a card."""
+
+    name: str
+    memory: int
+
+
+class NpuKind(NamedTuple):
+    """One kind of cards."""
+
+    word: str
+    """By which annotations name it."""
+    resource: str
+    memory_resource: str
+    allocatable: int
+    """Memory of a whole card that a pod can have."""
+    capacity: int
+    templates: tuple[Template, ...]
+    """By memory, the smallest first."""
+
+    @property
+    def core_resource(self) -> str:
+        """The resource by which pods ask for cores."""
+        return f"{self.resource}-core"
+
+    def trimmed(self, memory: int) -> tuple[int, str]:
+        """(memory, name) of the smallest part that has so much, without a name where it is all of the card; what no
+        card has becomes nothing at all. Upstream: api/devices/ascend/hami/device_info.trimMemory.
+        """
+        for template in self.templates:
+            if memory <= template.memory:
+                return template.memory, template.name
+        return (self.allocatable if memory <= self.capacity else 0), ""
+
+
+class NpuConfig(NamedTuple):
+    """Kinds of cards in the order in which nodes are asked for them."""
+
+    kinds: tuple[NpuKind, ...]
+    core_mode: bool = False
+    """Whether nodes that do not say it cut their cards by hami-core."""
+
+
+BUILT_IN: Final = NpuConfig(
+    (
+        NpuKind(
+            "Ascend310P",
+            "huawei.com/Ascend310P",
+            "huawei.com/Ascend310P-memory",
+            21527,
+            24576,
+            (Template("vir01", 3072), Template("vir02", 6144), Template("vir04", 12288)),
+        ),
+    )
+)
+
+
+class ConfigurationVoidError(ValueError):
+    """A value of another type: the scheduler takes its built-in configuration."""
+
+
+def npu_config(text: str | None, *, list_only: bool = False) -> NpuConfig:
+    """What a configuration says, nothing being filled in; the built-in one without any, or where it is void.
+    Upstream: api/devices/config.InitDevicesConfig.
+    """
+    try:
+        return BUILT_IN if text is None else _section(_document(text), list_only=list_only)
+    except ConfigurationVoidError:
+        return BUILT_IN
+
+
+def void(text: str, *, list_only: bool = False) -> bool:
+    """Whether what it says of NPUs voids a configuration as a whole."""
+    try:
+        _section(_document(text), list_only=list_only)
+    except ConfigurationVoidError:
+        return True
+    return False
+
+
+def renamed_npus(text: str, rename: Callable[[str], str]) -> str:
+    """The section of a configuration that says the same under other names; empty where there is none."""
+    import yaml
+
+    if void(text):
+        return f"{SECTION}: 0\n"
+    section = _document(text).get(SECTION)
+    if section is None:
+        return ""
+    config = npu_config(text)
+    kinds = [
+        {
+            "commonWord": rename(kind.word),
+            "resourceName": rename(kind.resource),
+            "resourceMemoryName": rename(kind.memory_resource),
+            "memoryAllocatable": kind.allocatable,
+            "memoryCapacity": kind.capacity,
+            "templates": [{"name": rename(one.name), "memory": one.memory} for one in kind.templates],
+        }
+        for kind in config.kinds
+    ]
+    stated = {"hamiVnpuCore": config.core_mode, "configs": kinds} if isinstance(section, dict) else kinds
+    return yaml.safe_dump({SECTION: stated}, sort_keys=False)
+
+
+def _document(text: str) -> JsonObject:
+    import yaml
+
+    try:
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ConfigurationVoidError from error
+    return _mapping(document)
+
+
+def _section(document: JsonObject, *, list_only: bool) -> NpuConfig:
+    """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
+    section = document.get(SECTION)
+    if isinstance(section, dict) and not list_only:
+        return NpuConfig(_kinds(section.get("configs")), _flag(section.get("hamiVnpuCore")))
+    return NpuConfig(_kinds(section))
+
+
+def _kinds(entries: Json) -> tuple[NpuKind, ...]:
+    return tuple(map(_kind, map(_mapping, _list(entries))))
+
+
+def _kind(entry: JsonObject) -> NpuKind:
+    word, resource, memory = (_text(entry.get(name)) for name in ("commonWord", "resourceName", "resourceMemoryName"))
+    allocatable, capacity = (_number(entry.get(name), _BITS) for name in ("memoryAllocatable", "memoryCapacity"))
+    _check_cores(entry)
+    return NpuKind(word, resource, memory, allocatable, capacity, tuple(_templates(entry.get("templates"))))
+
+
+def _templates(entries: Json) -> Iterable[Template]:
+    parts = list(map(_mapping, _list(entries)))
+    for part in parts:
+        _check_cores(part)
+    found = (Template(_text(part.get("name")), _number(part.get("memory"), _BITS)) for part in parts)
+    return sorted(found, key=lambda template: template.memory)
+
+
+def _check_cores(entry: JsonObject) -> None:
+    """Nobody asks what they say, yet they can void the configuration."""
+    for name in ("aiCore", "aiCPU"):
+        _number(entry.get(name), _BITS // 2)  # exact: ints
+
+
+def _mapping(value: Json) -> JsonObject:
+    return value if isinstance(_checked(value, dict), dict) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(_checked(value, list), list) else []
+
+
+def _flag(value: Json) -> bool:
+    return _checked(value, bool) is True
+
+
+def _checked(value: Json, kind: type) -> Json:
+    if value is not None and not isinstance(value, kind):
+        raise ConfigurationVoidError
+    return value
+
+
+def _text(value: Json) -> str:
+    """Any scalar is a text."""
+    if isinstance(value, dict | list):
+        raise ConfigurationVoidError
+    return "" if value is None else str(value)
+
+
+def _number(value: Json, bits: int) -> int:
+    """A whole number that fits; a fraction is cut off."""
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigurationVoidError
+    if not abs(value) < 1 << (bits - 1):
+        raise ConfigurationVoidError
+    return int(value)

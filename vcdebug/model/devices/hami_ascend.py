@@ -25,7 +25,7 @@ from vcdebug.model.devices.hami_ascend_card import (
     of_node,
     runtime_text,
 )
-from vcdebug.model.devices.hami_ascend_rules import Shop
+from vcdebug.model.devices.hami_ascend_rules import NpuSettings
 from vcdebug.model.devices.ledger import Released, limit
 from vcdebug.model.devices.notes import PodNotes
 from vcdebug.model.devices.vgpu_held import OUT_OF_RANGE, Held
@@ -60,24 +60,26 @@ class Choice(NamedTuple):
 class HamiAscendLedger:
     """The cards of one kind on one node."""
 
-    __slots__ = ("_core_mode", "_given", "_keys", "_notes", "_shop", "cards", "kind", "node", "policy")
+    __slots__ = ("_core_mode", "_given", "_keys", "_notes", "_settings", "cards", "kind", "node", "policy")
 
-    def __init__(self, node: str, kind: NpuKind, cards: Mapping[str, Npu], shop: Shop, *, core_mode: bool) -> None:
+    def __init__(
+        self, node: str, kind: NpuKind, cards: Mapping[str, Npu], settings: NpuSettings, *, core_mode: bool
+    ) -> None:
         self.node = node
         self.kind = kind
         self.cards = dict(cards)
         """By name."""
         self.policy = ""
         """The one that it was last scored by, which allocation follows."""
-        self._shop = shop
+        self._settings = settings
         self._keys = AnnotationKeys.of(kind.word)
-        self._notes = PodNotes() if shop.notes is None else shop.notes
+        self._notes = PodNotes() if settings.notes is None else settings.notes
         self._core_mode = core_mode
         self._given: dict[str, list[list[Held]]] = {}
         """What was last allocated in this session, by pod UID."""
 
     @classmethod
-    def of_node(cls, manifest: JsonObject, shop: Shop) -> Iterator[HamiAscendLedger]:
+    def of_node(cls, manifest: JsonObject, settings: NpuSettings) -> Iterator[HamiAscendLedger]:
         """One for each kind of cards that the node registers.
         Upstream: api/devices/ascend/hami/device_info.NewAscendDevices.
         """
@@ -85,14 +87,14 @@ class HamiAscendLedger:
         annotations: Mapping[str, str] = metadata.get("annotations") or {}
         amounts = status.get("allocatable") or {}
         by_word: dict[str, HamiAscendLedger] = {}
-        for kind in shop.config.kinds:
-            if shop.rules.allocatable and not nano_value(amounts.get(kind.resource, 0)):
+        for kind in settings.config.kinds:
+            if settings.rules.allocatable and not nano_value(amounts.get(kind.resource, 0)):
                 continue
             found = of_node(annotations, AnnotationKeys.of(kind.word))
             cards = {one.uuid: Npu(one) for one in found}
             if cards:
-                core_mode = annotations.get(NODE_MODE, "true" if shop.config.core_mode else "") == "true"
-                by_word[kind.word] = cls(metadata["name"], kind, cards, shop, core_mode=core_mode)
+                core_mode = annotations.get(NODE_MODE, "true" if settings.config.core_mode else "") == "true"
+                by_word[kind.word] = cls(metadata["name"], kind, cards, settings, core_mode=core_mode)
         yield from by_word.values()
 
     @property
@@ -101,12 +103,12 @@ class HamiAscendLedger:
         Upstream: api/devices/ascend/hami/device_info.GetIgnoredDevices.
         """
         names = (self.kind.memory_resource, self.kind.core_resource)
-        return names if self._shop.rules.cores_known else names[:1]
+        return names if self._settings.rules.cores_known else names[:1]
 
     # Who is on the node
 
     def _annotation(self, pod: Pod) -> str | None:
-        key = self._keys.allocated if self._shop.rules.once else self._keys.to_allocate
+        key = self._keys.allocated if self._settings.rules.once else self._keys.to_allocate
         return self._notes.of(pod).get(key)
 
     def add_resource(self, pod: Pod) -> None:
@@ -117,7 +119,7 @@ class HamiAscendLedger:
         """Upstream: api/devices/ascend/hami/device_info.addResource."""
         for held in decoded(text or ""):
             card = self.cards.get(held.uuid)
-            if card is not None and not (self._shop.rules.once and pod.uid in card.pods):
+            if card is not None and not (self._settings.rules.once and pod.uid in card.pods):
                 card.give(pod.uid, held.memory, held.core)
 
     def sub_resource(self, pod: Pod) -> None:
@@ -128,12 +130,12 @@ class HamiAscendLedger:
             return
         for held in decoded(text):
             card = self.cards.get(held.uuid)
-            if card is not None and not (self._shop.rules.once and pod.uid not in card.pods):
+            if card is not None and not (self._settings.rules.once and pod.uid not in card.pods):
                 card.take(pod.uid, held.memory, held.core)
 
     def _sub_by_uid(self, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.subResourceByUID."""
-        for card in () if self._shop.rules.leaks else self.cards.values():
+        for card in () if self._settings.rules.leaks else self.cards.values():
             usage = card.pods.get(pod.uid)
             if usage is not None:
                 card.take(pod.uid, usage.memory, usage.cores)
@@ -147,13 +149,13 @@ class HamiAscendLedger:
 
     def is_cut_by_cores(self, pod: Pod) -> bool:
         """Upstream: api/devices/ascend/hami/device_info.isHAMiCoreMode."""
-        return self._shop.rules.cores_known and pod.annotations.get(MODE) == HAMI_CORE
+        return self._settings.rules.cores_known and pod.annotations.get(MODE) == HAMI_CORE
 
     def requests(self, pod: Pod, first: Npu) -> list[ContainerRequest]:
         """What containers ask for: all memory of the first card where they name none, and a template's where they do.
         Upstream: api/devices/ascend/hami/device_info.ResourceReqs.
         """
-        cores = self.kind.core_resource if self._shop.rules.cores_known else ""
+        cores = self.kind.core_resource if self._settings.rules.cores_known else ""
         names = VgpuNames(self.kind.resource, self.kind.memory_resource, cores)
         whole = self.is_cut_by_cores(pod)
         found = []
@@ -192,7 +194,7 @@ class HamiAscendLedger:
         error = self._choose(pod, policy).error
         if error is None:
             return None
-        return Status(UNSCHEDULABLE if error == TOO_FEW and not self._shop.rules.lack_is_error else ERROR, MESSAGE)
+        return Status(UNSCHEDULABLE if error == TOO_FEW and not self._settings.rules.lack_is_error else ERROR, MESSAGE)
 
     def score(self, pod: Pod, policy: str) -> float:
         """The first card of each container, as it is used before.
@@ -214,7 +216,7 @@ class HamiAscendLedger:
         return 0.0 if shared is None else score + shared * NETWORK_WEIGHT
 
     def _card_score(self, card: Npu, policy: str) -> float:
-        return card.score(policy, spread_idle=self._shop.rules.spread_idle)
+        return card.score(policy, spread_idle=self._settings.rules.spread_idle)
 
     def _choose(self, pod: Pod, policy: str) -> Choice:
         """Cards for one container after the other, each card once; nothing is charged meanwhile.
@@ -239,8 +241,8 @@ class HamiAscendLedger:
         """The best first; equally good ones come in any order, as maps are visited.
         Upstream: api/devices/ascend/hami/device_info.getDeviceSnapshot.
         """
-        names = self._shop.ordering.keys(self.cards)
-        drawn = [name for name in self._shop.drawn.get(pod.key, "").split(";") if name in self.cards]
+        names = self._settings.ordering.keys(self.cards)
+        drawn = [name for name in self._settings.drawn.get(pod.key, "").split(";") if name in self.cards]
         cards = [self.cards[name] for name in dict.fromkeys([*drawn, *names])]
         return sorted(cards, key=lambda card: -self._card_score(card, policy))
 
@@ -257,16 +259,16 @@ class HamiAscendLedger:
 
     def release(self, pod: Pod) -> Released:
         """Upstream: api/devices/ascend/hami/device_info.Release."""
-        if self._shop.rules.gives_back:
+        if self._settings.rules.gives_back:
             self.sub_resource(pod)
-            if self._shop.rules.leaks and self._notes.of(pod).get(PHASE) != SUCCESS:
+            if self._settings.rules.leaks and self._notes.of(pod).get(PHASE) != SUCCESS:
                 self._notes.erase(pod, self._erased())
         charged = any(pod.uid in card.pods for card in self.cards.values())
         return Released.KEPT if charged else Released.FREE
 
     def _erased(self) -> Iterator[str]:
         yield from COMMON_KEYS
-        for kind in self._shop.config.kinds:
+        for kind in self._settings.config.kinds:
             yield from AnnotationKeys.of(kind.word)[1:]
 
     def reservation(self, pod: Pod) -> Mapping[str, str]:
@@ -286,10 +288,10 @@ class HamiAscendLedger:
 
     def clone(self) -> HamiAscendLedger:
         """Upstream: api/devices/ascend/hami/device_info.DeepCopy."""
-        if self._shop.rules.shared:
+        if self._settings.rules.shared:
             return self
         cards = {name: card.clone() for name, card in self.cards.items()}
-        copy = HamiAscendLedger(self.node, self.kind, cards, self._shop, core_mode=self._core_mode)
+        copy = HamiAscendLedger(self.node, self.kind, cards, self._settings, core_mode=self._core_mode)
         copy.policy = self.policy
         copy._given = dict(self._given)
         return copy

@@ -66,7 +66,7 @@ class NpuRules(NamedTuple):
 NEWEST_RULES = NpuRules()
 
 
-class Shop(NamedTuple):
+class NpuSettings(NamedTuple):
     """What all nodes of a session have in common."""
 
     config: NpuConfig

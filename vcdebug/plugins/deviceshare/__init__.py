@@ -22,7 +22,7 @@ from vcdebug.model.devices import gpushare, vgpu
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-from vcdebug.model.devices.hami_ascend_rules import NpuRules, Shop
+from vcdebug.model.devices.hami_ascend_rules import NpuRules, NpuSettings
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.nil import NilShareLedger, NilVgpuLedger
 from vcdebug.model.devices.notes import PodNotes
@@ -54,10 +54,10 @@ from vcdebug.snapshot.snapshot import Snapshot
 ASCEND_PREFIX = "huawei.com/"
 
 
-def _shop(snapshot: Snapshot) -> Shop:
+def _npu_settings(snapshot: Snapshot) -> NpuSettings:
     rules = NpuRules.of(snapshot.release)
     config = npu_config(snapshot.device_config, list_only=rules.list_only)
-    return Shop(config, rules, drawn=snapshot.chance.cards)
+    return NpuSettings(config, rules, drawn=snapshot.chance.cards)
 
 
 def dropped_names(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
@@ -66,9 +66,9 @@ def dropped_names(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
     """
     if not arguments.get_bool(HAMI_ASCEND, default=False) or snapshot.process.first_cycle(snapshot.now):
         return ()
-    shop = _shop(snapshot)
+    settings = _npu_settings(snapshot)
     try:
-        ledgers = [one for manifest in snapshot.of("Node") for one in HamiAscendLedger.of_node(manifest, shop)]
+        ledgers = [one for manifest in snapshot.of("Node") for one in HamiAscendLedger.of_node(manifest, settings)]
     except SchedulerPanic:
         return ()
     return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored if name))
@@ -95,7 +95,7 @@ class Deviceshare(Plugin):
         self._share_rules = ShareRules.of(ssn.release)
         self._holds_none = (TaskStatus.PIPELINED,) if ssn.release.has(RELEASING_CHARGED_TO_DEVICES) else NO_DEVICES
         notes = PodNotes()
-        self._npus = _shop(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
+        self._npus = _npu_settings(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
         self.problems = tuple(self._settings.problems(ssn.snapshot))
         self._any = False
         self._loses_scores = ssn.release.has(DEVICESHARE_SCORE_LOST)

@@ -168,7 +168,8 @@ class Resource:
         if rr.scalars:
             scalars = self.scalars
             if scalars is None:
-                scalars = self.scalars = {}
+                self.scalars = {name: 0.0 + amount for name, amount in rr.scalars.items()}
+                return self
             for name, amount in rr.scalars.items():
                 try:
                     scalars[name] += amount

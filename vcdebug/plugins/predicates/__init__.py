@@ -230,7 +230,8 @@ class Predicates(Plugin):
         """
         chain = Chain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
         chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
-        chain.add(Verdict(self._stable.statuses, self._stable_index(pod, rows)))
+        index = self._stable_index(pod, rows)  # which may add to the statuses
+        chain.add(Verdict(self._stable.statuses, index))
         return chain.codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:

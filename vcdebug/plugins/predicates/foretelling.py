@@ -114,7 +114,8 @@ class Foretelling:
         chain = Chain(self._reasons, np.zeros(size, dtype=np.uint16))
         if full:
             chain.add(everywhere(TOO_MANY_PODS, size))
-        chain.add(Verdict(self._stable.statuses, self._stable.index(self._view.shapes.placement(pod))))
+        index = self._stable.index(self._view.shapes.placement(pod))  # which may add to the statuses
+        chain.add(Verdict(self._stable.statuses, index))
         codes = chain.codes()
         codes.flags.writeable = False
         return codes

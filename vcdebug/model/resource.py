@@ -89,12 +89,9 @@ class Resource:
 
     def is_exactly(self, other: Resource) -> bool:
         """Whether both hold the same, nil or empty scalar map included."""
-        return (
-            self.milli_cpu == other.milli_cpu
-            and self.memory == other.memory
-            and self.scalars == other.scalars
-            and self.max_task_num == other.max_task_num
-        )
+        if self.milli_cpu != other.milli_cpu or self.memory != other.memory:
+            return False
+        return self.scalars == other.scalars and self.max_task_num == other.max_task_num
 
     def copy_unless(self, known: Resource) -> Resource:
         """`known` itself where it holds exactly this, else a copy."""

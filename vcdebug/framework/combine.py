@@ -84,8 +84,11 @@ def any_true(tiers: Tiers, args: Args) -> bool:
 def first_tier_all(tiers: Tiers, args: Args) -> bool:
     """AND inside the first tier with a participant; nobody means False."""
     for tier in tiers:
+        for plugin_call in tier:
+            if not plugin_call.call(*args):
+                return False
         if tier:
-            return all(plugin_call.call(*args) for plugin_call in tier)
+            return True
     return False
 
 

@@ -32,13 +32,13 @@ class Question(NamedTuple):
 class Standing:
     """The answers about every node of a session."""
 
-    __slots__ = ("_answers", "_judge", "_passing", "_reasons", "_table")
+    __slots__ = ("_answers", "_judge", "_kept", "_reasons", "_table")
 
     def __init__(self, table: NodeTable, reasons: ReasonTable, judge: Plugin) -> None:
         self._table = table
         self._reasons = reasons
         self._judge = judge
-        self._passing: dict[tuple[int, int], tuple[Codes, Codes]] = {}
+        self._kept: dict[tuple[int, int], tuple[Codes, Codes]] = {}
         self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
 
     def codes(self, task: TaskInfo) -> Codes | None:
@@ -50,18 +50,30 @@ class Standing:
         not write to it.
         """
         codes = self._judge.standing_codes(task)
-        if codes is None or codes.flags.writeable:
+        if codes is None:
             return None
+        if codes.flags.writeable:  # of this task alone: nothing is kept
+            passing = self._passing(codes, question.action)
+            return self._beside_shortages(task, passing) if question.room else passing
         passing = self._passes(codes, question.action)
         return self._with_room(task, passing) if question.room else passing
 
+    def _beside_shortages(self, task: TaskInfo, passing: Codes) -> Codes:
+        """As _with_room, for answers that are not kept."""
+        table, request = self._table, task.init_resreq
+        short = self._short(table.wanted(request))[table.lacking(request, "future")]
+        return np.where(short, short, passing)
+
     def _passes(self, codes: Codes, action: int) -> Codes:
         """Without the codes that the action lets pass."""
-        known = self._passing.get((id(codes), action))
+        known = self._kept.get((id(codes), action))
         if known is None:
-            passing: Codes = codes * self._reasons.blocking()[action][codes]
-            known = self._passing[id(codes), action] = (codes, passing)
+            known = self._kept[id(codes), action] = (codes, self._passing(codes, action))
         return known[1]
+
+    def _passing(self, codes: Codes, action: int) -> Codes:
+        passing: Codes = codes * self._reasons.blocking()[action][codes]
+        return passing
 
     def _with_room(self, task: TaskInfo, passing: Codes) -> Codes:
         """The first dimension of InitResreq that FutureIdle lacks, else what the plugin says."""

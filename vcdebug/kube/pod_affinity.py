@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.pod_counts import PodQuestion
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.selector import NOTHING, Labels, Selector
 from vcdebug.model.names import BoolArray, IntArray, Row
@@ -26,6 +28,18 @@ PairCounts = dict[str, IntArray]
 """topology key → number of matches per label value id, as LabelColumn.counts has them."""
 
 
+class Pods(NamedTuple):
+    """Pods that a term is about, whatever else it says of them: terms that agree in this are counted once."""
+
+    everywhere: bool
+    namespaces: tuple[str, ...]
+    selector: Selector
+
+    def matches(self, group: LabelGroup) -> bool:
+        """Whether the group's pods are among them."""
+        return (self.everywhere or group.namespace in self.namespaces) and self.selector.matches(group.labels)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class IncomingTerm:
     """A term of the pod to be placed, its namespace selector replaced by the namespaces found.
@@ -35,18 +49,12 @@ class IncomingTerm:
     """
 
     topology_key: str
-    everywhere: bool
-    namespaces: Mapping[str, None]
+    pods: Pods
     term: AffinityTerm
-
-    @property
-    def selector(self) -> Selector:
-        """The term's own selector of pods."""
-        return self.term.selector
 
     def matches(self, group: LabelGroup) -> bool:
         """Whether the term is about pods of the group."""
-        return (self.everywhere or group.namespace in self.namespaces) and self.term.selector.matches(group.labels)
+        return self.pods.matches(group)
 
 
 IncomingTerms = tuple[IncomingTerm, ...]
@@ -61,7 +69,12 @@ class AllTerms:
     @property
     def selector(self) -> Selector:
         """The first term's: every term must match."""
-        return self.terms[0].selector if self.terms else NOTHING
+        return self.terms[0].pods.selector if self.terms else NOTHING
+
+    @property
+    def pods(self) -> PodQuestion:
+        """What is counted: for one term the pods that it is about."""
+        return self.terms[0].pods if len(self.terms) == 1 else self
 
     def matches(self, group: LabelGroup) -> bool:
         """Whether pods of the group match all terms."""
@@ -114,7 +127,8 @@ class IncomingTermsTable:
             for name, labels in self._namespace_labels.items():
                 if term.namespace_selector.matches(labels):
                     namespaces[name] = None
-        return IncomingTerm(term.topology_key, term.namespace_selector.matches({}), namespaces, term)
+        pods = Pods(term.namespace_selector.matches({}), tuple(namespaces), term.selector)
+        return IncomingTerm(term.topology_key, pods, term)
 
 
 @dataclass(slots=True)
@@ -206,14 +220,14 @@ class InterPodAffinity:
         pairs: PairCounts = {}
         terms = incoming.required_affinity.terms
         for term in terms:
-            per_row = self._view.counts.per_row(incoming.required_affinity)
+            per_row = self._view.counts.per_row(incoming.required_affinity.pods)
             _add(pairs, self._view.labels, term.topology_key, per_row)
         return pairs
 
     def _anti_counts(self, incoming: Incoming) -> PairCounts:
         pairs: PairCounts = {}
         for term in incoming.required_anti_affinity:
-            _add(pairs, self._view.labels, term.topology_key, self._view.counts.per_row(term))
+            _add(pairs, self._view.labels, term.topology_key, self._view.counts.per_row(term.pods))
         return pairs
 
     def filter(self, state: AffinityState, rows: IntArray) -> IntArray:

@@ -81,7 +81,7 @@ class PreferredPodAffinity:
     def _wishes(self, shape: PodShape) -> Iterator[Wish]:
         incoming = self._table.incoming(shape.affinity)
         for own, weight in incoming.preferred:
-            yield Wish(own.term, self._view.counts.per_row(own), weight, True)
+            yield Wish(own.term, self._view.counts.per_row(own.pods), weight, True)
         namespace_labels = self._table.namespace_labels(shape.group.namespace)
         for term, owners, sign in self._view.counts.preferred_terms():
             if self._is_about(term, shape.group, namespace_labels):

@@ -11,6 +11,7 @@ LEFT_OUT: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: what stands there i
     "vcdebug.framework.record:Record": {"bound": None},
     "vcdebug.model.pod:Pod": {"shape": None},
     "vcdebug.model.nodetable:NodeTable": {"_asked_for": {}},
+    "vcdebug.plugins.predicates.foretelling:Foretelling": {"_last": None},
     "vcdebug.kube.dynamic_resources:DynamicResources": {"_read": None},
     "vcdebug.kube.pod_shape:PodShape": {"mark": None},
     "vcdebug.kube.pod_shape:PodShapes": {"_mark": None, "_known": {}, "_asked": {}, "_placement_of": {}},

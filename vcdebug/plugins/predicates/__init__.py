@@ -19,10 +19,9 @@ from vcdebug.kube.dynamic_resources import DynamicResources, DynamicResourcesErr
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.kube.placement import Placement
 from vcdebug.model.devices.ledger import Released
-from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, Status, aborts
-from vcdebug.model.names import BoolArray, Codes, FloatArray, IntArray, NodeName
+from vcdebug.model.fiterror import Status, aborts
+from vcdebug.model.names import Codes, FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
@@ -34,14 +33,16 @@ from vcdebug.plugins.predicates.filters import (
     NodePortsFilter,
     PodTopologySpreadFilter,
     PreFilterError,
+    run,
 )
+from vcdebug.plugins.predicates.foretelling import Foretelling
 from vcdebug.plugins.predicates.proportional import ProportionalFilter, rates_of
 from vcdebug.plugins.predicates.stable import (
     TEMPLATE_ANNOTATION,
     EquivalenceCache,
     StableFilters,
 )
-from vcdebug.plugins.predicates.verdicts import Chain, Verdict, alone, where
+from vcdebug.plugins.predicates.verdicts import TOO_MANY_PODS, Chain, Verdict, alone, where
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
@@ -66,7 +67,6 @@ LATER_PRE_FILTERS = (NodeVolumeLimitsFilter.name, VolumeZoneFilter.name)
 """Filters that once had no PreFilter, beside node affinity."""
 DRA_PART = "nodeorder/batch/DynamicResources"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
-TOO_MANY_PODS = Status(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
 
 
 class _Named(Protocol):
@@ -111,8 +111,6 @@ class Predicates(Plugin):
         self._continues_refused = has(RESERVE_FAILURE_CONTINUES)
         self._skips: dict[tuple[str, ...], tuple[str, ...]] = {}
         """Names of filters that some task skips, once."""
-        self._settled_codes: dict[Placement, tuple[Codes, Codes]] = {}
-        """Per wish the codes of all nodes: while they may have more pods, and once they are full."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
@@ -123,6 +121,7 @@ class Predicates(Plugin):
         rates = rates_of(self.arguments) if has(PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._in_order(listers)
+        self._foretelling = None if self._cache is not None else self._foretells(ssn)
         self._by_filter = [(one.name, one) for one in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._in_their_order(self._volumes, self._claims)
@@ -130,6 +129,9 @@ class Predicates(Plugin):
         self._affinity_prepares = self._affinity_on and not has(PREFILTER_REGISTRATIONS)
         without = LATER_PRE_FILTERS if has(PREFILTER_REGISTRATIONS) else ()
         self._preparing = tuple(one for one in self._filters if one.name not in without)
+
+    def _foretells(self, ssn: Session) -> Foretelling:
+        return Foretelling(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
 
     def _claims_on(self, ssn: Session) -> bool:
         """By the gate; once by an argument, too."""
@@ -165,6 +167,8 @@ class Predicates(Plugin):
         if pod.has_restartable_init_container and not self._ssn.flags.gate("SidecarContainers"):
             return PluginError(NO_SIDECARS)
         state = self._ssn.cycle_state(task)
+        if self._foretelling is not None:
+            self._foretelling.forget()
         skipped: list[str] = []
         error = self._prepare(task, state, skipped)
         state.skip.update(dict.fromkeys(skipped))
@@ -198,61 +202,40 @@ class Predicates(Plugin):
         """Upstream: plugins/predicates.Predicate."""
         rows, pod = nodes.rows, task.pod
         state = self._ssn.cycle_state(task)
+        foretelling = self._foretelling
+        foretold = None if foretelling is None else foretelling.of(pod, state)
+        if foretelling is not None and foretold is not None:
+            if len(rows) == 1:
+                return alone(foretelling.code(foretold, rows.item()))
+            codes: Codes = foretelling.everywhere(foretold)[rows]
+            return codes
         if len(rows) == 1:
             return alone(self._predicate_one(pod, state, rows))
-        codes = self._settled(pod, rows)
-        asked = [candidate for candidate in self._filters if candidate.name not in state.skip]
-        if not asked:
-            return codes
-        chain = Chain(self._ssn.reasons, codes)
-        for candidate in asked:
-            if chain.ended:
-                break
-            self._run(candidate, chain, pod, state, rows)
+        chain = Chain(self._ssn.reasons, self._first_codes(pod, rows))
+        for candidate in self._filters:
+            if candidate.name not in state.skip and not chain.ended:
+                run(candidate, chain, pod, state, rows)
         return chain.codes()
 
     def standing_codes(self, task: TaskInfo) -> Codes | None:
-        """Where every filter that depends on more than the node was skipped."""
-        if self._cache is not None:
+        """Where every filter that has something to say has said it in PreFilter."""
+        if self._foretelling is None:
             return None
-        skip = self._ssn.cycle_state(task).skip
-        for one in self._filters:
-            if one.name not in skip:
-                return None
-        return self._settled_everywhere(task.pod)
+        foretold = self._foretelling.of(task.pod, self._ssn.cycle_state(task))
+        return None if foretold is None else self._foretelling.everywhere(foretold)
 
-    def _settled(self, pod: Pod, rows: IntArray) -> Codes:
-        """Codes of the number of pods and the stable filters, which do not depend on what PreFilter counted."""
-        if self._cache is not None:
-            return self._first_codes(pod, rows, self._max_pods[rows] <= self._view.pod_count[rows])
-        codes: Codes = self._settled_everywhere(pod)[rows]
-        return codes
-
-    def _settled_everywhere(self, pod: Pod) -> Codes:
-        """Of every node; not to be written to."""
-        placement = self._view.shapes.placement(pod)
-        known = self._settled_codes.get(placement)
-        if known is None:
-            every, size = np.arange(len(self._view), dtype=np.int64), len(self._view)
-            parts = [self._first_codes(pod, every, np.full(size, full)) for full in (False, True)]
-            for part in parts:
-                part.flags.writeable = False
-            known = self._settled_codes[placement] = (parts[0], parts[1])
-        full = self._max_pods <= self._view.pod_count
-        return np.where(full, known[1], known[0]) if np.count_nonzero(full) else known[0]
-
-    def _first_codes(self, pod: Pod, rows: IntArray, full: BoolArray) -> Codes:
+    def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
         """Nodes that have all the pods that they may have, then the stable filters.
         Upstream: plugins/predicates.predicateByStablefilter.
         """
         chain = Chain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
-        chain.add(where(TOO_MANY_PODS, full))
-        index = self._stable_index(pod, rows)
+        chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        index = self._stable_index(pod, rows)  # which may add to the statuses
         chain.add(Verdict(self._stable.statuses, index))
         return chain.codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
-        """As predicate, for one node: actions ask about a node again after each eviction."""
+        """As predicate, for one node that has to be looked at."""
         if self._cache is None:
             index = self._stable.index(self._view.shapes.placement(pod)).item(rows.item(0))
         else:
@@ -322,13 +305,6 @@ class Predicates(Plugin):
         if self._cache is None:
             return index
         return self._cache.through(pod.annotations.get(TEMPLATE_ANNOTATION, ""), rows, index)
-
-    def _run(self, candidate: Filter, chain: Chain, pod: Pod, state: CycleState, rows: IntArray) -> None:
-        alive = chain.alive.copy()
-        verdict = candidate.filter(pod, state, rows[alive])
-        index = np.zeros(len(rows), dtype=np.int64)
-        index[alive] = verdict.failing
-        chain.add(verdict._replace(failing=index))
 
     # Scoring
 

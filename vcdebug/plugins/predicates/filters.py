@@ -33,7 +33,7 @@ from vcdebug.kube.topology_spread import (
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
 from vcdebug.model.names import IntArray
 from vcdebug.model.pod import Pod
-from vcdebug.plugins.predicates.verdicts import Verdict, everywhere, where
+from vcdebug.plugins.predicates.verdicts import Chain, Verdict, everywhere, where
 from vcdebug.releases.nodes import POD_AFFINITY_UNRESOLVABLE
 
 
@@ -45,6 +45,8 @@ class Filter(Protocol):
     """One Kubernetes plugin's PreFilter and Filter."""
 
     name: str
+    foretells: bool
+    """Whether what PreFilter counted settles the answer about every node, whatever happens on it later."""
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         """Prepare the pod's state; False means Skip; raises PreFilterError."""
@@ -55,10 +57,24 @@ class Filter(Protocol):
         ...
 
 
+def run(candidate: Filter, chain: Chain, pod: Pod, state: CycleState, rows: IntArray) -> None:
+    """Ask a filter about the rows that are left."""
+    alive = chain.alive
+    if np.count_nonzero(alive) == len(rows):
+        chain.add(candidate.filter(pod, state, rows))
+        return
+    alive = alive.copy()
+    verdict = candidate.filter(pod, state, rows[alive])
+    index = np.zeros(len(rows), dtype=np.int64)
+    index[alive] = verdict.failing
+    chain.add(verdict._replace(failing=index))
+
+
 class NodePortsFilter:
     """Host ports must be free."""
 
     name = "NodePorts"
+    foretells = False
     STATE = "PreFilterNodePorts"
     FAILED = Status(UNSCHEDULABLE, NO_FREE_PORTS)
 
@@ -83,6 +99,7 @@ class InterPodAffinityFilter:
     """Pod affinity and anti-affinity, the pod's own and that of pods already placed."""
 
     name = "InterPodAffinity"
+    foretells = True
     STATE = "PreFilterInterPodAffinity"
     MISSING = f'error reading "{STATE}" from cycleState: not found'
     STATUSES = (
@@ -132,6 +149,7 @@ class PodTopologySpreadFilter:
     """Hard topology spread constraints."""
 
     name = "PodTopologySpread"
+    foretells = True
     STATE = "PreFilterPodTopologySpread"
     STATUSES = (
         Status(UNSCHEDULABLE_AND_UNRESOLVABLE, MISSING_LABEL_REASON),

@@ -67,6 +67,7 @@ class ProportionalFilter:
     """
 
     name = "Proportional"
+    foretells = False
 
     def __init__(self, ssn: Session, rates: tuple[Rate, ...]) -> None:
         self._rates = rates

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.gomath import div, mod
-from vcdebug.model.fiterror import ReasonTable, Status, aborts
+from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, UNSCHEDULABLE, ReasonTable, Status, aborts
 from vcdebug.model.names import BoolArray, Codes, IntArray
 
 INDEX = np.int64
+TOO_MANY_PODS = Status(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
 
 
 class Verdict(NamedTuple):

@@ -30,6 +30,7 @@ class NodeVolumeLimitsFilter:
     """A node attaches only so many volumes of a CSI driver."""
 
     name = "NodeVolumeLimits"
+    foretells = False
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
         self._view = view
@@ -48,6 +49,7 @@ class VolumeZoneFilter:
     """Bound volumes with zone labels need a node in one of those zones."""
 
     name = "VolumeZone"
+    foretells = False
     STATE = "PreFilterVolumeZone"
     FAILED = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, CONFLICT)
 
@@ -78,6 +80,7 @@ class VolumeBindingFilter:
     """Bound volumes must be reachable, unbound ones available or provisionable."""
 
     name = "VolumeBinding"
+    foretells = False
     STATE = "VolumeBinding"
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
@@ -120,6 +123,7 @@ class DynamicResourcesFilter:
     """Resource claims: allocated ones must be usable on the node, others find their devices there."""
 
     name = "DynamicResources"
+    foretells = False
     STATE = "DynamicResources"
 
     def __init__(self, ssn: Session, view: NodeView, listers: Listers) -> None:

@@ -1,0 +1,121 @@
+"""What is known of every node once PreFilter has run for a task, where no filter looks at a node as it is later.
+
+Upstream: none; plugins/predicates asks every filter at every node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.placement import Placement
+from vcdebug.model.fiterror import ReasonTable
+from vcdebug.model.names import Codes, IntArray, Row
+from vcdebug.model.pod import Pod
+from vcdebug.plugins.predicates.filters import Filter, run
+from vcdebug.plugins.predicates.stable import StableFilters
+from vcdebug.plugins.predicates.verdicts import TOO_MANY_PODS, Chain, Verdict, everywhere
+
+
+class Foretold:
+    """The codes of all nodes for a pod until PreFilter runs again, each worked out when somebody asks: while a node may
+    have more pods, and once it is full.
+    """
+
+    __slots__ = ("asked", "codes", "pod", "state")
+
+    def __init__(self, pod: Pod, state: CycleState, asked: Sequence[Filter] = ()) -> None:
+        self.pod = pod
+        self.state = state
+        self.asked = asked
+        """The filters that have something to say, after those that look at the node alone."""
+        self.codes: dict[bool, Codes] = {}
+
+
+class Foretelling:
+    """Foretells tasks of one session."""
+
+    def __init__(
+        self,
+        view: NodeView,
+        reasons: ReasonTable,
+        stable: StableFilters,
+        most_pods: IntArray,
+        filters: Sequence[Filter],
+    ) -> None:
+        self._view = view
+        self._reasons = reasons
+        self._stable = stable
+        self._most_pods = most_pods
+        self._filters = filters
+        self._every: IntArray = np.arange(len(view), dtype=np.int64)
+        self._by_wish: dict[Placement, Foretold] = {}
+        """For pods of which no other filter has to be asked."""
+        self._last: tuple[CycleState, Foretold | None] | None = None
+
+    def forget(self) -> None:
+        """PreFilter runs again."""
+        self._last = None
+
+    def of(self, pod: Pod, state: CycleState) -> Foretold | None:
+        """None where some filter has to look at each node."""
+        last = self._last
+        if last is None or last[0] is not state:
+            last = self._last = (state, self._foretell(pod, state))
+        return last[1]
+
+    def _foretell(self, pod: Pod, state: CycleState) -> Foretold | None:
+        asked: list[Filter] = []
+        for one in self._filters:
+            if one.name not in state.skip:
+                if not one.foretells:
+                    return None
+                asked.append(one)
+        return Foretold(pod, state, asked) if asked else self._alike(pod, state)
+
+    def _alike(self, pod: Pod, state: CycleState) -> Foretold:
+        """For pods with the same wish the same."""
+        wish = self._view.shapes.placement(pod)
+        known = self._by_wish.get(wish)
+        if known is None:
+            known = self._by_wish[wish] = Foretold(pod, state)
+        return known
+
+    def code(self, foretold: Foretold, row: Row) -> int:
+        """Of one node: actions ask about it again after each eviction."""
+        full: bool = self._most_pods.item(row) <= self._view.pod_count.item(row)
+        return self._codes(foretold, full).item(row)
+
+    def everywhere(self, foretold: Foretold) -> Codes:
+        """Of every node; not to be written to, and read only where it stays as it is for the session."""
+        full = self._most_pods <= self._view.pod_count
+        free = self._codes(foretold, False)
+        return np.where(full, self._codes(foretold, True), free) if np.count_nonzero(full) else free
+
+    def _codes(self, foretold: Foretold, full: bool) -> Codes:
+        known = foretold.codes.get(full)
+        if known is None:
+            known = foretold.codes[full] = self._work_out(foretold, full)
+        return known
+
+    def _work_out(self, foretold: Foretold, full: bool) -> Codes:
+        """The number of pods first, then what the node alone decides, then the filters.
+        Upstream: plugins/predicates.predicateByStablefilter.
+        """
+        pod, size = foretold.pod, len(self._every)
+        if foretold.asked:
+            chain = Chain(self._reasons, self._codes(self._alike(pod, foretold.state), full))
+            for candidate in foretold.asked:
+                run(candidate, chain, pod, foretold.state, self._every)
+            return chain.codes()
+        chain = Chain(self._reasons, np.zeros(size, dtype=np.uint16))
+        if full:
+            chain.add(everywhere(TOO_MANY_PODS, size))
+        index = self._stable.index(self._view.shapes.placement(pod))  # which may add to the statuses
+        chain.add(Verdict(self._stable.statuses, index))
+        codes = chain.codes()
+        codes.flags.writeable = False
+        return codes

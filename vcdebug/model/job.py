@@ -27,7 +27,6 @@ class JobInfo(TaskSet):
     """A job of the session. Tasks are keyed by pod UID."""
 
     __slots__ = (
-        "_steady",
         "_undivided",
         "_valid",
         "_valid_at",
@@ -58,8 +57,6 @@ class JobInfo(TaskSet):
     def __init__(self, pod_group: PodGroup, default_queue: str, ordering: Ordering = ASCENDING) -> None:
         super().__init__(pod_group.min_member, ordering)
         self._valid = self._valid_at = 0
-        self._steady: tuple[Resource, ...] = ()
-        """Requests that leave the total as it is when they go and come back."""
         self._undivided: SubJobInfo | None = None
         """The only sub job, while it has the very tasks and index of the job, as nothing has changed yet."""
         self.uid = f"{pod_group.namespace}/{pod_group.name}"
@@ -94,7 +91,6 @@ class JobInfo(TaskSet):
         self._divide()
         self.tasks[task.uid] = task
         self.index_task(task)
-        self._steady = ()
         self.total_request.add(task.resreq)
         if task.status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
@@ -138,7 +134,6 @@ class JobInfo(TaskSet):
         if stored is None:
             return
         self._divide()
-        self._steady = ()
         self.total_request.sub(stored.resreq)
         if allocated_status(stored.status):
             self.allocated.sub(stored.resreq)
@@ -162,11 +157,10 @@ class JobInfo(TaskSet):
         """delete_task_info and add_task_info in one, where the task stays in the sub job that it is in."""
         self._divide()
         uid, request = task.uid, stored.resreq
-        if request is not task.resreq:
-            self._steady = ()
+        if request is task.resreq:
+            self.total_request.renew(request)
+        else:
             self.total_request.sub(request).add(task.resreq)
-        elif request not in self._steady:
-            self._renew_total(request)
         if stored.status & ALLOCATED_MASK:
             self.allocated.sub(request)
         before, had = stored.status, task.status
@@ -177,13 +171,6 @@ class JobInfo(TaskSet):
         if status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
         self.sub_jobs[self.task_to_sub_job[uid]].exchange_task(task, had)
-
-    def _renew_total(self, request: Resource) -> None:
-        """A task goes and comes back: where nothing is rounded on the way, nothing will be while the total stays."""
-        before = self.total_request.clone()
-        self.total_request.renew(request)
-        if self.total_request.is_exactly(before):
-            self._steady += (request,)
 
     def _sub_job_for(self, task: TaskInfo) -> SubJobInfo:
         """Upstream: api/job_info.getOrCreateSubJob."""

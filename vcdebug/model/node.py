@@ -37,7 +37,6 @@ class NodeInfo:
     __slots__ = (
         "_in_order",
         "_order",
-        "_steady",
         "allocatable",
         "annotations",
         "capability",
@@ -93,8 +92,6 @@ class NodeInfo:
         """Keys of `tasks` in the cycle's order, while nobody came or went."""
         self._in_order: list[TaskInfo] | None = None
         """The tasks in that order, while none of them changed."""
-        self._steady: tuple[Resource, ...] = ()
-        """Requests that leave idle and used amounts as they are when they go and come back."""
         self.row: Row = -1
         self.table: NodeTable | None = None
 
@@ -204,7 +201,6 @@ class NodeInfo:
         if status is TaskStatus.PIPELINED:
             self.pipelined.add(request)
             return
-        self._steady = ()
         self.idle.sub_without_assert(request)
         self.used.add(request)
         if status is TaskStatus.RELEASING:
@@ -227,7 +223,6 @@ class NodeInfo:
         else:
             if stored.status is TaskStatus.RELEASING:
                 self.releasing.sub(request)
-            self._steady = ()
             self.idle.add(request)
             self.used.sub(request)
         self._changed()
@@ -258,21 +253,13 @@ class NodeInfo:
         request = stored.resreq
         if stored.status is TaskStatus.RELEASING:
             self.releasing.sub(request)
-        if request not in self._steady:
-            self._take_off_and_put_back(request)
+        self.idle.add(request)
+        self.used.renew(request)
+        self.idle.sub_without_assert(request)
         if task.status is TaskStatus.RELEASING:
             self.releasing.add(request)
         self.tasks[task.key] = task.clone()
         self._changed()
-
-    def _take_off_and_put_back(self, request: Resource) -> None:
-        """Where no amount is rounded on the way, none will be until a task comes or goes."""
-        idle, used = self.idle.clone(), self.used.clone()
-        self.idle.add(request)
-        self.used.renew(request)
-        self.idle.sub_without_assert(request)
-        if self.idle.is_exactly(idle) and self.used.is_exactly(used):
-            self._steady += (request,)
 
     def _changed(self) -> None:
         if self.table is not None:
@@ -288,7 +275,7 @@ class NodeInfo:
         copy.allocatable, copy.capability = self.allocatable, self.capability
         copy.idle, copy.used = self.allocatable.clone(), Resource()
         copy.releasing, copy.pipelined = Resource(), Resource()
-        copy.tasks, copy.row, copy.table, copy._steady = {}, self.row, None, ()
+        copy.tasks, copy.row, copy.table = {}, self.row, None
         copy.devices, copy.holds_none = {}, self.holds_none
         copy.last_amounts = copy._order = copy._in_order = None
         for task in self.tasks_in_order():

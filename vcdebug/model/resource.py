@@ -87,15 +87,16 @@ class Resource:
         copy.max_task_num = self.max_task_num
         return copy
 
-    def is_exactly(self, other: Resource) -> bool:
-        """Whether both hold the same, nil or empty scalar map included."""
-        if self.milli_cpu != other.milli_cpu or self.memory != other.memory:
-            return False
-        return self.scalars == other.scalars and self.max_task_num == other.max_task_num
-
     def copy_unless(self, known: Resource) -> Resource:
-        """`known` itself where it holds exactly this, else a copy."""
-        return known if self.is_exactly(known) else self.clone()
+        """`known` itself where it holds exactly this, nil or empty scalar map included, else a copy."""
+        if (
+            self.milli_cpu == known.milli_cpu
+            and self.memory == known.memory
+            and self.scalars == known.scalars
+            and self.max_task_num == known.max_task_num
+        ):
+            return known
+        return self.clone()
 
     # Reading
 

@@ -12,7 +12,7 @@ from vcdebug.capture.consistent_read import Reading, read_at_one_moment
 from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import FILE
 from vcdebug.capture.scheduler import SchedulerSettings, read_settings
-from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
+from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport, object_in
 from vcdebug.capture.usage import measured
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import name_of
@@ -140,8 +140,7 @@ def _clock(api: Api, objects: dict[str, list[Manifest]], problems: list[Problem]
 
 
 def _created(manifest: Manifest) -> datetime | None:
-    metadata = manifest.get("metadata")
-    return stated_time(metadata.get("creationTimestamp") if isinstance(metadata, dict) else None)
+    return stated_time(object_in(manifest.get("metadata")).get("creationTimestamp"))
 
 
 def _description(version: tuple[int, int], image: str) -> str:

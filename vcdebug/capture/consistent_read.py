@@ -10,7 +10,7 @@ from vcdebug.capture.listing import Listing
 from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import FILE, NOT_FOUND, optional_failed, optional_skipped, required_failed
 from vcdebug.capture.permission import served_groups as groups_of
-from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer
+from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, object_in
 from vcdebug.snapshot.kinds import KINDS, Kind
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.provenance import Provenance
@@ -117,16 +117,11 @@ def _versions(manifests: list[Manifest]) -> dict[str, str]:
 
 
 def _version(manifest: Manifest) -> str:
-    metadata = _metadata(manifest)
+    metadata = object_in(manifest.get("metadata"))
     version = metadata.get("resourceVersion")
     return f"{metadata.get('uid')} {version}" if version else json.dumps(manifest, sort_keys=True)
 
 
 def _name(manifest: Manifest) -> str:
-    metadata = _metadata(manifest)
+    metadata = object_in(manifest.get("metadata"))
     return "/".join(str(metadata[key]) for key in ("namespace", "name") if metadata.get(key))
-
-
-def _metadata(manifest: Manifest) -> Manifest:
-    metadata = manifest.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.capture.options import Progress
-from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.capture.transport import Api, ApiRefusal, object_in
 from vcdebug.snapshot.kinds import Kind
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -82,8 +82,7 @@ class Listing:
         return refusal.continue_token
 
     def _take(self, page: Manifest) -> str:
-        metadata = page.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
+        metadata = object_in(page.get("metadata"))
         self.resource_version = self.resource_version or str(metadata.get("resourceVersion") or "")
         api_version = page.get("apiVersion") or self.kind.api_version
         self.items.extend(complete(item, self.kind.name, api_version) for item in items_of(page, self.kind))

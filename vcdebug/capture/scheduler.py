@@ -12,7 +12,7 @@ from vcdebug.capture.devices import read_device_config
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
 from vcdebug.capture.schedulers import NAMESPACE, Objects, chosen, find_schedulers, started
-from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.capture.transport import Api, ApiRefusal, object_in
 from vcdebug.errors import CaptureError
 from vcdebug.releases.naming import release_of_image
 from vcdebug.snapshot.command_line import command_line, conf_path, environment, flag_values, scheduler_container
@@ -115,17 +115,13 @@ def _unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
             yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
 
 
-def _object(value: object) -> Manifest:
-    return value if isinstance(value, dict) else {}
-
-
 def _objects(value: object) -> list[Manifest]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _pod_spec(deployment: Manifest | None) -> Manifest:
-    spec = _object(_object(deployment).get("spec"))
-    return _object(_object(spec.get("template")).get("spec"))
+    spec = object_in(object_in(deployment).get("spec"))
+    return object_in(object_in(spec.get("template")).get("spec"))
 
 
 def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
@@ -140,7 +136,7 @@ def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
 
 def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSource:
     """Where the file of --scheduler-conf comes from; the usual ConfigMap when the Deployment does not tell."""
-    namespace = str(_object(_object(deployment).get("metadata")).get("namespace") or NAMESPACE)
+    namespace = str(object_in(object_in(deployment).get("metadata")).get("namespace") or NAMESPACE)
     path = conf_path(container)
     mount = _mount_of(path, container)
     file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
@@ -165,9 +161,9 @@ def _lies_in(path: str, folder: object) -> bool:
 
 
 def _config_maps(volume: Manifest) -> list[Manifest]:
-    direct = [_object(volume["configMap"])] if "configMap" in volume else []
-    projected = _objects(_object(volume.get("projected")).get("sources"))
-    return direct + [_object(source["configMap"]) for source in projected if "configMap" in source]
+    direct = [object_in(volume["configMap"])] if "configMap" in volume else []
+    projected = _objects(object_in(volume.get("projected")).get("sources"))
+    return direct + [object_in(source["configMap"]) for source in projected if "configMap" in source]
 
 
 def _key_of_file(source: Manifest, file: str) -> str:
@@ -184,7 +180,7 @@ def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem
     try:
         data = api.get(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
         what = f"has no key {source.key}"
-        text = _conf_text(_object(data), source.key)
+        text = _conf_text(object_in(data), source.key)
     except ApiRefusal as refusal:
         what, text = _refused(source, refusal), None
     if text is None and named:

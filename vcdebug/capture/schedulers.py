@@ -8,7 +8,7 @@ from datetime import datetime
 
 from vcdebug.capture.listing import items_of
 from vcdebug.capture.permission import FILE, FORBIDDEN
-from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.capture.transport import Api, ApiRefusal, object_in
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.command_line import scheduler_container
 from vcdebug.snapshot.kinds import KIND_BY_NAME
@@ -96,12 +96,12 @@ def _deployments(api: Api, problems: list[Problem]) -> list[Manifest]:
 
 
 def _workload(kind: str, manifest: Manifest) -> Scheduler:
-    metadata = _object(manifest.get("metadata"))
+    metadata = object_in(manifest.get("metadata"))
     return Scheduler(kind, str(metadata.get("namespace", "")), str(metadata.get("name", "")), manifest)
 
 
 def _is_ours(manifest: Manifest) -> bool:
-    labels = _object(_object(manifest.get("metadata")).get("labels"))
+    labels = object_in(object_in(manifest.get("metadata")).get("labels"))
     return labels.get("app") == APP or bool(scheduler_container(manifest))
 
 
@@ -110,54 +110,50 @@ def _running(objects: Objects) -> Iterator[Scheduler]:
     for pod in objects.get("Pod", ()):
         workload = {"metadata": pod.get("metadata"), "spec": {"template": {"spec": pod.get("spec")}}}
         if _is_up(pod) and scheduler_container(workload):
-            metadata = _object(pod.get("metadata"))
+            metadata = object_in(pod.get("metadata"))
             kind, name = _owner(pod, objects)
             yield Scheduler(kind, str(metadata.get("namespace", "")), name, workload)
 
 
 def _owner(pod: Manifest, objects: Objects) -> tuple[str, str]:
     """What the pod belongs to in the end: a ReplicaSet's Deployment, a StatefulSet, or only itself."""
-    metadata = _object(pod.get("metadata"))
+    metadata = object_in(pod.get("metadata"))
     owner = _first_owner(pod)
     if owner.get("kind") == "ReplicaSet":
         for replica_set in objects.get("ReplicaSet", ()):
-            if _object(replica_set.get("metadata")).get("uid") == owner.get("uid"):
+            if object_in(replica_set.get("metadata")).get("uid") == owner.get("uid"):
                 owner = _first_owner(replica_set) or owner
                 break
     return str(owner.get("kind") or "Pod"), str(owner.get("name") or metadata.get("name", ""))
 
 
 def _first_owner(manifest: Manifest) -> Manifest:
-    owners = _object(manifest.get("metadata")).get("ownerReferences")
-    return _object(owners[0]) if isinstance(owners, list) and owners else {}
+    owners = object_in(manifest.get("metadata")).get("ownerReferences")
+    return object_in(owners[0]) if isinstance(owners, list) and owners else {}
 
 
 def _pods(scheduler: Scheduler | None, objects: Objects) -> Iterator[Manifest]:
     """The running pods of one scheduler."""
     for pod in objects.get("Pod", ()):
-        metadata = _object(pod.get("metadata"))
+        metadata = object_in(pod.get("metadata"))
         if scheduler is None or not _is_up(pod) or metadata.get("namespace") != scheduler.namespace:
             continue
-        labelled = _object(metadata.get("labels")).get("app") == APP and not metadata.get("ownerReferences")
+        labelled = object_in(metadata.get("labels")).get("app") == APP and not metadata.get("ownerReferences")
         if labelled or _owner(pod, objects) == (scheduler.kind, scheduler.name):
             yield pod
 
 
 def _is_up(pod: Manifest) -> bool:
-    return _object(pod.get("status")).get("phase") == "Running"
+    return object_in(pod.get("status")).get("phase") == "Running"
 
 
 def _running_since(pod: Manifest) -> datetime | None:
     """When the scheduler's container was last started; a pod outlives the processes in it."""
     container = scheduler_container({"spec": {"template": {"spec": pod.get("spec")}}})
-    status = _object(pod.get("status"))
+    status = object_in(pod.get("status"))
     statuses = status.get("containerStatuses")
     for state in statuses if isinstance(statuses, list) else ():
         if isinstance(state, dict) and container and state.get("name") == container.get("name"):
-            running = _object(_object(state.get("state")).get("running"))
+            running = object_in(object_in(state.get("state")).get("running"))
             return stated_time(running.get("startedAt"))
     return stated_time(status.get("startTime"))
-
-
-def _object(value: object) -> Manifest:
-    return value if isinstance(value, dict) else {}

@@ -214,14 +214,18 @@ def json_object(answer: Answer) -> Manifest:
     return content
 
 
+def object_in(value: object) -> Manifest:
+    """An object within an answer; an empty one where something else stands there."""
+    return value if isinstance(value, dict) else {}
+
+
 def refusal_of(answer: Answer) -> ApiRefusal:
     """The refusal that a Status object, or whatever text came instead, describes."""
     try:
         status = json_object(answer)
     except ApiRefusal:
         return ApiRefusal(answer.status, shown(answer.content) or "no text")
-    metadata = status.get("metadata")
-    token = metadata.get("continue") if isinstance(metadata, dict) else None
+    token = object_in(status.get("metadata")).get("continue")
     message = status.get("message") or status.get("reason") or "no message"
     return ApiRefusal(answer.status, str(message), token if isinstance(token, str) else "")
 

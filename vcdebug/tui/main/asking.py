@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.debugger.commands import CommandError, Reply
 from vcdebug.debugger.commands.what_if import carry_out
 from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.current import Current, LayOver
 from vcdebug.tui.main.pages import Pages
 from vcdebug.tui.screens.page import PageScreen
@@ -39,10 +38,11 @@ class Asking:
 
     current: Current
     work: BackgroundWork
-    commands: CommandLine
     pages: Pages
     lay_over: LayOver
     focused: Callable[[], Grid]
+    run: Callable[[str], None]
+    show: Callable[[Reply], None]
 
     def _subject(self) -> tuple[str, str]:
         row = self.focused().cursor_row
@@ -59,7 +59,7 @@ class Asking:
             return
         if not words:
             self.lay_over(
-                PageScreen(questions(moment, *self._subject()), MENU), lambda command: self.commands.run(command or "")
+                PageScreen(questions(moment, *self._subject()), MENU), lambda command: self.run(command or "")
             )
             return
         name, _, about = words.partition(" ")
@@ -127,4 +127,4 @@ class Asking:
         driver = self.current.ready() if place else None
         if driver is not None and place:
             remedy = found[int(place)]
-            self.commands.show(carry_out(driver, remedy.plan.edits, remedy.words))
+            self.show(carry_out(driver, remedy.plan.edits, remedy.words))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 
 from textual.message import Message
@@ -16,16 +15,21 @@ from vcdebug.tui.messages import AskAgain, PanelDrawn, Progress
 from vcdebug.views.base import Table, line, muted
 
 
-@dataclass(eq=False)
 class AskingAgain:
     """One panel after the other, each for the moment that it shows last."""
 
-    start_thread: Callable[[Callable[[], None]], object]
-    post: Callable[[Message], object]
-    progress: Callable[[str], None]
-    _running: AskAgain | None = field(default=None, init=False)
-    _wanted: dict[str, AskAgain] = field(default_factory=dict, init=False)
-    """By the panel's name."""
+    def __init__(
+        self,
+        start_thread: Callable[[Callable[[], None]], object],
+        post: Callable[[Message], object],
+        progress: Callable[[str], None],
+    ) -> None:
+        self._start_thread = start_thread
+        self._post = post
+        self._progress = progress
+        self._running: AskAgain | None = None
+        self._wanted: dict[str, AskAgain] = {}
+        """By the panel's name."""
 
     @property
     def about(self) -> str:
@@ -63,18 +67,18 @@ class AskingAgain:
 
     def _next(self) -> None:
         self._running = next(iter(self._wanted.values()), None)
-        self.progress(self.about)
+        self._progress(self.about)
         if self._running is not None:
-            self.start_thread(partial(self._draw, self._running))
+            self._start_thread(partial(self._draw, self._running))
 
     def _draw(self, asked: AskAgain) -> None:
         """In the thread."""
         with as_long_as(partial(self._going, asked)):
-            self.post(worker.attempt(lambda: PanelDrawn(asked, asked.view()), partial(_failed, asked)))
+            self._post(worker.attempt(lambda: PanelDrawn(asked, asked.view()), partial(_failed, asked)))
 
     def _going(self, asked: AskAgain, done: Seq, seq: Seq) -> bool:
         if done:
-            self.post(Progress(f"{self.about}: {done * 100 // seq} %"))  # exact: ints
+            self._post(Progress(f"{self.about}: {done * 100 // seq} %"))  # exact: ints
         return self._wanted.get(asked.panel) is asked
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from threading import local
 
 from textual.message import Message
@@ -14,20 +13,26 @@ from vcdebug.tui.main.current import Say
 from vcdebug.tui.messages import Progress, WorkDone
 
 
-@dataclass(eq=False)
 class BackgroundWork:
     """One piece of work at a time; somebody may stop waiting for it."""
 
-    start_thread: Callable[[Callable[[], None]], object]
-    post: Callable[[Message], object]
-    say: Say
-    progress: Callable[[str], None]
-    about: str = field(default="", init=False)
-    """What the work is while it runs."""
-    _ticket: int = field(default=0, init=False)
-    """Which work is waited for."""
-    _own: local = field(default_factory=local, init=False)
-    """The ticket of the work that a thread does."""
+    def __init__(
+        self,
+        start_thread: Callable[[Callable[[], None]], object],
+        post: Callable[[Message], object],
+        say: Say,
+        progress: Callable[[str], None],
+    ) -> None:
+        self._start_thread = start_thread
+        self._post = post
+        self._say = say
+        self._progress = progress
+        self.about = ""
+        """What the work is while it runs."""
+        self._ticket = 0
+        """Which work is waited for."""
+        self._own = local()
+        """The ticket of the work that a thread does."""
 
     def start(self, reply: Reply) -> None:
         """Do what the reply asks for, unless something is being done already."""
@@ -35,20 +40,20 @@ class BackgroundWork:
         if work is None:
             return
         if self.about:
-            self.say(f"still {self.about}: this works when it is done", error=True)
+            self._say(f"still {self.about}: this works when it is done", error=True)
             return
         self.about = reply.text or "working"
         self._ticket += 1
-        self.progress(self.about)
+        self._progress(self.about)
         tasks = {self._ticket: work}
         del work, reply
-        self.start_thread(lambda: self._do(tasks))
+        self._start_thread(lambda: self._do(tasks))
 
     def _do(self, tasks: dict[int, Callable[[], Reply]]) -> None:
         """In the thread; nobody keeps the task afterwards, for it holds recordings."""
         ticket, task = tasks.popitem()
         self._own.ticket = ticket
-        self.post(worker.work(task, ticket))
+        self._post(worker.work(task, ticket))
 
     def awaited(self, event: WorkDone) -> bool:
         """Whether anybody still waits for this work."""
@@ -58,14 +63,14 @@ class BackgroundWork:
         """What the work came to; None after a failure, which is said."""
         self._at_rest()
         if event.reply is None:
-            self.say(event.error, error=True)
+            self._say(event.error, error=True)
         return event.reply
 
     def stop(self) -> bool:
         """Wait no longer; whether there was anything to wait for."""
         if not self.about:
             return False
-        self.say(f"stopped: {self.about}; nothing has changed")
+        self._say(f"stopped: {self.about}; nothing has changed")
         self._at_rest()
         return True
 
@@ -76,8 +81,8 @@ class BackgroundWork:
     def tell(self, text: str) -> None:
         """In the thread: how far its work is, as long as somebody waits for it."""
         if self.wanted():
-            self.post(Progress(text))
+            self._post(Progress(text))
 
     def _at_rest(self) -> None:
         self.about = ""
-        self.progress("")
+        self._progress("")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from vcdebug.debugger.figures import Figure
@@ -27,81 +26,81 @@ class Followed(NamedTuple):
     seq: Seq
 
 
-@dataclass(eq=False)
 class Marks:
     """Each key is short for a command about what the cursor is on."""
 
-    current: Current
-    commands: CommandLine
-    lay_over: LayOver
-    focused: Callable[[], Grid]
-    _followed: Followed | None = field(default=None, init=False)
+    def __init__(self, current: Current, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]) -> None:
+        self._current = current
+        self._commands = commands
+        self._lay_over = lay_over
+        self._focused = focused
+        self._followed: Followed | None = None
 
     # Numbers
 
     def last_change(self) -> None:
         """To the event that wrote the figure; again, further back, also where the panel shows other things by then."""
-        moment = self.current.moment
-        if self.current.ready() is None or moment is None:
+        moment = self._current.moment
+        if self._current.ready() is None or moment is None:
             return
-        grid, followed = self.focused(), self._followed
+        grid, followed = self._focused(), self._followed
         if followed is not None and followed.seq == moment.seq and followed.title != grid.table.title:
             self.follow(followed.figure, followed.title)
             return
         found = grid.cursor_figure
         if found is None:
-            self.current.say(NO_FIGURE)
+            self._current.say(NO_FIGURE)
         else:
             self.follow(found, grid.table.title)
 
     def follow(self, figure: Figure, title: str = "") -> None:
         """To the event that wrote a figure of a table."""
-        self.commands.run(f"last-change {figure}")
-        if self.current.moment is not None:
-            self._followed = Followed(figure, title, self.current.moment.seq)
+        self._commands.run(f"last-change {figure}")
+        if self._current.moment is not None:
+            self._followed = Followed(figure, title, self._current.moment.seq)
 
     def watch(self) -> None:
         """Keep the figure under the cursor in sight."""
         found = self._figure_or_word()
         if found is not None:
-            self.commands.run(f"watch {found}")
+            self._commands.run(f"watch {found}")
 
     def _figure_or_word(self) -> Figure | None:
         """The figure under the cursor, or a word about why there is none."""
-        found = self.focused().cursor_figure if self.current.ready() is not None else None
-        if found is None and self.current.driver is not None:
-            self.current.say(NO_FIGURE)
+        found = self._focused().cursor_figure if self._current.ready() is not None else None
+        if found is None and self._current.driver is not None:
+            self._current.say(NO_FIGURE)
         return found
 
     # Breakpoints
 
     def breakpoint(self) -> None:
         """Open the dialog, with the kind that suits the present event."""
-        moment = self.current.moment
-        if self.current.ready() is not None and moment is not None:
+        moment = self._current.moment
+        if self._current.ready() is not None and moment is not None:
             kind = fitting_kind(moment.recording, moment.seq)
-            self.lay_over(BreakpointScreen(moment, kind), self._breakpoint_chosen)
+            self._lay_over(BreakpointScreen(moment, kind), self._breakpoint_chosen)
 
     def _breakpoint_chosen(self, words: str | None) -> None:
         if words:
-            self.commands.run(f"break {words}")
+            self._commands.run(f"break {words}")
 
     def break_on_figure(self) -> None:
         """Stop wherever the figure under the cursor changes: the words stand ready to be narrowed."""
         found = self._figure_or_word()
         if found is not None:
-            self.commands.open("command", f"break data {found}")
+            self._commands.open("command", f"break data {found}")
 
     # Bookmarks
 
     def bookmark(self) -> None:
         """Mark this event; where it is marked already, write its note."""
-        driver = self.current.ready()
+        driver = self._current.ready()
         if driver is None:
             return
         cycle, branch = driver.where()
         known = driver.notebook.bookmarks.at(driver.debugger.seq, cycle, branch=branch)
         if known is None:
-            self.commands.run("bookmark")
+            self._commands.run("bookmark")
         else:
-            self.commands.open("command", f"note {known.note}")
+            self._commands.open("command", f"note {known.note}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -22,18 +21,22 @@ if TYPE_CHECKING:
 SURVEYING: Final = "explaining every job that waits"
 
 
-@dataclass(eq=False)
 class Opening:
     """Opens pages and panels, and reads and writes files, as commands ask; `by_name` has all of it."""
 
-    current: Current
-    pages: Pages
-    work: BackgroundWork
-    place: str
-    """What a command line calls the snapshot."""
-    of_screen: Mapping[str, Callable[[str], object]]
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        current: Current,
+        pages: Pages,
+        work: BackgroundWork,
+        place: str,
+        of_screen: Mapping[str, Callable[[str], object]],
+    ) -> None:
+        self._current = current
+        self._pages = pages
+        self._work = work
+        self._place = place
+        """What a command line calls the snapshot."""
         self.by_name: Mapping[str, Callable[[str], object]] = {
             "report": self._report,
             "save": self._save,
@@ -41,7 +44,7 @@ class Opening:
             "find": self._find,
             **{name: partial(self._page, name) for name in PAGES},
             "waiting": self.waiting,
-            **self.of_screen,
+            **of_screen,
         }
 
     def open(self, name: str, argument: str) -> None:
@@ -50,10 +53,10 @@ class Opening:
 
     def waiting(self, _: str = "") -> None:
         """Every job that waits, worked out away from the keys: hundreds of jobs take seconds."""
-        moment = self.current.moment
+        moment = self._current.moment
         if moment is not None:
             work = partial(self._survey, moment.recording)
-            self.work.start(Reply(text=SURVEYING, work=work))
+            self._work.start(Reply(text=SURVEYING, work=work))
 
     def _survey(self, recording: Recording) -> Reply:
         from vcdebug.causes.survey import survey
@@ -61,42 +64,42 @@ class Opening:
         estimate = Estimate(monotonic)
 
         def tell(done: int, total: int) -> None:
-            self.work.tell(f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
+            self._work.tell(f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
 
         survey(recording, tell)
         return Reply(then=self._surveyed)
 
     def _surveyed(self) -> Reply:
-        self.pages.open_page("waiting")
+        self._pages.open_page("waiting")
         return Reply()
 
     def _page(self, name: str, _: str) -> None:
-        self.pages.open_page(name)
+        self._pages.open_page(name)
 
     def _find(self, words: str) -> None:
         from vcdebug.views.finding import finding
 
-        moment = self.current.moment
+        moment = self._current.moment
         if moment is not None:
-            self.pages.open(finding(moment.recording, moment.seq, words))
+            self._pages.open(finding(moment.recording, moment.seq, words))
 
     def _report(self, words: str) -> None:
         """Write the report in a worker thread, so that keys are answered meanwhile."""
         from vcdebug.files.report import write_here
 
-        moment, place = self.current.moment, self.place
+        moment, place = self._current.moment, self._place
         if moment is not None:
             work = partial(write_here, moment, words, place)
-            self.work.start(Reply(text="writing the report", work=lambda: Reply(text=work())))
+            self._work.start(Reply(text="writing the report", work=lambda: Reply(text=work())))
 
     def _save(self, words: str) -> None:
-        driver = self.current.driver
+        driver = self._current.driver
         if driver is not None:
-            self.current.say(save_notes(driver, words))
+            self._current.say(save_notes(driver, words))
 
     def _load(self, words: str) -> None:
-        driver = self.current.driver
+        driver = self._current.driver
         if driver is not None:
             said = load_notes(driver, words)
-            self.current.show(driver.moment())
-            self.current.say(said)
+            self._current.show(driver.moment())
+            self._current.say(said)

@@ -13,9 +13,7 @@ from vcdebug.model.names import Seq
 from vcdebug.trace.moment import NotReachedError, as_long_as, without_waiting
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.current import Current, LayOver
-from vcdebug.tui.main.marks import Marks
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
@@ -30,11 +28,11 @@ class Pages:
 
     current: Current
     work: BackgroundWork
-    commands: CommandLine
-    marks: Marks
     lay_over: LayOver
     clipboard: Clipboard
     go: Callable[[Seq], None]
+    follow: Callable[[Figure], None]
+    run: Callable[[str], None]
 
     def open(self, table: Table) -> None:
         """Show a table; its rows lead to events, its numbers to who wrote them."""
@@ -42,7 +40,7 @@ class Pages:
 
     def _closed(self, chosen: Seq | Figure | None) -> None:
         if isinstance(chosen, Figure):
-            self.marks.follow(chosen)
+            self.follow(chosen)
         elif chosen:
             self.go(chosen)
 
@@ -105,4 +103,4 @@ class Pages:
 
     def _page_closed(self, command: str | None) -> None:
         if command:
-            self.commands.run(command)
+            self.run(command)

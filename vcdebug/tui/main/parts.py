@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from inspect import signature
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
@@ -23,12 +21,9 @@ if TYPE_CHECKING:
     from vcdebug.tui.main.pages import Pages
     from vcdebug.tui.main.what_if import WhatIf
 
-Part = TypeVar("Part")
 
-
-@dataclass(eq=False)
-class Parts:
-    """The parts, and what they work with; each is handed what the arguments of its class name."""
+class Shared(NamedTuple):
+    """What the parts work with."""
 
     current: Current
     work: BackgroundWork
@@ -43,47 +38,80 @@ class Parts:
     of_screen: Mapping[str, Callable[[str], object]]
     """What commands ask of the screen itself, by name."""
 
-    def _made(self, part: Callable[..., Part]) -> Part:
-        return part(**{name: getattr(self, name) for name in signature(part).parameters})
+
+class Parts:
+    """The parts, each handed what it needs."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
 
     @cached_property
     def marks(self) -> Marks:
         """Breakpoints, watches and bookmarks where the cursor is."""
         from vcdebug.tui.main.marks import Marks
 
-        return self._made(Marks)
+        shared = self._shared
+        return Marks(shared.current, shared.commands, shared.lay_over, shared.focused)
 
     @cached_property
     def what_if(self) -> WhatIf:
         """Edits, and leaving with some."""
         from vcdebug.tui.main.what_if import WhatIf
 
-        return self._made(WhatIf)
+        shared = self._shared
+        return WhatIf(shared.current, shared.commands, shared.lay_over, shared.focused)
 
     @cached_property
     def pages(self) -> Pages:
         """What lies over the screen."""
         from vcdebug.tui.main.pages import Pages
 
-        return self._made(Pages)
+        shared = self._shared
+        return Pages(
+            shared.current,
+            shared.work,
+            shared.lay_over,
+            shared.clipboard,
+            go=shared.go,
+            follow=self.marks.follow,
+            run=shared.commands.run,
+        )
 
     @cached_property
     def copying(self) -> Copying:
         """What can be copied."""
         from vcdebug.tui.main.copying import Copying
 
-        return self._made(Copying)
+        shared = self._shared
+        return Copying(
+            shared.current,
+            shared.lay_over,
+            shared.clipboard,
+            focused=shared.focused,
+            place=shared.place,
+            copy=shared.copy,
+        )
 
     @cached_property
     def asking(self) -> Asking:
         """Questions and remedies."""
         from vcdebug.tui.main.asking import Asking
 
-        return self._made(Asking)
+        shared = self._shared
+        return Asking(
+            shared.current,
+            shared.work,
+            self.pages,
+            shared.lay_over,
+            focused=shared.focused,
+            run=shared.commands.run,
+            show=shared.commands.show,
+        )
 
     @cached_property
     def opening(self) -> Opening:
         """What commands open by name."""
         from vcdebug.tui.main.opening import Opening
 
-        return self._made(Opening)
+        shared = self._shared
+        return Opening(shared.current, self.pages, shared.work, shared.place, shared.of_screen)

@@ -28,7 +28,7 @@ from vcdebug.tui.main.keys import KEYS
 from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.main.loading import Loading
 from vcdebug.tui.main.movement import Movement
-from vcdebug.tui.main.parts import Parts
+from vcdebug.tui.main.parts import Parts, Shared
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
@@ -92,16 +92,18 @@ class MainScreen(Screen[Next]):
             focused_grid=self._focused_grid,
         )
         self.parts = Parts(
-            self.current,
-            self.work,
-            self.commands,
-            self.lay_over,
-            self._focused_grid,
-            settings.clipboard,
-            start.place(),
-            go=self.movement.go,
-            copy=lambda text, how: copy_text(self.app, text, how),
-            of_screen=self._of_screen(),
+            Shared(
+                self.current,
+                self.work,
+                self.commands,
+                self.lay_over,
+                self._focused_grid,
+                settings.clipboard,
+                start.place(),
+                go=self.movement.go,
+                copy=lambda text, how: copy_text(self.app, text, how),
+                of_screen=self._of_screen(),
+            )
         )
 
     def _of_screen(self) -> Mapping[str, Callable[[str], object]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from vcdebug.tui.main.command_line import CommandLine
 from vcdebug.tui.main.current import Current, LayOver
@@ -11,49 +10,49 @@ from vcdebug.tui.screens.confirm_leave import Answer, ConfirmLeaveScreen
 from vcdebug.tui.widgets.grid import Grid
 
 
-@dataclass(eq=False)
 class WhatIf:
     """Typed edits of the snapshot; what they lead to lies open beside the original."""
 
-    current: Current
-    commands: CommandLine
-    lay_over: LayOver
-    focused: Callable[[], Grid]
-    _leaving: Callable[[], object] | None = field(default=None, init=False)
-    """What is done once it is clear what becomes of the edits."""
+    def __init__(self, current: Current, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]) -> None:
+        self._current = current
+        self._commands = commands
+        self._lay_over = lay_over
+        self._focused = focused
+        self._leaving: Callable[[], object] | None = None
+        """What is done once it is clear what becomes of the edits."""
 
     def suggest(self) -> None:
         """Type an edit: of what the cursor is on, or of the answer that the panel of the present event shows."""
         from vcdebug.views.editing import suggested_edit
 
-        moment = self.current.moment
-        if self.current.ready() is None or moment is None:
+        moment = self._current.moment
+        if self._current.ready() is None or moment is None:
             return
-        grid = self.focused()
+        grid = self._focused()
         row = grid.cursor_row
         if row is None or grid.id == "moment":
-            self.commands.open("command", suggested_edit(moment))
+            self._commands.open("command", suggested_edit(moment))
             return
         edit = suggested_edit(moment, *row.subject, grid.cursor_figure, grid.cursor_head)
-        self.commands.open("command", edit)
+        self._commands.open("command", edit)
 
     def leave(self, then: Callable[[], object]) -> None:
         """Leave this recording; where edits would be lost, ask first."""
-        driver = self.current.driver
+        driver = self._current.driver
         if driver is None or not driver.workbench.unsaved:
             then()
             return
         file = f"{driver.recordings.original[0].snapshot.name or 'what-if'}.edits"
         self._leaving = then
-        self.lay_over(ConfirmLeaveScreen(len(driver.recordings.edits), file), self._answered)
+        self._lay_over(ConfirmLeaveScreen(len(driver.recordings.edits), file), self._answered)
 
     def _answered(self, answer: Answer | None) -> None:
         """Stay, save first, or leave."""
         if answer is None or answer.stays:
             return
         if answer.saves:
-            self.commands.run(f"edits save {answer.file}")
-        driver = self.current.driver
+            self._commands.run(f"edits save {answer.file}")
+        driver = self._current.driver
         lost = answer.saves and driver is not None and driver.workbench.unsaved
         if self._leaving is not None and not lost:
             self._leaving()

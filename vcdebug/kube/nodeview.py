@@ -8,14 +8,14 @@ Upstream: framework session (NodeMap), k8s framework NodeInfo.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vcdebug.gomath import wrap_int64
-from vcdebug.kube.affinity_terms import NO_TERMS, AffinityTerm
+from vcdebug.kube.affinity_terms import NO_TERMS, PodAffinityTerms
 from vcdebug.kube.images import ImageStates, image_states
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.node_taints import NodeTaints
@@ -23,6 +23,7 @@ from vcdebug.kube.pod_counts import PodCounts
 from vcdebug.kube.pod_shape import PodShape, PodShapes
 from vcdebug.kube.ports import UsedPorts
 from vcdebug.kube.requests import GPU, IMMENSE, Gate, Scored
+from vcdebug.kube.term_owners import TermOwners
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.status import TaskStatus
 from vcdebug.releases.release import NEWEST, Release
@@ -112,7 +113,8 @@ class NodeView:
         self.images: list[ImageStates] = [{} for _ in self.names]
         self.shapes = shapes or PodShapes(gate, release)
         self.ports = UsedPorts()
-        self.counts = PodCounts(size)
+        self.owners = TermOwners(size)
+        self._counts: PodCounts | None = None
         self.pods: list[list[Pod]] = [[] for _ in self.names]
         self.pod_count: IntArray = np.zeros(size, dtype=np.int64)
         self.pods_with_affinity: IntArray = np.zeros(size, dtype=np.int64)
@@ -159,17 +161,30 @@ class NodeView:
         """Whether sums and products of its amounts may not fit in 64 bits."""
         return self._immense_nodes or self.shapes.immense
 
+    @property
+    def counts(self) -> PodCounts:
+        """The pods by their labels, counted once somebody asks and kept up to date from then on."""
+        if self._counts is None:
+            group = self.shapes.group
+            self._counts = PodCounts(
+                len(self), ((row, group(pod)) for row, pods in enumerate(self.pods) for pod in pods)
+            )
+        return self._counts
+
     def _count_first(self) -> None:
         """What add_pod counts, for all pods at once where nothing was counted yet."""
-        shapes = [list(map(self.shapes.shape, pods)) for pods in self.pods]
-        self.requested.fill([_sum([shape.requests.requested for shape in on_node]) for on_node in shapes])
-        self.non_zero_requested.fill([_sum([shape.requests.non_zero for shape in on_node]) for on_node in shapes])
+        burdens = [list(map(self.shapes.burden, pods)) for pods in self.pods]
+        self.requested.fill([_sum([burden.requests.requested for burden in on_node]) for on_node in burdens])
+        self.non_zero_requested.fill([_sum([burden.requests.non_zero for burden in on_node]) for on_node in burdens])
         self.pod_count[:] = [len(pods) for pods in self.pods]
-        for row, on_node in enumerate(shapes):
-            for shape in on_node:
-                if shape.ports:
-                    self.ports.add(row, shape.ports)
-                self._count_terms(row, shape, 1)
+        for row, on_node in enumerate(burdens):
+            for burden in on_node:
+                if burden.ports:
+                    self.ports.add(row, burden.ports)
+        for row, pods in enumerate(self.pods):
+            for pod in pods:
+                if pod.spec.get("affinity"):
+                    self._count_terms(row, self.shapes.shape(pod).affinity, 1)
 
     def add_pod(self, row: Row, pod: Pod) -> None:
         """Put a pod on a node."""
@@ -196,16 +211,17 @@ class NodeView:
         self.pod_count[row] += sign
         self.requested.add(row, shape.requests.requested, sign)
         self.non_zero_requested.add(row, shape.requests.non_zero, sign)
-        self._count_terms(row, shape, sign)
+        if shape.affinity is not NO_TERMS:
+            self._count_terms(row, shape.affinity, sign)
+        if self._counts is not None:
+            self._counts.record(row, shape.group, sign)
 
-    def _count_terms(self, row: Row, shape: PodShape, sign: int) -> None:
-        terms = shape.affinity
-        if terms is not NO_TERMS:
-            if terms.has_affinity:
-                self.pods_with_affinity[row] += sign
-            if terms.required_anti_affinity:
-                self.pods_with_required_anti_affinity[row] += sign
-        self.counts.record(row, shape.group, terms, sign)
+    def _count_terms(self, row: Row, terms: PodAffinityTerms, sign: int) -> None:
+        if terms.has_affinity:
+            self.pods_with_affinity[row] += sign
+        if terms.required_anti_affinity:
+            self.pods_with_required_anti_affinity[row] += sign
+        self.owners.record(row, terms, sign)
 
     def rows_with_affinity(self) -> BoolArray:
         """Nodes that hold pods with affinity or anti-affinity now; plugins take this once, at session open."""
@@ -214,10 +230,6 @@ class NodeView:
     def rows_with_required_anti_affinity(self) -> BoolArray:
         """Nodes that hold pods with required anti-affinity now; plugins take this once, at session open."""
         return self.pods_with_required_anti_affinity > 0
-
-    def anti_affinity_terms(self) -> Iterator[tuple[AffinityTerm, IntArray]]:
-        """Required anti-affinity terms of the pods in the view, and how many owners each node has."""
-        return self.counts.anti_affinity_terms()
 
     def __len__(self) -> int:
         return len(self.names)

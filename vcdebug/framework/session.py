@@ -137,8 +137,10 @@ class Session:
         self.cycle_states: dict[TaskId, CycleState] = {}
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
-        self.job_states: dict[JobId, tuple[int, JobState]] = {}
-        """What was last recorded of each job's state, and after how many changes."""
+        self.job_states: dict[JobId, JobState] = {}
+        """What was last recorded of each job's state; not to be changed, as events hold it."""
+        self.told_of_jobs: dict[JobId, tuple[object, ...]] = {}
+        """What these states were read from."""
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     def _new_view(self, beside: Session | None) -> NodeView:

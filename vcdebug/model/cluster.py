@@ -5,7 +5,8 @@ Upstream: cache/event_handlers, cache.Snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Sequence
 from operator import attrgetter
 
 from vcdebug.model.csi import limit_key_of
@@ -18,6 +19,7 @@ from vcdebug.model.ordering import Ordering
 from vcdebug.model.persistence import Persistence
 from vcdebug.model.pod_reader import PodReader
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.podrequest import RequestSums
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.status import TaskStatus, completed_status
@@ -140,21 +142,22 @@ class ClusterInfo:
                     self._restore(task)
         self._place(ordered)
 
-    def _place(self, tasks: Iterable[TaskInfo]) -> None:
+    def _place(self, tasks: Sequence[TaskInfo]) -> None:
         """Nodes do not look at jobs, nor one at the other: each takes its tasks together, in their order."""
-        on_nodes: dict[NodeName, list[TaskInfo]] = {}
-        of_jobs: dict[JobId, list[TaskInfo]] = {}
+        on_nodes: defaultdict[NodeName, list[TaskInfo]] = defaultdict(list)
+        of_jobs: defaultdict[JobId, list[TaskInfo]] = defaultdict(list)
         for task in tasks:
-            if task.node_name and task.node_name in self.nodes and not completed_status(task.status):
-                on_nodes.setdefault(task.node_name, []).append(task)
-            if task.job in self.jobs:
-                of_jobs.setdefault(task.job, []).append(task)
-            else:
-                self.enter(task)
+            on_nodes[task.node_name].append(task)
+            of_jobs[task.job].append(task)
         for name, placed in on_nodes.items():
-            self.nodes[name].begin_with(placed, shared=self._shared)
+            if name and name in self.nodes:
+                held = [task for task in placed if not completed_status(task.status)]
+                self.nodes[name].begin_with(held, shared=self._shared)
+        sums = RequestSums()
         for uid, owned in of_jobs.items():
-            self.jobs[uid].take_in(owned)
+            if uid in self.jobs:
+                self.jobs[uid].take_in(owned, sums)
+        self.orphans += [task for task in tasks if task.job and task.job not in self.jobs]
 
     def enter(self, task: TaskInfo) -> None:
         """Put a task into its job, if the session has that."""

@@ -6,13 +6,14 @@ Upstream: api/job_info.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.podgroup import PENDING, PodGroup
-from vcdebug.model.podrequest import add_alike
+from vcdebug.model.podrequest import RequestSums
 from vcdebug.model.resource import Resource, exceeded_part
 from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
@@ -96,15 +97,15 @@ class JobInfo(TaskSet):
             self.allocated.add(task.resreq)
         self._sub_job_for(task).add_task(task)
 
-    def take_in(self, tasks: Sequence[TaskInfo]) -> None:
+    def take_in(self, tasks: Sequence[TaskInfo], sums: RequestSums) -> None:
         """add_task_info of each, where there are none yet."""
         by_uid = {task.uid: task for task in tasks}
         if len(by_uid) < len(tasks) or self.pod_group.sub_group_policies:
             for task in tasks:
                 self.add_task_info(task)
             return
-        add_alike(self.total_request, [task.resreq for task in tasks])
-        add_alike(self.allocated, [task.resreq for task in tasks if task.status & ALLOCATED_MASK])
+        self.total_request = sums.of([task.resreq for task in tasks])
+        self.allocated = sums.of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
         self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
         self.begin_undivided(by_uid).priority = max(0, *[task.priority for task in tasks])
 
@@ -114,7 +115,7 @@ class JobInfo(TaskSet):
         index = dict.fromkeys(index, tasks) if len(index) == 1 else index
         sub_job = self._undivided = self.only_sub_job()
         self.begin_with(tasks, index)
-        sub_job.begin_with(tasks, index)
+        sub_job.begin_as(self)
         return sub_job
 
     def _divide(self) -> None:
@@ -220,8 +221,8 @@ class JobInfo(TaskSet):
 
     def releasing_scheduled_task_num(self) -> int:
         """Releasing tasks that have a node. Upstream: api/job_info.ReleasingScheduledTaskNum."""
-        releasing = self.task_status_index.get(TaskStatus.RELEASING, {})
-        return sum(1 for task in releasing.values() if task.node_name)  # exact: ints
+        releasing = self.task_status_index.get(TaskStatus.RELEASING)
+        return len([1 for task in releasing.values() if task.node_name]) if releasing else 0
 
     def is_pending(self) -> bool:
         """Whether the PodGroup is still to be enqueued. Upstream: api/job_info.IsPending."""
@@ -435,14 +436,14 @@ class JobInfo(TaskSet):
         parts = {status.label: len(tasks) for status, tasks in self.task_status_index.items()}
         parts["minAvailable"] = self.min_available
         ready = "pod group is ready" if self.says_ready and self.is_ready() else "pod group is not ready"
-        text = f"{ready}, {_histogram(parts)}"
+        text = f"{ready}, {_histogram(*parts.items())}"
         pending = self.task_status_index.get(TaskStatus.PENDING)
         if pending:
             reasons: dict[str, int] = {}
             for uid in sorted(pending):
                 reason = self.task_scheduling_reason(uid)[0]
                 reasons[reason] = reasons.get(reason, 0) + 1
-            text += f"; Pending: {_histogram(reasons)}"
+            text += f"; Pending: {_histogram(*reasons.items())}"
         return text + self._origin()
 
     def _origin(self) -> str:
@@ -459,9 +460,10 @@ class JobInfo(TaskSet):
         return reason, message or self.fit_error() or ALL_NODES_UNAVAILABLE, nominated
 
 
-def _histogram(counts: dict[str, int]) -> str:
-    """Upstream: api/job_info.sortReasonsHistogram."""
-    return ", ".join(sorted(f"{count} {name}" for name, count in counts.items()))
+@lru_cache(maxsize=1024)
+def _histogram(*counts: tuple[str, int]) -> str:
+    """The same numbers come again from job to job. Upstream: api/job_info.sortReasonsHistogram."""
+    return ", ".join(sorted([f"{count} {name}" for name, count in counts]))
 
 
 def _preemptable(pod_group: PodGroup) -> bool:

@@ -178,8 +178,19 @@ class Resource:
 
     def add_all(self, amounts: Iterable[Resource]) -> Resource:
         """`add` of each, in their order."""
+        milli_cpu, memory, scalars = self.milli_cpu, self.memory, self.scalars
         for rr in amounts:
-            self.add(rr)
+            milli_cpu += rr.milli_cpu
+            memory += rr.memory
+            if rr.scalars:
+                if scalars is None:
+                    scalars = self.scalars = {}
+                for name, amount in rr.scalars.items():
+                    try:
+                        scalars[name] += amount
+                    except KeyError:
+                        scalars[name] = 0.0 + amount
+        self.milli_cpu, self.memory = milli_cpu, memory
         return self
 
     def renew(self, rr: Resource) -> None:
@@ -469,7 +480,15 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
         return Resource()
     if right is None:
         return left
-    return left.diff(right, ZERO)[0]
+    result = Resource(max(left.milli_cpu - right.milli_cpu, 0.0), max(left.memory - right.memory, 0.0), {})
+    mine, other = left.scalars or _NOTHING, right.scalars or _NOTHING
+    for name in sorted({**mine, **other}):
+        amount, least = mine.get(name, 0.0), other.get(name, 0.0)
+        if amount == -1:
+            result.set_scalar(name, -1)
+        elif amount > least != -1:
+            result.set_scalar(name, amount - least)
+    return result
 
 
 def resource_max(left: Resource, right: Resource, *, keeps_zeros: bool = True) -> Resource:

@@ -22,6 +22,7 @@ from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.podrequest import RequestSums
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
+from vcdebug.model.stated import StatedAmounts
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import HEADER_NOT_READY
@@ -101,9 +102,10 @@ class ClusterInfo:
 
     def _read_nodes(self) -> None:
         limits = _csi_limits(self.snapshot)
+        stated = StatedAmounts(self._ignored)
         by_name: dict[NodeName, NodeInfo] = {}
         for manifest in self.snapshot.of("Node"):
-            node = NodeInfo(manifest, self.ordering, self._ignored)
+            node = NodeInfo(manifest, self.ordering, stated)
             if self._selected(node):
                 node.add_csi_limits(limits.get(node.name, {}))
                 by_name[node.name] = node
@@ -115,9 +117,10 @@ class ClusterInfo:
 
     def _read_jobs(self) -> None:
         jobs: dict[JobId, JobInfo] = {}
+        stated = StatedAmounts(self._ignored)
         says_ready = not self.snapshot.release.has(HEADER_NOT_READY)
         for manifest in self.snapshot.of("PodGroup"):
-            group = PodGroup(manifest, self._ignored)
+            group = PodGroup(manifest, stated)
             if self.snapshot.release.has(SUBJOBS_ABSENT):
                 group.forget_sub_groups()
             job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)

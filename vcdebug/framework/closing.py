@@ -58,11 +58,10 @@ def _update_phase(ssn: Session, job: JobInfo) -> None:
     """Upstream: framework/session.jobStatus."""
     group = job.pod_group
     running, succeeded, failed = job.numbers(TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
-    unschedulable = bool(running) and any(
-        c.type == UNSCHEDULABLE_CONDITION and c.status == "True" and c.transition_id == ssn.uid
-        for c in group.conditions
-    )
-    phase = _phase(ssn, job, running_unschedulable=unschedulable, finished=succeeded + failed)
+    said = [
+        c.type == UNSCHEDULABLE_CONDITION and c.status == "True" for c in group.conditions if c.transition_id == ssn.uid
+    ]
+    phase = _phase(ssn, job, running_unschedulable=running > 0 and True in said, finished=succeeded + failed)
     if phase != group.phase:
         ssn.set_phase(job, phase)
     group.running, group.succeeded, group.failed = running, succeeded, failed

@@ -19,7 +19,7 @@ from vcdebug.framework.draws import Draws
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.past import Past
 from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, Scope
+from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, Scope, made
 from vcdebug.framework.recorded_calls import Functions
 from vcdebug.framework.samples import Samples
 from vcdebug.framework.simulated import Simulated
@@ -307,7 +307,7 @@ class Session:
 
     def update_pod_group_condition(self, job: JobInfo, condition: Condition) -> None:
         """Replace the condition of the same type, or append it. Upstream: framework/session.UpdatePodGroupCondition."""
-        job.pod_group.set_condition(condition._replace(transition_id=self.uid))
+        job.pod_group.set_condition(made(Condition, (*condition[:-1], self.uid)))
 
     def pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
         """An event that upstream writes about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""

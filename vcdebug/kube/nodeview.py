@@ -9,7 +9,6 @@ Upstream: framework session (NodeMap), k8s framework NodeInfo.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,36 +54,31 @@ class Columns:
         if amounts.gpu:
             self.gpu[row] = wrap_int64(self.gpu.item(row) + sign * amounts.gpu)
 
-    def fill(self, amounts: Sequence[tuple[int, int, int]]) -> None:
-        """Every node's amounts, as Scored has them."""
+    def fill(self, amounts: Sequence[Scored]) -> None:
+        """Every node's amounts."""
         if amounts:
             self.milli_cpu[:], self.memory[:], self.gpu[:] = zip(*amounts, strict=True)
 
 
-def _sum(amounts: Sequence[Scored]) -> tuple[int, int, int]:
-    if not amounts:
-        return 0, 0, 0
-    milli_cpu, memory, gpu = zip(*amounts, strict=True)
-    return wrap_int64(sum(milli_cpu)), wrap_int64(sum(memory)), wrap_int64(sum(gpu))  # exact: ints
+_NONE = Scored(0, 0, 0)
 
 
-TEXTS = ([str, str, int], [str, str, str])
-"""Types of what nodes state of cpu, memory and GPUs, the last perhaps not at all."""
+def _sum(amounts: Sequence[Scored]) -> Scored:
+    if len(amounts) < 2:
+        return amounts[0] if amounts else _NONE
+    return Scored(*[wrap_int64(sum(column)) for column in zip(*amounts, strict=True)])  # exact: ints
 
 
-def _scored(cpu: object, memory: object, gpu: object) -> Scored:
-    return Scored(milli_value(cpu), value(memory), value(gpu))
+def _scored(amounts: Mapping[str, object]) -> Scored:
+    return Scored(milli_value(amounts.get("cpu", 0)), value(amounts.get("memory", 0)), value(amounts.get(GPU, 0)))
 
 
-_scored_once = lru_cache(maxsize=1024)(_scored)
-"""Nodes of one kind state the same texts."""
-
-
-def _allocatable(manifest: JsonObject) -> Scored:
-    amounts = status_of(manifest).get("allocatable") or {}
-    stated = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
-    kinds = [amount.__class__ for amount in stated]
-    return _scored_once(*stated) if kinds in TEXTS else _scored(*stated)
+def _allocatable(manifests: Sequence[JsonObject]) -> list[Scored]:
+    """Of each node; those of one kind state the very same list."""
+    lists = [status_of(manifest).get("allocatable") or {} for manifest in manifests]
+    distinct = {id(amounts): amounts for amounts in lists}
+    scored = {key: _scored(amounts) for key, amounts in distinct.items()}
+    return [scored[id(amounts)] for amounts in lists]
 
 
 def _gate_open(_gate: str) -> bool:
@@ -145,7 +139,7 @@ class NodeView:
         """
         view = cls(names, nodes, gate, release=release, shapes=shapes)
         states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
-        view.allocatable.fill([_allocatable(manifest) for manifest in view.manifests])
+        view.allocatable.fill(_allocatable(view.manifests))
         view.images = [states.get(name, {}) for name in view.names]
         for row, name in enumerate(view.names):
             tasks = nodes[name].tasks_in_order()
@@ -173,18 +167,19 @@ class NodeView:
 
     def _count_first(self) -> None:
         """What add_pod counts, for all pods at once where nothing was counted yet."""
-        burdens = [list(map(self.shapes.burden, pods)) for pods in self.pods]
-        self.requested.fill([_sum([burden.requests.requested for burden in on_node]) for on_node in burdens])
-        self.non_zero_requested.fill([_sum([burden.requests.non_zero for burden in on_node]) for on_node in burdens])
-        self.pod_count[:] = [len(pods) for pods in self.pods]
-        for row, on_node in enumerate(burdens):
-            for burden in on_node:
-                if burden.ports:
-                    self.ports.add(row, burden.ports)
+        requested: list[Scored] = []
+        non_zero: list[Scored] = []
         for row, pods in enumerate(self.pods):
-            for pod in pods:
-                if pod.spec.get("affinity"):
-                    self._count_terms(row, self.shapes.shape(pod).affinity, 1)
+            burdens = list(map(self.shapes.burden, pods))
+            requested.append(_sum([burden.requests.requested for burden in burdens]))
+            non_zero.append(_sum([burden.requests.non_zero for burden in burdens]))
+            for ports in filter(None, [burden.ports for burden in burdens]):
+                self.ports.add(row, ports)
+            for pod in [pod for pod in pods if "affinity" in pod.spec]:
+                self._count_terms(row, self.shapes.shape(pod).affinity, 1)
+        self.requested.fill(requested)
+        self.non_zero_requested.fill(non_zero)
+        self.pod_count[:] = [len(pods) for pods in self.pods]
 
     def add_pod(self, row: Row, pod: Pod) -> None:
         """Put a pod on a node."""

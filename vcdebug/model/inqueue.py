@@ -22,7 +22,7 @@ _REQUESTED = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELIN
 
 def get_allocated_resource(job: JobInfo) -> Resource:
     """Requests of the Allocated-class tasks, added by status, then UID. Upstream: plugins/util.GetAllocatedResource."""
-    if _is_untouched(job) and job.allocated.sums_exactly():
+    if job.changes == len(job.tasks) and job.allocated.sums_exactly():
         return job.allocated.clone()
     return Resource().add_all(_requests(job, ALLOCATED_CLASS))
 
@@ -56,21 +56,15 @@ def add_jobs(
     """Add the requests of every job to `total`, one by one: a job's own sum of them at once where that is the same,
     as none of its tasks has changed since it was added up, and nothing is rounded.
     """
-    summed = total.clone()
+    parts: list[Resource] = []
     for job in jobs:
-        own = known(job) if _is_untouched(job) else None
-        if own is None:
-            summed.add_all(requests(job))
-        else:
-            summed.add(own)
+        own = known(job) if job.changes == len(job.tasks) else None
+        parts += requests(job) if own is None else (own,)
+    summed = total.clone().add_all(parts)
     if not summed.sums_exactly():
         return total.add_all(request for job in jobs for request in requests(job))
     total.milli_cpu, total.memory, total.scalars = summed.milli_cpu, summed.memory, summed.scalars
     return total
-
-
-def _is_untouched(job: JobInfo) -> bool:
-    return job.changes == len(job.tasks)
 
 
 class Reserving(NamedTuple):

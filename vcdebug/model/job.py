@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 
 from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
 from vcdebug.model.names import SubJobId, TaskId
@@ -21,6 +22,7 @@ from vcdebug.model.task import TaskInfo, TransactionContext
 from vcdebug.model.taskset import Least, TaskSet, by_status
 
 _PLACED = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
+_GATED = attrgetter("sch_gated")
 _USABLE = (*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING)
 
 
@@ -373,6 +375,8 @@ class JobInfo(TaskSet):
         """Requests of tasks behind scheduling gates, except Volcano's own; None where there is no such task.
         Upstream: api/job_info.GetSchGatedPodResources.
         """
+        if not any(map(_GATED, self.tasks.values())):
+            return None
         gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.only_volcano_gate]
         if not gated:
             return None
@@ -398,7 +402,8 @@ class JobInfo(TaskSet):
 
     def contains_network_topology(self) -> bool:
         """Whether the job or one of its sub jobs states a topology. Upstream: api/job_info.ContainsNetworkTopology."""
-        return self.network_topology is not None or any(sj.with_network_topology() for sj in self.sub_jobs.values())
+        topologies = [self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()]]
+        return topologies.count(None) < len(topologies)
 
     def contains_hard_topology(self) -> bool:
         """Whether the job or one of its sub jobs has a hard topology with a tier.

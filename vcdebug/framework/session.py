@@ -5,7 +5,7 @@ Upstream: framework/session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from typing import ParamSpec, TypeVar
 
@@ -109,7 +109,7 @@ class Session:
         self.nodes: dict[NodeName, NodeInfo] = cluster.nodes
         self.hyper_nodes: HyperNodes = cluster.hyper_nodes
         self.node_table = NodeTable(list(self.nodes.values()))
-        self.total_resource = _sum(node.allocatable for node in self.nodes.values())
+        self.total_resource = Resource().add_all(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
         self.given_to_cache = {}
@@ -355,11 +355,3 @@ class Session:
         """Nobody looks at it any more: what speaks of each other here is parted, so that it goes without a search."""
         self.node_table.take_apart()
         vars(self).clear()
-
-
-def _sum(amounts: Iterable[Resource]) -> Resource:
-    """Added up in their order."""
-    total = Resource()
-    for amount in amounts:
-        total.add(amount)
-    return total

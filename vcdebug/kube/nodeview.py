@@ -9,6 +9,7 @@ Upstream: framework session (NodeMap), k8s framework NodeInfo.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,14 +60,10 @@ class Columns:
         if amounts:
             self.milli_cpu[:], self.memory[:], self.gpu[:] = zip(*amounts, strict=True)
 
-
-_NONE = Scored(0, 0, 0)
-
-
-def _sum(amounts: Sequence[Scored]) -> Scored:
-    if len(amounts) < 2:
-        return amounts[0] if amounts else _NONE
-    return Scored(*[wrap_int64(sum(column)) for column in zip(*amounts, strict=True)])  # exact: ints
+    def count(self, rows: IntArray, which: Sequence[int], amounts: Sequence[Scored]) -> None:
+        """Add many at once, which of the amounts to which row; sums that are too large wrap around."""
+        for column, values in zip((self.milli_cpu, self.memory, self.gpu), zip(*amounts, strict=True), strict=False):
+            np.add.at(column, rows, np.array(values, dtype=np.int64)[which])
 
 
 def _scored(amounts: Mapping[str, object]) -> Scored:
@@ -167,19 +164,20 @@ class NodeView:
 
     def _count_first(self) -> None:
         """What add_pod counts, for all pods at once where nothing was counted yet."""
-        requested: list[Scored] = []
-        non_zero: list[Scored] = []
-        for row, pods in enumerate(self.pods):
-            burdens = list(map(self.shapes.burden, pods))
-            requested.append(_sum([burden.requests.requested for burden in burdens]))
-            non_zero.append(_sum([burden.requests.non_zero for burden in burdens]))
-            for ports in filter(None, [burden.ports for burden in burdens]):
-                self.ports.add(row, ports)
-            for pod in [pod for pod in pods if "affinity" in pod.spec]:
-                self._count_terms(row, self.shapes.shape(pod).affinity, 1)
-        self.requested.fill(requested)
-        self.non_zero_requested.fill(non_zero)
         self.pod_count[:] = [len(pods) for pods in self.pods]
+        rows: IntArray = np.repeat(np.arange(len(self), dtype=np.int64), self.pod_count)
+        placed = list(chain.from_iterable(self.pods))
+        burdens = list(map(self.shapes.burden, placed))
+        distinct = {id(burden): burden for burden in burdens}
+        numbers = {key: number for number, key in enumerate(distinct)}
+        which = [numbers[id(burden)] for burden in burdens]
+        self.requested.count(rows, which, [burden.requests.requested for burden in distinct.values()])
+        self.non_zero_requested.count(rows, which, [burden.requests.non_zero for burden in distinct.values()])
+        for row, pod, burden in zip(rows.tolist(), placed, burdens, strict=True):
+            if burden.ports:
+                self.ports.add(row, burden.ports)
+            if "affinity" in pod.spec:
+                self._count_terms(row, self.shapes.shape(pod).affinity, 1)
 
     def add_pod(self, row: Row, pod: Pod) -> None:
         """Put a pod on a node."""

@@ -160,7 +160,8 @@ class ClusterInfo:
         for uid, owned in of_jobs.items():
             if uid in self.jobs:
                 self.jobs[uid].take_in(owned, sums)
-        self.orphans += [task for task in tasks if task.job and task.job not in self.jobs]
+        if any(uid not in self.jobs for uid in of_jobs):
+            self.orphans += [task for task in tasks if task.job and task.job not in self.jobs]
 
     def enter(self, task: TaskInfo) -> None:
         """Put a task into its job, if the session has that."""

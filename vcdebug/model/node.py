@@ -197,8 +197,10 @@ class NodeInfo:
         awaited = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.PIPELINED]
         leaving = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.RELEASING]
         placed = [task.resreq for task in self.tasks.values() if task.status is not TaskStatus.PIPELINED]
-        self.idle.sub_all(placed)
         self.used.add_all(placed)
+        whole = self.idle.milli_cpu.is_integer() and self.idle.memory.is_integer()
+        for taken in (self.used,) if whole and self.idle.sums_exactly() and self.used.sums_exactly() else placed:
+            self.idle.sub_without_assert(taken)
         self.releasing.add_all(leaving)
         self.pipelined.add_all(awaited)
 

@@ -242,21 +242,6 @@ class Resource:
                     scalars[name] = 0.0 - amount
         return self
 
-    def sub_all(self, amounts: Iterable[Resource]) -> Resource:
-        """`sub_without_assert` of each, in their order."""
-        milli_cpu, memory, scalars = self.milli_cpu, self.memory, self.scalars
-        for rr in amounts:
-            milli_cpu -= rr.milli_cpu
-            memory -= rr.memory
-            if scalars is not None and rr.scalars:
-                for name, amount in rr.scalars.items():
-                    try:
-                        scalars[name] -= amount
-                    except KeyError:
-                        scalars[name] = 0.0 - amount
-        self.milli_cpu, self.memory = milli_cpu, memory
-        return self
-
     def multi(self, ratio: float) -> Resource:
         """Every dimension times `ratio`. Upstream: api/resource_info.Multi."""
         self.milli_cpu *= ratio

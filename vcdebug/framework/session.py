@@ -5,7 +5,7 @@ Upstream: framework/session.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import ParamSpec, TypeVar
 
@@ -137,10 +137,9 @@ class Session:
         self.cycle_states: dict[TaskId, CycleState] = {}
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
+        self.told_of_jobs: Mapping[JobId, tuple[object, ...]] = {}
         self.job_states: dict[JobId, JobState] = {}
-        """What was last recorded of each job's state; not to be changed, as events hold it."""
-        self.told_of_jobs: dict[JobId, tuple[object, ...]] = {}
-        """What these states were read from."""
+        """What was last recorded of each job's state, and what that was read from; events hold these very states."""
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     def _new_view(self, beside: Session | None) -> NodeView:

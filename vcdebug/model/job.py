@@ -15,9 +15,10 @@ from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.podgroup import PENDING, PodGroup
 from vcdebug.model.podrequest import RequestSums
-from vcdebug.model.resource import Resource, exceeded_part
+from vcdebug.model.resource import Resource
 from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
+from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.task import TaskInfo, TransactionContext
 from vcdebug.model.taskset import Least, TaskSet, by_status
 
@@ -106,10 +107,15 @@ class JobInfo(TaskSet):
             for task in tasks:
                 self.add_task_info(task)
             return
-        self.total_request = sums.of([task.resreq for task in tasks])
-        self.allocated = sums.of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
         self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
-        self.begin_undivided(by_uid).priority = max(0, *[task.priority for task in tasks])
+        self.total_request = sums.of([task.resreq for task in tasks])
+        sub_job = self.begin_undivided(by_uid)
+        placed = [status for status in self.task_status_index if status & ALLOCATED_MASK]
+        if len(placed) == len(self.task_status_index):
+            self.allocated = self.total_request.clone()
+        elif placed:
+            self.allocated = sums.of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
+        sub_job.priority = max(0, *[task.priority for task in tasks])
 
     def begin_undivided(self, tasks: dict[TaskId, TaskInfo]) -> SubJobInfo:
         """Enter tasks into the job and its only sub job at once, where there are none and no policy groups them."""

@@ -39,9 +39,9 @@ from vcdebug.model.resource import (
     ZERO,
     Resource,
     deep_equal,
-    exceeded_part,
     resource_max,
 )
+from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, ZERO_DESERVED_DROPPED

@@ -141,6 +141,7 @@ class NodeView:
         for row, name in enumerate(view.names):
             tasks = nodes[name].tasks_in_order()
             view.pods[row] = [task.pod for task in tasks if task.status is not TaskStatus.PIPELINED]
+        view.pod_count[:] = [len(pods) for pods in view.pods]
         view._count_first()
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
@@ -164,7 +165,6 @@ class NodeView:
 
     def _count_first(self) -> None:
         """What add_pod counts, for all pods at once where nothing was counted yet."""
-        self.pod_count[:] = [len(pods) for pods in self.pods]
         rows: IntArray = np.repeat(np.arange(len(self), dtype=np.int64), self.pod_count)
         placed = list(chain.from_iterable(self.pods))
         burdens = list(map(self.shapes.burden, placed))

@@ -73,7 +73,7 @@ def test_sums_are_those_of_one_task_after_the_other(held: float, odd: str) -> No
         (add_requested, (TaskStatus.RUNNING, TaskStatus.PENDING)),
     ):
         expected = one_by_one(Resource(held, held), listed, *statuses)
-        found = add(Resource(held, held), listed)
+        found = add(Resource(held, held), (listed,))
         assert (expected.milli_cpu, expected.memory, expected.scalars) == (found.milli_cpu, found.memory, found.scalars)
 
 

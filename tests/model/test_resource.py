@@ -12,10 +12,10 @@ from vcdebug.model.resource import (
     MAX_FLOAT64,
     ZERO,
     Resource,
-    exceeded_part,
     is_scalar_resource_name,
     resource_max,
 )
+from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.totals import share
 
 GPU = "nvidia.com/gpu"

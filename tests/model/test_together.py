@@ -11,7 +11,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.model.podrequest import PodRequestCache, add_alike, pod_request
+from vcdebug.model.podrequest import PodRequestCache, RequestSums, add_alike, pod_request
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
@@ -57,7 +57,7 @@ def test_a_job_has_the_same_sums_counts_and_sub_jobs() -> None:
         alone, together = (JobInfo(PodGroup(pod_group("j")), "default") for _ in range(2))
         for task in tasks_of(names):
             alone.add_task_info(task)
-        together.take_in(tasks_of(names))
+        together.take_in(tasks_of(names), RequestSums())
         assert _held(alone) == _held(together)
 
 

@@ -67,8 +67,10 @@ class Ledger:
         self._summed = _values(accounts, accounts.summed)
         self._above = attrgetter(accounts.above) if accounts.above else None
         self._owner_is_job = accounts.owner == JOB
-        self.last: dict[str, Figures] = {}
+        self._last: Figures = {}
         """What a job's figures were when all of them were read last: jobs are many, and few of them change."""
+        self.stale: dict[str, None] = {}
+        """Jobs whose figures may differ by now."""
 
     def changed_by_operation(self, job: JobId, queue: QueueName) -> tuple[Value, ...]:
         """The account of a task's job or queue, whose it is first; nothing where the plugin keeps none."""
@@ -99,11 +101,12 @@ class Ledger:
             return _copied(self._read(self._plugin))
         if self.accounts.owner == QUEUE:
             return {"queues": {name: _copied(self._read(account)) for name, account in self._all.items()}}
-        last = self.last
-        for name, account in self._all.items():
-            if name not in last:
-                last[name] = _copied(self._read(account))
-        return {"jobs": {name: last[name] for name in self._all}}
+        stale = self._all if len(self._last) != len(self._all) else self.stale
+        if stale:
+            read = {name: _copied(self._read(self._all[name])) for name in stale if name in self._all}
+            self._last = {**self._last, **read}
+            self.stale.clear()
+        return {"jobs": self._last}
 
 
 class OpenAccounts:
@@ -115,14 +118,14 @@ class OpenAccounts:
         self._jobs = jobs
         owned = [(name, ledger) for name, ledger in self._all if ledger.accounts.owner != WHOLE]
         self._operating = [(_own(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.operation]
-        self._last_of_jobs = [ledger.last for _, ledger in self._operating if ledger.accounts.owner == JOB]
+        self._stale_jobs = [ledger.stale for _, ledger in self._operating if ledger.accounts.owner == JOB]
         self._summed = [(_above(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.summed]
         """Where an operation counts in other accounts too."""
 
     def touch(self, task: TaskInfo) -> None:
         """The plugins are told of an operation on the task."""
-        for last in self._last_of_jobs:
-            last.pop(task.job, None)
+        for stale in self._stale_jobs:
+            stale[task.job] = None
 
     def changed_by_operation(self, task: TaskInfo) -> tuple[tuple[Head, ...], list[Value]]:
         """Each plugin's account of the task's job or queue, then the accounts in which these count too."""

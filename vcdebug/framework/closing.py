@@ -9,9 +9,9 @@ from contextlib import suppress
 
 from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, made
 from vcdebug.framework.session import Session
-from vcdebug.model.inqueue import adds_at_once
+from vcdebug.model.inqueue import add_jobs
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import NodeName
+from vcdebug.model.names import NodeName, QueueName
 from vcdebug.model.panics import PANICS
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
@@ -57,13 +57,11 @@ def _closed(ssn: Session) -> CloseEvent:
 def _update_phase(ssn: Session, job: JobInfo) -> None:
     """Upstream: framework/session.jobStatus."""
     group = job.pod_group
-    running = job.count(TaskStatus.RUNNING)
-    succeeded, failed = job.count(TaskStatus.SUCCEEDED), job.count(TaskStatus.FAILED)
-    unschedulable = bool(running) and any(
-        c.type == UNSCHEDULABLE_CONDITION and c.status == "True" and c.transition_id == ssn.uid
-        for c in group.conditions
-    )
-    phase = _phase(ssn, job, running_unschedulable=unschedulable, finished=succeeded + failed)
+    running, succeeded, failed = job.numbers(TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    said = [
+        c.type == UNSCHEDULABLE_CONDITION and c.status == "True" for c in group.conditions if c.transition_id == ssn.uid
+    ]
+    phase = _phase(ssn, job, running_unschedulable=running > 0 and True in said, finished=succeeded + failed)
     if phase != group.phase:
         ssn.set_phase(job, phase)
     group.running, group.succeeded, group.failed = running, succeeded, failed
@@ -112,20 +110,21 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     """What each queue's status.allocated becomes; tasks also count for the queue's ancestors below `root`.
     Upstream: framework/session.updateQueueStatus.
     """
-    allocated = {name: Resource() for name in ssn.queues}
     devices = not ssn.release.has(VGPU_SCALARS_IGNORED) and any(node.devices for node in ssn.nodes.values())
+    charged: dict[QueueName, list[JobInfo]] = {name: [] for name in ssn.queues}
+    above = {name: _ancestors(ssn, name) for name in ssn.queues}
     for job in ssn.jobs.values():
-        charged = [allocated[name] for name in (job.queue, *_ancestors(ssn, job.queue))]
-        if not devices and all(adds_at_once(held, job, job.allocated) for held in charged):
-            for held in charged:
-                held.add(job.allocated)
-            continue
-        for uid in sorted(job.tasks):
-            task = job.tasks[uid]
-            if task.status & ALLOCATED_MASK:
-                for held in charged:
-                    held.add(_request(ssn, task) if devices else task.resreq)
-    return {name: quantities(resource) for name, resource in allocated.items()}
+        for name in (job.queue, *above[job.queue]):
+            charged[name].append(job)
+
+    def requests(job: JobInfo) -> list[Resource]:
+        tasks = [job.tasks[uid] for uid in sorted(job.tasks) if job.tasks[uid].status & ALLOCATED_MASK]
+        return [_request(ssn, task) if devices else task.resreq for task in tasks]
+
+    def known(job: JobInfo) -> Resource | None:
+        return None if devices else job.allocated
+
+    return {name: quantities(add_jobs(Resource(), jobs, known, requests)) for name, jobs in charged.items()}
 
 
 def _request(ssn: Session, task: TaskInfo) -> Resource:

@@ -6,6 +6,7 @@ Upstream: scheduler.go (runOnce), framework/framework (OpenSession, CloseSession
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -176,25 +177,25 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
     record_state(ssn, f"after {name}")
 
 
+_TOLD_OF_JOBS = attrgetter("changes", "pod_group.phase", "priority", "min_available")
+"""What a job's state depends on that may change in a session."""
+
+
 def record_state(ssn: Session, when: str) -> None:
-    """Write the whole state as one event."""
-    jobs = {uid: _job_state(ssn, job) for uid, job in ssn.jobs.items()}
-    ssn.record.append(StateEvent(when, ssn.node_table.amounts(), jobs, ssn.books()))
+    """Write the whole state as one event; jobs about which nothing has changed are told of as last time."""
+    told = dict(zip(ssn.jobs, map(_TOLD_OF_JOBS, ssn.jobs.values()), strict=True))
+    if told != ssn.told_of_jobs:
+        ssn.job_states = {
+            uid: ssn.job_states[uid] if ssn.told_of_jobs.get(uid) == now else _job_state(ssn, ssn.jobs[uid])
+            for uid, now in told.items()
+        }
+        ssn.told_of_jobs = told
+    ssn.record.append(StateEvent(when, ssn.node_table.amounts(), ssn.job_states, ssn.books()))
 
 
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
-    """The job's summary; the last one again where nothing about it changed."""
-    changes, phase = job.changes, job.pod_group.phase
-    known = ssn.job_states.get(job.uid)
-    if known is not None:
-        last = known[1]
-        same = known[0] == changes and last.phase == phase
-        if same and last.priority == job.priority and last.min_available == job.min_available:
-            return last
-    index = job.task_status_index
+    """The job's summary; the last one again where it says the same."""
+    index, last = job.task_status_index, ssn.job_states.get(job.uid)
     status = {one.label: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
-    state = JobState(job.queue, job.priority, job.min_available, phase, status)
-    if known is not None and state == last:
-        state = last
-    ssn.job_states[job.uid] = (changes, state)
-    return state
+    state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
+    return last if last is not None and state == last else state

@@ -5,7 +5,7 @@ Upstream: framework/session.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import ParamSpec, TypeVar
 
@@ -20,7 +20,7 @@ from vcdebug.framework.dropped import dropped_resources
 from vcdebug.framework.hooks import Hook
 from vcdebug.framework.past import Past
 from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, Scope
+from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, Scope, made
 from vcdebug.framework.recorded_calls import Functions
 from vcdebug.framework.registry import Registry
 from vcdebug.framework.samples import Samples
@@ -116,7 +116,7 @@ class Session:
         self.nodes: dict[NodeName, NodeInfo] = cluster.nodes
         self.hyper_nodes: HyperNodes = cluster.hyper_nodes
         self.node_table = NodeTable(list(self.nodes.values()))
-        self.total_resource = _sum(node.allocatable for node in self.nodes.values())
+        self.total_resource = Resource().add_all(node.allocatable for node in self.nodes.values())
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
         self.given_to_cache = {}
@@ -144,8 +144,9 @@ class Session:
         self.cycle_states: dict[TaskId, CycleState] = {}
         self._accounts: OpenAccounts | None = None
         self._shown_codes: dict[int, list[dict[str, object]]] = {}
-        self.job_states: dict[JobId, tuple[int, JobState]] = {}
-        """What was last recorded of each job's state, and after how many changes."""
+        self.told_of_jobs: Mapping[JobId, tuple[object, ...]] = {}
+        self.job_states: dict[JobId, JobState] = {}
+        """What was last recorded of each job's state, and what that was read from; events hold these very states."""
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     def _new_view(self, beside: Session | None) -> NodeView:
@@ -312,7 +313,7 @@ class Session:
 
     def update_pod_group_condition(self, job: JobInfo, condition: Condition) -> None:
         """Replace the condition of the same type, or append it. Upstream: framework/session.UpdatePodGroupCondition."""
-        job.pod_group.set_condition(condition._replace(transition_id=self.uid))
+        job.pod_group.set_condition(made(Condition, (*condition[:-1], self.uid)))
 
     def pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
         """An event that upstream writes about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""
@@ -360,11 +361,3 @@ class Session:
         """Nobody looks at it any more: what speaks of each other here is parted, so that it goes without a search."""
         self.node_table.take_apart()
         vars(self).clear()
-
-
-def _sum(amounts: Iterable[Resource]) -> Resource:
-    """Added up in their order."""
-    total = Resource()
-    for amount in amounts:
-        total.add(amount)
-    return total

@@ -73,7 +73,7 @@ def _remove_invalid(ssn: Session, job: JobInfo) -> None:
     """Hypernodes that are gone, or that nothing of the job or sub job stands on any more.
     Upstream: framework/session.removeInvalidAllocatedHyperNode.
     """
-    holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs_in_order()]
+    holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs.values()]
     for one in holders:
         name = one.allocated_hyper_node
         if name and (name not in ssn.hyper_nodes.by_name or not one.count(*ALLOCATED_CLASS)):

@@ -8,14 +8,14 @@ Upstream: framework session (NodeMap), k8s framework NodeInfo.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vcdebug.gomath import wrap_int64
-from vcdebug.kube.affinity_terms import NO_TERMS, AffinityTerm
+from vcdebug.kube.affinity_terms import NO_TERMS, PodAffinityTerms
 from vcdebug.kube.images import ImageStates, image_states
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.node_taints import NodeTaints
@@ -23,6 +23,7 @@ from vcdebug.kube.pod_counts import PodCounts
 from vcdebug.kube.pod_shape import PodShape, PodShapes
 from vcdebug.kube.ports import UsedPorts
 from vcdebug.kube.requests import GPU, IMMENSE, Gate, Scored
+from vcdebug.kube.term_owners import TermOwners
 from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.status import TaskStatus
 from vcdebug.releases.release import NEWEST, Release
@@ -54,36 +55,27 @@ class Columns:
         if amounts.gpu:
             self.gpu[row] = wrap_int64(self.gpu.item(row) + sign * amounts.gpu)
 
-    def fill(self, amounts: Sequence[tuple[int, int, int]]) -> None:
-        """Every node's amounts, as Scored has them."""
+    def fill(self, amounts: Sequence[Scored]) -> None:
+        """Every node's amounts."""
         if amounts:
             self.milli_cpu[:], self.memory[:], self.gpu[:] = zip(*amounts, strict=True)
 
-
-def _sum(amounts: Sequence[Scored]) -> tuple[int, int, int]:
-    if not amounts:
-        return 0, 0, 0
-    milli_cpu, memory, gpu = zip(*amounts, strict=True)
-    return wrap_int64(sum(milli_cpu)), wrap_int64(sum(memory)), wrap_int64(sum(gpu))  # exact: ints
+    def count(self, rows: IntArray, which: Sequence[int], amounts: Sequence[Scored]) -> None:
+        """Add many at once, which of the amounts to which row; sums that are too large wrap around."""
+        for column, values in zip((self.milli_cpu, self.memory, self.gpu), zip(*amounts, strict=True), strict=False):
+            np.add.at(column, rows, np.array(values, dtype=np.int64)[which])
 
 
-TEXTS = ([str, str, int], [str, str, str])
-"""Types of what nodes state of cpu, memory and GPUs, the last perhaps not at all."""
+def _scored(amounts: Mapping[str, object]) -> Scored:
+    return Scored(milli_value(amounts.get("cpu", 0)), value(amounts.get("memory", 0)), value(amounts.get(GPU, 0)))
 
 
-def _scored(cpu: object, memory: object, gpu: object) -> Scored:
-    return Scored(milli_value(cpu), value(memory), value(gpu))
-
-
-_scored_once = lru_cache(maxsize=1024)(_scored)
-"""Nodes of one kind state the same texts."""
-
-
-def _allocatable(manifest: JsonObject) -> Scored:
-    amounts = status_of(manifest).get("allocatable") or {}
-    stated = amounts.get("cpu", 0), amounts.get("memory", 0), amounts.get(GPU, 0)
-    kinds = [amount.__class__ for amount in stated]
-    return _scored_once(*stated) if kinds in TEXTS else _scored(*stated)
+def _allocatable(manifests: Sequence[JsonObject]) -> list[Scored]:
+    """Of each node; those of one kind state the very same list."""
+    lists = [status_of(manifest).get("allocatable") or {} for manifest in manifests]
+    distinct = {id(amounts): amounts for amounts in lists}
+    scored = {key: _scored(amounts) for key, amounts in distinct.items()}
+    return [scored[id(amounts)] for amounts in lists]
 
 
 def _gate_open(_gate: str) -> bool:
@@ -112,7 +104,8 @@ class NodeView:
         self.images: list[ImageStates] = [{} for _ in self.names]
         self.shapes = shapes or PodShapes(gate, release)
         self.ports = UsedPorts()
-        self.counts = PodCounts(size)
+        self.owners = TermOwners(size)
+        self._counts: PodCounts | None = None
         self.pods: list[list[Pod]] = [[] for _ in self.names]
         self.pod_count: IntArray = np.zeros(size, dtype=np.int64)
         self.pods_with_affinity: IntArray = np.zeros(size, dtype=np.int64)
@@ -143,11 +136,12 @@ class NodeView:
         """
         view = cls(names, nodes, gate, release=release, shapes=shapes)
         states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
-        view.allocatable.fill([_allocatable(manifest) for manifest in view.manifests])
+        view.allocatable.fill(_allocatable(view.manifests))
         view.images = [states.get(name, {}) for name in view.names]
         for row, name in enumerate(view.names):
             tasks = nodes[name].tasks_in_order()
             view.pods[row] = [task.pod for task in tasks if task.status is not TaskStatus.PIPELINED]
+        view.pod_count[:] = [len(pods) for pods in view.pods]
         view._count_first()
         columns = (view.allocatable.milli_cpu, view.allocatable.memory)
         view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
@@ -159,17 +153,31 @@ class NodeView:
         """Whether sums and products of its amounts may not fit in 64 bits."""
         return self._immense_nodes or self.shapes.immense
 
+    @property
+    def counts(self) -> PodCounts:
+        """The pods by their labels, counted once somebody asks and kept up to date from then on."""
+        if self._counts is None:
+            group = self.shapes.group
+            self._counts = PodCounts(
+                len(self), ((row, group(pod)) for row, pods in enumerate(self.pods) for pod in pods)
+            )
+        return self._counts
+
     def _count_first(self) -> None:
         """What add_pod counts, for all pods at once where nothing was counted yet."""
-        shapes = [list(map(self.shapes.shape, pods)) for pods in self.pods]
-        self.requested.fill([_sum([shape.requests.requested for shape in on_node]) for on_node in shapes])
-        self.non_zero_requested.fill([_sum([shape.requests.non_zero for shape in on_node]) for on_node in shapes])
-        self.pod_count[:] = [len(pods) for pods in self.pods]
-        for row, on_node in enumerate(shapes):
-            for shape in on_node:
-                if shape.ports:
-                    self.ports.add(row, shape.ports)
-                self._count_terms(row, shape, 1)
+        rows: IntArray = np.repeat(np.arange(len(self), dtype=np.int64), self.pod_count)
+        placed = list(chain.from_iterable(self.pods))
+        burdens = list(map(self.shapes.burden, placed))
+        distinct = {id(burden): burden for burden in burdens}
+        numbers = {key: number for number, key in enumerate(distinct)}
+        which = [numbers[id(burden)] for burden in burdens]
+        self.requested.count(rows, which, [burden.requests.requested for burden in distinct.values()])
+        self.non_zero_requested.count(rows, which, [burden.requests.non_zero for burden in distinct.values()])
+        for row, pod, burden in zip(rows.tolist(), placed, burdens, strict=True):
+            if burden.ports:
+                self.ports.add(row, burden.ports)
+            if "affinity" in pod.spec:
+                self._count_terms(row, self.shapes.shape(pod).affinity, 1)
 
     def add_pod(self, row: Row, pod: Pod) -> None:
         """Put a pod on a node."""
@@ -196,16 +204,17 @@ class NodeView:
         self.pod_count[row] += sign
         self.requested.add(row, shape.requests.requested, sign)
         self.non_zero_requested.add(row, shape.requests.non_zero, sign)
-        self._count_terms(row, shape, sign)
+        if shape.affinity is not NO_TERMS:
+            self._count_terms(row, shape.affinity, sign)
+        if self._counts is not None:
+            self._counts.record(row, shape.group, sign)
 
-    def _count_terms(self, row: Row, shape: PodShape, sign: int) -> None:
-        terms = shape.affinity
-        if terms is not NO_TERMS:
-            if terms.has_affinity:
-                self.pods_with_affinity[row] += sign
-            if terms.required_anti_affinity:
-                self.pods_with_required_anti_affinity[row] += sign
-        self.counts.record(row, shape.group, terms, sign)
+    def _count_terms(self, row: Row, terms: PodAffinityTerms, sign: int) -> None:
+        if terms.has_affinity:
+            self.pods_with_affinity[row] += sign
+        if terms.required_anti_affinity:
+            self.pods_with_required_anti_affinity[row] += sign
+        self.owners.record(row, terms, sign)
 
     def rows_with_affinity(self) -> BoolArray:
         """Nodes that hold pods with affinity or anti-affinity now; plugins take this once, at session open."""
@@ -214,10 +223,6 @@ class NodeView:
     def rows_with_required_anti_affinity(self) -> BoolArray:
         """Nodes that hold pods with required anti-affinity now; plugins take this once, at session open."""
         return self.pods_with_required_anti_affinity > 0
-
-    def anti_affinity_terms(self) -> Iterator[tuple[AffinityTerm, IntArray]]:
-        """Required anti-affinity terms of the pods in the view, and how many owners each node has."""
-        return self.counts.anti_affinity_terms()
 
     def __len__(self) -> int:
         return len(self.names)

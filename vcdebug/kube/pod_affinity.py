@@ -195,9 +195,9 @@ class InterPodAffinity:
 
     def _existing(self, group: LabelGroup, labels: Labels | None) -> tuple[int, PairCounts, IntArray | None]:
         """As of now; the verdicts only where somebody computed them."""
-        if not self._view.counts.anti_changes:
+        changes = self._view.owners.anti_changes
+        if not changes:
             return _NOBODY_OBJECTS
-        changes = self._view.counts.anti_changes
         known = self._refused_by.get(group)
         if known is None or known[0] != changes:
             known = self._refused_by[group] = (changes, self._existing_anti(group, labels), None)
@@ -205,7 +205,7 @@ class InterPodAffinity:
 
     def _existing_anti(self, group: LabelGroup, namespace_labels: Labels | None) -> PairCounts:
         pairs: PairCounts = {}
-        for term, owners in self._view.anti_affinity_terms():
+        for term, owners in self._view.owners.anti_affinity_terms():
             if self._is_about(term, group, namespace_labels):
                 _add(pairs, self._view.labels, term.topology_key, owners * self._anti_rows)
         return {key: counts for key, counts in pairs.items() if np.count_nonzero(counts)}

@@ -83,7 +83,7 @@ class PreferredPodAffinity:
         for own, weight in incoming.preferred:
             yield Wish(own.term, self._view.counts.per_row(own.pods), weight, True)
         namespace_labels = self._table.namespace_labels(shape.group.namespace)
-        for term, owners, sign in self._view.counts.preferred_terms():
+        for term, owners, sign in self._view.owners.preferred_terms():
             if self._is_about(term, shape.group, namespace_labels):
                 per_row = owners if incoming.preferred else owners * self._affinity_rows
                 yield Wish(term, per_row, sign * term.weight, False)

@@ -5,12 +5,12 @@ A count is computed once per question from the groups of equally labelled pods, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
 
-from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
+from vcdebug.kube.affinity_terms import LabelGroup
 from vcdebug.kube.selector import Selector
 from vcdebug.model.names import IntArray, Row
 
@@ -38,22 +38,20 @@ class _Count:
 
 
 class PodCounts:
-    """Pods by label group, and owners of affinity terms, per node."""
+    """Pods by label group, per node."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, pods: Iterable[tuple[Row, LabelGroup]]) -> None:
+        """`pods` are those that are there already."""
         self._size = size
         self._rows_of: dict[LabelGroup, dict[Row, int]] = {}
         self._by_label: dict[str, dict[str | None, list[LabelGroup]]] = {}
         """label → value → groups, for labels that some question asked about."""
         self._log: list[tuple[LabelGroup, Row, int]] = []
         self._counts: dict[PodQuestion, _Count] = {}
-        self._anti_owners: dict[AffinityTerm, IntArray] = {}
-        self.anti_changes = 0
-        """How often a pod with required anti-affinity came or went."""
-        self._preferred_owners: dict[AffinityTerm, IntArray] = {}
-        self._preferred_anti_owners: dict[AffinityTerm, IntArray] = {}
+        for row, group in pods:
+            self.record(row, group, 1)
 
-    def record(self, row: Row, group: LabelGroup, terms: PodAffinityTerms, sign: int) -> None:
+    def record(self, row: Row, group: LabelGroup, sign: int) -> None:
         """A pod came to a node (sign 1) or left it (sign -1)."""
         rows = self._rows_of.get(group)
         if rows is None:
@@ -63,18 +61,6 @@ class PodCounts:
         rows[row] = rows.get(row, 0) + sign
         if self._counts:
             self._log.append((group, row, sign))
-        if terms.has_affinity:
-            self.anti_changes += bool(terms.required_anti_affinity)
-            self._own(self._anti_owners, terms.required_anti_affinity, row, sign)
-            self._own(self._preferred_owners, terms.preferred_affinity, row, sign)
-            self._own(self._preferred_anti_owners, terms.preferred_anti_affinity, row, sign)
-
-    def _own(self, owners: dict[AffinityTerm, IntArray], terms: Terms, row: Row, sign: int) -> None:
-        for term in terms:
-            per_row = owners.get(term)
-            if per_row is None:
-                per_row = owners[term] = np.zeros(self._size, dtype=np.int64)
-            per_row[row] += sign
 
     def per_row(self, question: PodQuestion) -> IntArray:
         """Number of matching pods on every node; do not write to it, and copy what must not follow later changes."""
@@ -116,14 +102,3 @@ class PodCounts:
             for group in self._rows_of:
                 index.setdefault(group.labels.get(wanted.key), []).append(group)
         return [group for value in dict.fromkeys(wanted.values) for group in index.get(value, ())]
-
-    def anti_affinity_terms(self) -> Iterator[tuple[AffinityTerm, IntArray]]:
-        """Required anti-affinity terms and their owners per node."""
-        return iter(self._anti_owners.items())
-
-    def preferred_terms(self) -> Iterator[tuple[AffinityTerm, IntArray, int]]:
-        """Preferred terms, their owners per node, and the sign of their weight."""
-        for term, owners in self._preferred_owners.items():
-            yield term, owners, 1
-        for term, owners in self._preferred_anti_owners.items():
-            yield term, owners, -1

@@ -24,8 +24,8 @@ _NO_PARTS: JsonObject = {}
 LabelItems = tuple[tuple[str, str], ...]
 
 
-class _Asked(NamedTuple):
-    """What a pod's containers ask of a node."""
+class Burden(NamedTuple):
+    """What a pod's containers take of a node."""
 
     ports: HostPorts
     requests: PodRequests
@@ -57,11 +57,11 @@ class PodShapes:
         self._incoming_pod_level = not release.has(NODEORDER_POD_LEVEL_REQUESTS)
         """Whether requests of a pod as a whole count for its own balanced score."""
         self._known: dict[tuple[str, bool, int, int, int], tuple[object, PodShape]] = {}
-        """By namespace, deletion, and the identities of labels, affinity and requesting, kept beside."""
-        self._alike: dict[tuple[str, bool, int, int, int], PodShape] = {}
-        """The same by what is asked for: pods from elsewhere have a requesting of their own."""
-        self._asked: dict[tuple[int, ...], tuple[object, _Asked]] = {}
-        """By the identities of what it is read from, which is kept beside."""
+        """By namespace, deletion, and the identities of labels, affinity and burden, kept beside."""
+        self._burdens: dict[int, tuple[object, Burden]] = {}
+        """By the identity of the tuple of what it is read from, kept beside."""
+        self._of_parts: dict[tuple[int, ...], Burden] = {}
+        """The same by the identities of its elements: pods from elsewhere have a tuple of their own."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
@@ -72,7 +72,7 @@ class PodShapes:
         """Whether some pod asked for so much that sums may wrap around."""
 
     def shape(self, pod: Pod) -> PodShape:
-        """The parsed parts that every pod in the node view needs; the pod keeps them."""
+        """All parsed parts of a pod that is looked at by itself; the pod keeps them."""
         known = pod.shape
         if type(known) is PodShape and known.mark is self._mark:
             return known
@@ -80,24 +80,22 @@ class PodShapes:
         return found
 
     def _found(self, pod: Pod) -> PodShape:
-        labels, affinity, parts = pod.labels, pod.spec.get("affinity"), pod.requesting
-        key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(parts))
+        labels, affinity, burden = pod.labels, pod.spec.get("affinity"), self.burden(pod)
+        key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(burden))
         known = self._known.get(key)
         if known is None:
-            shape = _once(self._alike, (*key[:4], id(self._asked_by(pod))), lambda: self._made(pod))
-            known = self._known[key] = ((labels, affinity, parts), shape)
+            shape = PodShape(self._mark, self.group(pod), self._affinity(pod), burden.ports, burden.requests)
+            known = self._known[key] = ((labels, affinity, burden), shape)
         return known[1]
 
-    def _made(self, pod: Pod) -> PodShape:
-        asked = self._asked_by(pod)
-        return PodShape(self._mark, self.group(pod), self._affinity(pod), asked.ports, asked.requests)
-
-    def _asked_by(self, pod: Pod) -> _Asked:
+    def burden(self, pod: Pod) -> Burden:
+        """The parsed parts that every pod in the node view needs."""
         parts = pod.requesting
-        key = tuple(map(id, parts))
-        known = self._asked.get(key)
+        known = self._burdens.get(id(parts))
         if known is None:
-            known = self._asked[key] = (parts, _Asked(self._host_ports(pod), self._pod_requests(pod)))
+            alike = tuple(map(id, parts))
+            burden = _once(self._of_parts, alike, lambda: Burden(self._host_ports(pod), self._pod_requests(pod)))
+            known = self._burdens[id(parts)] = (parts, burden)
         return known[1]
 
     def placement(self, pod: Pod) -> Placement:

@@ -5,7 +5,8 @@ Upstream: cache/event_handlers, cache.Snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Sequence
 from operator import attrgetter
 
 from vcdebug.model.csi import limit_key_of
@@ -18,8 +19,10 @@ from vcdebug.model.ordering import Ordering
 from vcdebug.model.persistence import Persistence
 from vcdebug.model.pod_reader import PodReader
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.podrequest import RequestSums
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
+from vcdebug.model.stated import StatedAmounts
 from vcdebug.model.status import TaskStatus, completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import HEADER_NOT_READY
@@ -101,9 +104,10 @@ class ClusterInfo:
 
     def _read_nodes(self) -> None:
         limits = _csi_limits(self.snapshot)
+        stated = StatedAmounts(self.ignored)
         by_name: dict[NodeName, NodeInfo] = {}
         for manifest in self.snapshot.of("Node"):
-            node = NodeInfo(manifest, self.ordering, self.ignored)
+            node = NodeInfo(manifest, self.ordering, stated)
             if self._selected(node):
                 node.add_csi_limits(limits.get(node.name, {}))
                 by_name[node.name] = node
@@ -115,9 +119,10 @@ class ClusterInfo:
 
     def _read_jobs(self) -> None:
         jobs: dict[JobId, JobInfo] = {}
+        stated = StatedAmounts(self.ignored)
         says_ready = not self.snapshot.release.has(HEADER_NOT_READY)
         for manifest in self.snapshot.of("PodGroup"):
-            group = PodGroup(manifest, self.ignored)
+            group = PodGroup(manifest, stated)
             if self.snapshot.release.has(SUBJOBS_ABSENT):
                 group.forget_sub_groups()
             job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)
@@ -142,21 +147,23 @@ class ClusterInfo:
                     self._restore(task)
         self._place(ordered)
 
-    def _place(self, tasks: Iterable[TaskInfo]) -> None:
+    def _place(self, tasks: Sequence[TaskInfo]) -> None:
         """Nodes do not look at jobs, nor one at the other: each takes its tasks together, in their order."""
-        on_nodes: dict[NodeName, list[TaskInfo]] = {}
-        of_jobs: dict[JobId, list[TaskInfo]] = {}
+        on_nodes: defaultdict[NodeName, list[TaskInfo]] = defaultdict(list)
+        of_jobs: defaultdict[JobId, list[TaskInfo]] = defaultdict(list)
         for task in tasks:
-            if task.node_name and task.node_name in self.nodes and not completed_status(task.status):
-                on_nodes.setdefault(task.node_name, []).append(task)
-            if task.job in self.jobs:
-                of_jobs.setdefault(task.job, []).append(task)
-            else:
-                self.enter(task)
+            on_nodes[task.node_name].append(task)
+            of_jobs[task.job].append(task)
         for name, placed in on_nodes.items():
-            self.nodes[name].begin_with(placed, shared=self._shared)
+            if name and name in self.nodes:
+                held = [task for task in placed if not completed_status(task.status)]
+                self.nodes[name].begin_with(held, shared=self._shared)
+        sums = RequestSums()
         for uid, owned in of_jobs.items():
-            self.jobs[uid].take_in(owned)
+            if uid in self.jobs:
+                self.jobs[uid].take_in(owned, sums)
+        if any(uid not in self.jobs for uid in of_jobs):
+            self.orphans += [task for task in tasks if task.job and task.job not in self.jobs]
 
     def enter(self, task: TaskInfo) -> None:
         """Put a task into its job, if the session has that."""

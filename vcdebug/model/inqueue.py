@@ -6,49 +6,65 @@ Upstream: plugins/util.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from typing import NamedTuple
 
 from vcdebug.model.job import JobInfo
+from vcdebug.model.names import QueueName
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
 from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.releases.queues import INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
 from vcdebug.releases.release import Release
 
-_REQUESTED = (*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED)
+_REQUESTED = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED))
 
 
 def get_allocated_resource(job: JobInfo) -> Resource:
     """Requests of the Allocated-class tasks, added by status, then UID. Upstream: plugins/util.GetAllocatedResource."""
-    return add_allocated(Resource(), job)
+    if job.changes == len(job.tasks) and job.allocated.sums_exactly():
+        return job.allocated.clone()
+    return Resource().add_all(_requests(job, ALLOCATED_CLASS))
 
 
-def add_allocated(total: Resource, job: JobInfo) -> Resource:
-    """Add the requests of the job's Allocated-class tasks to `total`, one by one."""
-    return _add_tasks(total, job, ALLOCATED_CLASS, job.allocated)
+def add_allocated(total: Resource, jobs: Collection[JobInfo]) -> Resource:
+    """Add the requests of the jobs' Allocated-class tasks to `total`, one by one."""
+    return add_jobs(total, jobs, lambda job: job.allocated, lambda job: _requests(job, ALLOCATED_CLASS))
 
 
-def add_requested(total: Resource, job: JobInfo) -> Resource:
+def add_requested(total: Resource, jobs: Collection[JobInfo]) -> Resource:
     """As add_allocated, with the tasks that wait: Pending, and pipelined by an earlier cycle."""
-    others = [status for status in job.task_status_index if status not in _REQUESTED]
-    return _add_tasks(total, job, _REQUESTED, None if others else job.total_request)
+    return add_jobs(total, jobs, _all_requested, lambda job: _requests(job, _REQUESTED))
 
 
-def _add_tasks(total: Resource, job: JobInfo, statuses: Container[TaskStatus], known: Resource | None) -> Resource:
-    """By status, then UID; at once what the job has added up as its tasks came, where that is the same."""
-    if known is not None and adds_at_once(total, job, known):
-        return total.add(known)
-    for status in sorted(job.task_status_index):
-        if status in statuses:
-            for task in job.with_status(status):
-                total.add(task.resreq)
+def _all_requested(job: JobInfo) -> Resource | None:
+    return job.total_request if job.task_status_index.keys() <= _REQUESTED else None
+
+
+def _requests(job: JobInfo, statuses: Container[TaskStatus]) -> list[Resource]:
+    """By status, then UID."""
+    index = job.task_status_index
+    return [task.resreq for status in sorted(index) if status in statuses for task in job.with_status(status)]
+
+
+def add_jobs(
+    total: Resource,
+    jobs: Collection[JobInfo],
+    known: Callable[[JobInfo], Resource | None],
+    requests: Callable[[JobInfo], list[Resource]],
+) -> Resource:
+    """Add the requests of every job to `total`, one by one: a job's own sum of them at once where that is the same,
+    as none of its tasks has changed since it was added up, and nothing is rounded.
+    """
+    parts: list[Resource] = []
+    for job in jobs:
+        own = known(job) if job.changes == len(job.tasks) else None
+        parts += requests(job) if own is None else (own,)
+    summed = total.clone().add_all(parts)
+    if not summed.sums_exactly():
+        return total.add_all(request for job in jobs for request in requests(job))
+    total.milli_cpu, total.memory, total.scalars = summed.milli_cpu, summed.memory, summed.scalars
     return total
-
-
-def adds_at_once(total: Resource, job: JobInfo, known: Resource) -> bool:
-    """Whether adding the job's own sum is adding task by task: none has changed since, and nothing is rounded."""
-    return job.changes == len(job.tasks) and known.sums_exactly() and total.sums_exactly()
 
 
 class Reserving(NamedTuple):
@@ -120,6 +136,20 @@ def reserved_resource(job: JobInfo, form: Reserving = NEWEST_FORM) -> Resource |
     if form.whole_minimum and is_inqueue(job):
         return whole_minimum(job)
     return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
+
+
+def reserved_resources(jobs: Iterable[JobInfo], form: Reserving = NEWEST_FORM) -> list[Resource]:
+    """Of each job that still reserves something."""
+    reserved = [reserved_resource(job, form) for job in jobs]
+    return [amounts for amounts in reserved if amounts is not None]
+
+
+def by_queue(jobs: Iterable[JobInfo]) -> dict[QueueName, list[JobInfo]]:
+    """The jobs of each queue, in their order."""
+    found: dict[QueueName, list[JobInfo]] = {}
+    for job in jobs:
+        found.setdefault(job.queue, []).append(job)
+    return found
 
 
 def format_resource_names(prefix: str, verb: str, names: Sequence[str]) -> str:

@@ -6,20 +6,24 @@ Upstream: api/job_info.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from operator import attrgetter
 
 from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.podgroup import PENDING, PodGroup
-from vcdebug.model.podrequest import add_alike
-from vcdebug.model.resource import Resource, exceeded_part
+from vcdebug.model.podrequest import RequestSums
+from vcdebug.model.resource import Resource
 from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
+from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.task import TaskInfo, TransactionContext
 from vcdebug.model.taskset import Least, TaskSet, by_status
 
 _PLACED = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
+_GATED = attrgetter("sch_gated")
 _USABLE = (*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING)
 
 
@@ -96,17 +100,22 @@ class JobInfo(TaskSet):
             self.allocated.add(task.resreq)
         self._sub_job_for(task).add_task(task)
 
-    def take_in(self, tasks: Sequence[TaskInfo]) -> None:
+    def take_in(self, tasks: Sequence[TaskInfo], sums: RequestSums) -> None:
         """add_task_info of each, where there are none yet."""
         by_uid = {task.uid: task for task in tasks}
         if len(by_uid) < len(tasks) or self.pod_group.sub_group_policies:
             for task in tasks:
                 self.add_task_info(task)
             return
-        add_alike(self.total_request, [task.resreq for task in tasks])
-        add_alike(self.allocated, [task.resreq for task in tasks if task.status & ALLOCATED_MASK])
         self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
-        self.begin_undivided(by_uid).priority = max(0, *[task.priority for task in tasks])
+        self.total_request = sums.of([task.resreq for task in tasks])
+        sub_job = self.begin_undivided(by_uid)
+        placed = [status for status in self.task_status_index if status & ALLOCATED_MASK]
+        if len(placed) == len(self.task_status_index):
+            self.allocated = self.total_request.clone()
+        elif placed:
+            self.allocated = sums.of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
+        sub_job.priority = max(0, *[task.priority for task in tasks])
 
     def begin_undivided(self, tasks: dict[TaskId, TaskInfo]) -> SubJobInfo:
         """Enter tasks into the job and its only sub job at once, where there are none and no policy groups them."""
@@ -114,7 +123,7 @@ class JobInfo(TaskSet):
         index = dict.fromkeys(index, tasks) if len(index) == 1 else index
         sub_job = self._undivided = self.only_sub_job()
         self.begin_with(tasks, index)
-        sub_job.begin_with(tasks, index)
+        sub_job.begin_as(self)
         return sub_job
 
     def _divide(self) -> None:
@@ -220,8 +229,8 @@ class JobInfo(TaskSet):
 
     def releasing_scheduled_task_num(self) -> int:
         """Releasing tasks that have a node. Upstream: api/job_info.ReleasingScheduledTaskNum."""
-        releasing = self.task_status_index.get(TaskStatus.RELEASING, {})
-        return sum(1 for task in releasing.values() if task.node_name)  # exact: ints
+        releasing = self.task_status_index.get(TaskStatus.RELEASING)
+        return len([1 for task in releasing.values() if task.node_name]) if releasing else 0
 
     def is_pending(self) -> bool:
         """Whether the PodGroup is still to be enqueued. Upstream: api/job_info.IsPending."""
@@ -372,6 +381,8 @@ class JobInfo(TaskSet):
         """Requests of tasks behind scheduling gates, except Volcano's own; None where there is no such task.
         Upstream: api/job_info.GetSchGatedPodResources.
         """
+        if not any(map(_GATED, self.tasks.values())):
+            return None
         gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.only_volcano_gate]
         if not gated:
             return None
@@ -397,7 +408,8 @@ class JobInfo(TaskSet):
 
     def contains_network_topology(self) -> bool:
         """Whether the job or one of its sub jobs states a topology. Upstream: api/job_info.ContainsNetworkTopology."""
-        return self.network_topology is not None or any(sj.with_network_topology() for sj in self.sub_jobs.values())
+        topologies = [self.network_topology, *[sub_job.network_topology for sub_job in self.sub_jobs.values()]]
+        return topologies.count(None) < len(topologies)
 
     def contains_hard_topology(self) -> bool:
         """Whether the job or one of its sub jobs has a hard topology with a tier.
@@ -435,14 +447,14 @@ class JobInfo(TaskSet):
         parts = {status.label: len(tasks) for status, tasks in self.task_status_index.items()}
         parts["minAvailable"] = self.min_available
         ready = "pod group is ready" if self.says_ready and self.is_ready() else "pod group is not ready"
-        text = f"{ready}, {_histogram(parts)}"
+        text = f"{ready}, {_histogram(*parts.items())}"
         pending = self.task_status_index.get(TaskStatus.PENDING)
         if pending:
             reasons: dict[str, int] = {}
             for uid in sorted(pending):
                 reason = self.task_scheduling_reason(uid)[0]
                 reasons[reason] = reasons.get(reason, 0) + 1
-            text += f"; Pending: {_histogram(reasons)}"
+            text += f"; Pending: {_histogram(*reasons.items())}"
         return text + self._origin()
 
     def _origin(self) -> str:
@@ -459,9 +471,10 @@ class JobInfo(TaskSet):
         return reason, message or self.fit_error() or ALL_NODES_UNAVAILABLE, nominated
 
 
-def _histogram(counts: dict[str, int]) -> str:
-    """Upstream: api/job_info.sortReasonsHistogram."""
-    return ", ".join(sorted(f"{count} {name}" for name, count in counts.items()))
+@lru_cache(maxsize=1024)
+def _histogram(*counts: tuple[str, int]) -> str:
+    """The same numbers come again from job to job. Upstream: api/job_info.sortReasonsHistogram."""
+    return ", ".join(sorted([f"{count} {name}" for name, count in counts]))
 
 
 def _preemptable(pod_group: PodGroup) -> bool:

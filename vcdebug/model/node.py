@@ -14,7 +14,7 @@ from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.ordering import ASCENDING, Ordering
 from vcdebug.model.pod import parse_bool
 from vcdebug.model.resource import MIN_RESOURCE, Resource
-from vcdebug.model.resource_list import without
+from vcdebug.model.stated import StatedAmounts
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import JsonObject
@@ -60,8 +60,11 @@ class NodeInfo:
         "used",
     )
 
-    def __init__(self, manifest: JsonObject, ordering: Ordering = ASCENDING, ignored: tuple[str, ...] = ()) -> None:
-        metadata, status = metadata_of(manifest), status_of(manifest)
+    def __init__(
+        self, manifest: JsonObject, ordering: Ordering = ASCENDING, stated: StatedAmounts | None = None
+    ) -> None:
+        """`stated` reads the amounts of all nodes together."""
+        metadata, status, stated = metadata_of(manifest), status_of(manifest), stated or StatedAmounts()
         self.manifest = manifest
         self.spec: JsonObject = spec_of(manifest)
         self.name: str = metadata.get("name", "")
@@ -71,12 +74,11 @@ class NodeInfo:
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
         self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
-        self.allocatable = Resource.from_list(without(status.get("allocatable"), ignored))
-        self.capability = Resource.from_list(without(status.get("capacity"), ignored))
+        self.allocatable = stated.of(status.get("allocatable"))
+        """Nodes of one kind may share it, and what they are capable of: replaced, never changed."""
+        self.capability = stated.of(status.get("capacity"))
         if self.annotations:
-            extra = oversubscription(self.annotations)
-            self.allocatable.add(extra)
-            self.capability.add(extra)
+            self._enlarge(oversubscription(self.annotations))
         self.idle = self.allocatable.clone()
         self.used = Resource()
         self.releasing = Resource()
@@ -112,9 +114,16 @@ class NodeInfo:
 
     def add_csi_limits(self, limits: Mapping[str, float]) -> None:
         """Attachable volumes per CSI driver, before any task is added."""
+        if limits:
+            self.allocatable, self.capability = self.allocatable.clone(), self.capability.clone()
         for name, count in limits.items():
             for resource in (self.allocatable, self.capability, self.idle):
                 resource.set_scalar(name, count)
+
+    def _enlarge(self, extra: Resource) -> None:
+        if extra.milli_cpu or extra.memory:
+            self.allocatable = self.allocatable.clone().add(extra)
+            self.capability = self.capability.clone().add(extra)
 
     def future_idle(self) -> Resource:
         """Idle + Releasing - Pipelined, possibly negative. Upstream: api/node_info.FutureIdle."""
@@ -185,12 +194,15 @@ class NodeInfo:
         for task in tasks:
             if task.key not in self.tasks:
                 self.tasks[task.key] = task if shared else task.clone()
-        placed = [task for task in self.tasks.values() if task.status is not TaskStatus.PIPELINED]
-        for task in placed:
-            self.idle.sub_without_assert(task.resreq)
-        self.used.add_all([task.resreq for task in placed])
-        self.releasing.add_all([task.resreq for task in placed if task.status is TaskStatus.RELEASING])
-        self.pipelined.add_all([task.resreq for task in self.tasks.values() if task.status is TaskStatus.PIPELINED])
+        awaited = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.PIPELINED]
+        leaving = [task.resreq for task in self.tasks.values() if task.status is TaskStatus.RELEASING]
+        placed = [task.resreq for task in self.tasks.values() if task.status is not TaskStatus.PIPELINED]
+        self.used.add_all(placed)
+        whole = self.idle.milli_cpu.is_integer() and self.idle.memory.is_integer()
+        for taken in (self.used,) if whole and self.idle.sums_exactly() and self.used.sums_exactly() else placed:
+            self.idle.sub_without_assert(taken)
+        self.releasing.add_all(leaving)
+        self.pipelined.add_all(awaited)
 
     def _binding_error(self, task: TaskInfo) -> str | None:
         fits, names = task.resreq.less_equal_with_resources_name(self.idle)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from vcdebug.model.task import TaskInfo
 
 
+_NOTHING = Resource()
+
+
 class NodeAmounts(NamedTuple):
     """A node's changing amounts at one moment; never changed."""
 
@@ -25,7 +28,8 @@ class NodeAmounts(NamedTuple):
         """The node's amounts now."""
         last = node.last_amounts
         if last is None:
-            now = cls(node.idle.clone(), node.used.clone(), node.releasing.clone(), node.pipelined.clone())
+            leaving, awaited = node.releasing.copy_unless(_NOTHING), node.pipelined.copy_unless(_NOTHING)
+            now = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
         else:
             now = cls(
                 node.idle.copy_unless(last.idle),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -79,10 +80,13 @@ class NodeTable:
             node.row, node.table = row, self
             if _comes_or_goes(node):
                 self.coming_and_going = True
-            for resource in (node.allocatable, node.used, node.capability):
-                for name in resource.scalars or ():
-                    self.dims.setdefault(name, len(self.dims))
+        self._name_dims([amount for node in self.nodes for amount in (node.allocatable, node.used, node.capability)])
         self._fill()
+
+    def _name_dims(self, amounts: list[Resource]) -> None:
+        named = [amount.scalars for amount in amounts if amount.scalars]
+        for name in dict.fromkeys(chain.from_iterable(named)):
+            self.dims.setdefault(name, len(self.dims))
 
     def take_apart(self) -> None:
         """Nobody looks at it any more: what speaks of it here goes."""
@@ -95,15 +99,19 @@ class NodeTable:
         shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
         for field, columns in self._columns.items():
-            if field in COMING_OR_GOING and not self.coming_and_going:
-                continue
-            amounts = [self._amount(node, field) for node in self.nodes]
-            columns[0] = [amount.milli_cpu for amount in amounts]
-            columns[1] = [amount.memory for amount in amounts]
-            for name, dim in self.dims.items():
-                if dim > 1:
-                    columns[dim] = [(amount.scalars or _NO_SCALARS).get(name, 0.0) for amount in amounts]
+            if self.coming_and_going or field not in (*COMING_OR_GOING, "future"):
+                self._fill_columns(columns, [self._amount(node, field) for node in self.nodes])
+        if not self.coming_and_going:
+            self._columns["future"][:] = self._columns["idle"]
         self._seen = dict.fromkeys(LIVE_FIELDS, len(self.changes))
+
+    def _fill_columns(self, columns: FloatArray, amounts: list[Resource]) -> None:
+        columns[0] = [amount.milli_cpu for amount in amounts]
+        columns[1] = [amount.memory for amount in amounts]
+        scalars = [amount.scalars or _NO_SCALARS for amount in amounts]
+        for name, dim in self.dims.items():
+            if dim > 1:
+                columns[dim] = [held.get(name, 0.0) for held in scalars]
 
     def _write(self, row: Row, node: NodeInfo, field: Field) -> None:
         resource, columns = self._amount(node, field), self._columns[field]
@@ -148,10 +156,7 @@ class NodeTable:
             self._write(row, node, field)
 
     def _grow(self) -> None:
-        for node in self.nodes:
-            for resource in (node.idle, node.pipelined, node.used):
-                for name in resource.scalars or ():
-                    self.dims.setdefault(name, len(self.dims))
+        self._name_dims([amount for node in self.nodes for amount in (node.idle, node.pipelined, node.used)])
         self._fill()
 
     def column(self, field: Field, dim: str) -> FloatArray:

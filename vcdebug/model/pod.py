@@ -39,7 +39,6 @@ class Pod:
 
     __slots__ = (
         "_requesting",
-        "_resources_text",
         "_subject",
         "annotations",
         "creation_timestamp",
@@ -58,31 +57,31 @@ class Pod:
         "volcano_gate_known",
     )
 
-    def __init__(self, manifest: JsonObject) -> None:
-        metadata = manifest.get("metadata") or _EMPTY
-        self.manifest = manifest
-        self.volcano_gate_known = True
+    def __init__(self, manifest: JsonObject, *, volcano_gate_known: bool = True) -> None:
+        metadata: JsonObject = manifest.get("metadata") or _EMPTY
+        spec: JsonObject = manifest.get("spec") or _EMPTY
+        status: JsonObject = manifest.get("status") or _EMPTY
+        name: str = metadata.get("name", "")
+        namespace: str = metadata.get("namespace", "")
+        self.manifest, self.spec, self.status = manifest, spec, status
+        self.volcano_gate_known = volcano_gate_known
         """False where Volcano's own scheduling gate is one like any other."""
-        self.spec: JsonObject = manifest.get("spec") or _EMPTY
-        self.status: JsonObject = manifest.get("status") or _EMPTY
-        self.name: str = metadata.get("name", "")
-        self.namespace: str = metadata.get("namespace", "")
-        self.key = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        self.name, self.namespace = name, namespace
+        self.key = f"{namespace}/{name}" if namespace else name
         """`namespace/name`, or the bare name without a namespace."""
         self.uid: str = metadata.get("uid", "")
         self.labels: Mapping[str, str] = metadata.get("labels") or _EMPTY
         self.annotations: Mapping[str, str] = metadata.get("annotations") or _EMPTY
         self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
-        self.deleting = bool(metadata.get("deletionTimestamp"))
+        self.deleting = "deletionTimestamp" in metadata and bool(metadata["deletionTimestamp"])
         """Whether deletionTimestamp is set."""
-        self.node_name = self.stated_node
+        self.node_name: str = spec.get("nodeName") or ""
         """Written by Statement.Allocate and never restored."""
         self._requesting: tuple[object, ...] | None = None
-        self._resources_text = ""
         self._subject: TaskSubject | None = None
         self.shape: object | None = None
         """What a Kubernetes view has made of it (kube/pod_shape), which goes with it."""
-        self.nominated_node_name: str = self.status.get("nominatedNodeName") or ""
+        self.nominated_node_name: str = status.get("nominatedNodeName") or ""
 
     def afresh(self) -> Pod:
         """The pod as another cycle begins with it."""
@@ -91,8 +90,7 @@ class Pod:
         copy.name, copy.namespace, copy.key, copy.uid = self.name, self.namespace, self.key, self.uid
         copy._subject, copy.labels, copy.annotations = self._subject, self.labels, self.annotations
         copy.creation_timestamp, copy.deleting = self.creation_timestamp, self.deleting
-        copy.volcano_gate_known, copy._resources_text = self.volcano_gate_known, self._resources_text
-        copy._requesting = self._requesting
+        copy.volcano_gate_known, copy._requesting = self.volcano_gate_known, self._requesting
         copy.node_name, copy.shape = self.stated_node, self.shape
         copy.nominated_node_name = self.status.get("nominatedNodeName") or ""
         return copy
@@ -110,15 +108,14 @@ class Pod:
         """What the request is read from: the same objects in all pods that a job makes of one template."""
         known = self._requesting
         if known is None:
-            spec, status = self.spec, self.status
+            asked, status = self.spec.get, self.status
+            started, initial = status.get("containerStatuses"), status.get("initContainerStatuses")
+            parts = asked("containers"), asked("initContainers"), asked("resources"), asked("overhead")
             known = self._requesting = (
-                spec.get("containers"),
-                spec.get("initContainers"),
-                spec.get("resources"),
-                spec.get("overhead"),
-                status.get("containerStatuses"),
-                status.get("initContainerStatuses"),
-                resize_infeasible(status),
+                *parts,
+                started,
+                initial,
+                bool(started or initial) and resize_infeasible(status),
             )
         return known
 
@@ -135,13 +132,11 @@ class Pod:
     @property
     def resources_text(self) -> str:
         """Everything that the spec says of resources, as one text: pods of one template have the same."""
-        if not self._resources_text:
-            spec = self.spec
-            containers = [container.get("resources") for container in spec.get("containers") or ()]
-            before: list[JsonObject] = spec.get("initContainers") or []
-            initial = [(c.get("resources"), c.get("restartPolicy")) for c in before] if before else before
-            self._resources_text = repr((containers, initial, spec.get("resources"), spec.get("overhead")))
-        return self._resources_text
+        spec = self.spec
+        containers = [container.get("resources") for container in spec.get("containers") or ()]
+        before: list[JsonObject] = spec.get("initContainers") or []
+        initial = [(c.get("resources"), c.get("restartPolicy")) for c in before] if before else before
+        return repr((containers, initial, spec.get("resources"), spec.get("overhead")))
 
     @property
     def resized_text(self) -> str:

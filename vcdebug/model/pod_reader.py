@@ -76,15 +76,14 @@ class PodReader:
         return known.afresh()
 
     def _read(self, manifest: Manifest) -> TaskInfo | None:
-        pod = Pod(manifest)
-        pod.volcano_gate_known = self._gate_known
+        pod = Pod(manifest, volcano_gate_known=self._gate_known)
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
         early = self._ignored and read_at_start(pod, self._process, self._now)
         requests = self._requests_at_start if early else self._requests
         task = TaskInfo(pod, requests.request(pod), self._words_of(pod))
         spec = pod.spec
-        return None if (spec.get("volumes") or spec.get("resourceClaims")) and not self._is_kept(task) else task
+        return None if ("volumes" in spec or "resourceClaims" in spec) and not self._is_kept(task) else task
 
     def _reads_otherwise(self, beside: ClusterInfo) -> bool:
         """Whether a pod on its own may be another task there."""

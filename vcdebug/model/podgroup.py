@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vcdebug.model.resource import Resource
 from vcdebug.model.resource_list import without
+from vcdebug.model.stated import StatedAmounts
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
@@ -135,8 +135,9 @@ class PodGroup:
         "uid",
     )
 
-    def __init__(self, manifest: JsonObject, ignored: tuple[str, ...] = ()) -> None:
-        metadata, spec = metadata_of(manifest), spec_of(manifest)
+    def __init__(self, manifest: JsonObject, stated: StatedAmounts | None = None) -> None:
+        """`stated` reads the minimums of all PodGroups together."""
+        metadata, spec, stated = metadata_of(manifest), spec_of(manifest), stated or StatedAmounts()
         status = GroupStatus.stated(manifest)
         self.manifest = manifest
         self.name: str = metadata.get("name", "")
@@ -149,10 +150,11 @@ class PodGroup:
         self.queue: str = spec.get("queue") or ""
         self.priority_class_name: str = spec.get("priorityClassName") or ""
         self.min_task_member: Mapping[str, int] = spec.get("minTaskMember") or {}
-        self.min_resource_list: Mapping[str, object] | None = without(spec.get("minResources"), ignored)
-        self.min_resources = None if self.min_resource_list is None else Resource.from_list(self.min_resource_list)
+        minimum: Mapping[str, object] | None = spec.get("minResources")
+        self.min_resource_list = without(minimum, stated.ignored)
+        self.min_resources = None if minimum is None else stated.of(minimum)
         self.network_topology = NetworkTopology.from_manifest(spec.get("networkTopology"))
-        self.sub_group_policies = tuple(SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ())
+        self.sub_group_policies = tuple([SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ()])
         self.phase = status.phase
         self.conditions = list(status.conditions)
         self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded

@@ -46,6 +46,24 @@ class PodRequestCache:
         return known
 
 
+class RequestSums:
+    """Sums of requests, each kept by what it is the sum of: jobs that are made alike come to the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], tuple[Sequence[Resource], Resource]] = {}
+        """By the identities of the requests, which are kept beside."""
+
+    def of(self, requests: Sequence[Resource]) -> Resource:
+        """All of them, added up in their order; the caller's own."""
+        key = tuple(map(id, requests))
+        known = self._known.get(key)
+        if known is None:
+            total = Resource()
+            add_alike(total, requests)
+            known = self._known[key] = (requests, total)
+        return known[1].clone()
+
+
 def add_alike(total: Resource, requests: Sequence[Resource]) -> None:
     """`add` of each; each different one once, times how often it comes, where no sum of them is rounded."""
     often, summed = Counter(map(id, requests)), total.clone()

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.resource import INFINITY, MAX_FLOAT64, Resource, exceeded_part
+from vcdebug.model.resource import INFINITY, MAX_FLOAT64, Resource
+from vcdebug.model.surplus import exceeded_part
 
 
 class QueueLimit(NamedTuple):

@@ -179,8 +179,19 @@ class Resource:
 
     def add_all(self, amounts: Iterable[Resource]) -> Resource:
         """`add` of each, in their order."""
+        milli_cpu, memory, scalars = self.milli_cpu, self.memory, self.scalars
         for rr in amounts:
-            self.add(rr)
+            milli_cpu += rr.milli_cpu
+            memory += rr.memory
+            if rr.scalars:
+                if scalars is None:
+                    scalars = self.scalars = {}
+                for name, amount in rr.scalars.items():
+                    try:
+                        scalars[name] += amount
+                    except KeyError:
+                        scalars[name] = 0.0 + amount
+        self.milli_cpu, self.memory = milli_cpu, memory
         return self
 
     def renew(self, rr: Resource) -> None:
@@ -460,17 +471,6 @@ def _text(amount: float) -> str:
 def judged_dimensions(req: Resource) -> list[str]:
     """The dimensions that a comparison for a request looks at: those with req > 0, `pods` left out."""
     return [name for name, amount in req.items() if amount > 0 and name != PODS]
-
-
-def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
-    """What `left` has beyond `right`; scalars that do not exceed disappear from the result.
-    Upstream: api/resource_info.ExceededPart.
-    """
-    if left is None:
-        return Resource()
-    if right is None:
-        return left
-    return left.diff(right, ZERO)[0]
 
 
 def resource_max(left: Resource, right: Resource, *, keeps_zeros: bool = True) -> Resource:

@@ -50,7 +50,7 @@ class SubJobInfo(TaskSet):
         self.gid = gid
         self.job = job
         self.priority = 0
-        self.match_index = int(match) if _INTEGER.fullmatch(match) else 0
+        self.match_index = int(match) if match and _INTEGER.fullmatch(match) else 0
         self.network_topology = topology.clone() if topology else None
         self.allocated_hyper_node = ""
         self.nominated_hyper_node = ""

@@ -82,8 +82,8 @@ class TaskInfo:
         self.priority = 1 if priority is None else priority
         self.preemptable = words.preemptable
         self.best_effort = request.is_empty()
-        self.sch_gated = bool(spec.get("schedulingGates"))
-        self.has_restartable_init_container = bool(spec.get("initContainers")) and pod.has_restartable_init_container
+        self.sch_gated = "schedulingGates" in spec and bool(spec["schedulingGates"])
+        self.has_restartable_init_container = "initContainers" in spec and pod.has_restartable_init_container
         self.revocable_zone = words.revocable_zone
 
     @classmethod

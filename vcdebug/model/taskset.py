@@ -78,8 +78,15 @@ class TaskSet:
         """Enter many tasks at once where there are none: the same as index_task for each."""
         self.tasks = tasks
         self.task_status_index = index
-        self.changes = sum(map(len, index.values()))  # exact: ints
-        self._idle_pending = sum(task.best_effort for task in index.get(TaskStatus.PENDING, {}).values())  # exact: ints
+        self.changes = len(tasks)
+        pending = index.get(TaskStatus.PENDING)
+        if pending:
+            self._idle_pending = len([1 for task in pending.values() if task.best_effort])
+
+    def begin_as(self, other: TaskSet) -> None:
+        """Have the very tasks and index of another one, where there are none yet."""
+        self.tasks, self.task_status_index = other.tasks, other.task_status_index
+        self.changes, self._idle_pending = other.changes, other._idle_pending
 
     def index_task(self, task: TaskInfo) -> None:
         """Enter the task under its current status. Upstream: api/job_info.addTaskIndex."""
@@ -136,6 +143,11 @@ class TaskSet:
             if status in statuses:
                 number += len(entries)
         return number
+
+    def numbers(self, *statuses: TaskStatus) -> list[int]:
+        """How many tasks have each of these statuses."""
+        index = self.task_status_index
+        return [len(index[status]) if status in index else 0 for status in statuses]
 
     def ready_task_num(self) -> int:
         """Bound, Binding, Running, Allocated and Succeeded.

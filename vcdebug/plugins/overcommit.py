@@ -49,9 +49,7 @@ class Overcommit(Plugin):
             ssn.log("overcommit.invalid", self.stated, DEFAULT_FACTOR)
         self.form = Reserving.of(ssn.release)
         self.total.add(ssn.total_resource)
-        used = Resource()
-        for node in ssn.nodes.values():
-            used.add(node.used)
+        used = Resource().add_all(node.used for node in ssn.nodes.values())
         self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
         for job in ssn.jobs.values():
             self.reserve_open(job)

@@ -5,7 +5,7 @@ Upstream: plugins/proportion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,8 +21,9 @@ from vcdebug.model.inqueue import (
     Reserving,
     add_allocated,
     add_requested,
+    by_queue,
     format_resource_names,
-    reserved_resource,
+    reserved_resources,
     whole_minimum,
 )
 from vcdebug.model.job import JobInfo
@@ -38,9 +39,9 @@ from vcdebug.model.resource import (
     ZERO,
     Resource,
     deep_equal,
-    exceeded_part,
     resource_max,
 )
+from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.totals import Totals
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, ZERO_DESERVED_DROPPED
@@ -152,12 +153,10 @@ class Proportion(Plugin):
             self.guaranteed.add(Resource.from_list(queue.guarantee))
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
-        attrs: Attrs = {}
-        form = Reserving.of(ssn.release)
-        for job in ssn.jobs.values():
-            if job.queue not in attrs:
-                attrs[job.queue] = self.new_attr(ssn.queues[job.queue])
-            count_in(attrs[job.queue], job, form)
+        jobs = by_queue(ssn.jobs.values())
+        attrs: Attrs = {name: self.new_attr(ssn.queues[name]) for name in jobs}
+        for name, attr in attrs.items():
+            count_in(attr, jobs[name], Reserving.of(ssn.release))
         ssn.log("proportion.jobs")
         self.queues = {name: attrs[name] for name in ssn.queues if name in attrs}
         divide(self.total, list(self.queues.values()))
@@ -295,14 +294,12 @@ def recalled(known: Figures) -> QueueAttr:
     )
 
 
-def count_in(attr: QueueAttr, job: JobInfo, form: Reserving) -> None:
-    """Add one job to its queue's sums."""
-    add_allocated(attr.allocated, job)
-    add_requested(attr.request, job)
-    reserved = reserved_resource(job, form)
-    if reserved is not None:
-        attr.inqueue.add(reserved)
-    attr.elastic.add(job.get_elastic_resources())
+def count_in(attr: QueueAttr, jobs: Collection[JobInfo], form: Reserving) -> None:
+    """Add jobs to their queue's sums."""
+    add_allocated(attr.allocated, jobs)
+    add_requested(attr.request, jobs)
+    attr.inqueue.add_all(reserved_resources(jobs, form))
+    attr.elastic.add_all([job.get_elastic_resources() for job in jobs])
 
 
 class Holding(NamedTuple):

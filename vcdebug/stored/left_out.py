@@ -14,6 +14,12 @@ LEFT_OUT: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: what stands there i
     "vcdebug.plugins.predicates.foretelling:Foretelling": {"_last": None},
     "vcdebug.kube.dynamic_resources:DynamicResources": {"_read": None},
     "vcdebug.kube.pod_shape:PodShape": {"mark": None},
-    "vcdebug.kube.pod_shape:PodShapes": {"_mark": None, "_known": {}, "_asked": {}, "_placement_of": {}},
+    "vcdebug.kube.pod_shape:PodShapes": {
+        "_mark": None,
+        "_known": {},
+        "_burdens": {},
+        "_of_parts": {},
+        "_placement_of": {},
+    },
 }
 """Class → attribute → its value in a stored recording: identities are those of one process alone."""

@@ -224,7 +224,7 @@ def counted(recording: Recording) -> Iterator[tuple[JobInfo, QueueAttr]]:
     for uid in recording.session.jobs:
         job = job_before(recording, uid, 1)
         attr = attrs.setdefault(job.queue, QueueAttr(0, Resource(), Resource(), Resource()))
-        count_in(attr, job, form)
+        count_in(attr, (job,), form)
         yield job, attr
 
 

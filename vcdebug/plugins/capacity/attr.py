@@ -189,13 +189,13 @@ def recalled(attr: QueueAttr, known: Figures) -> QueueAttr:
 
 def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None, form: Reserving) -> None:
     """Add one job to its queue's sums."""
-    add_allocated(attr.allocated, job)
+    add_allocated(attr.allocated, (job,))
     if attr.devices is not None and demands is not None:
         for uid in sorted(job.tasks):
             demand = demands.of(job.tasks[uid]) if allocated_status(job.tasks[uid].status) else None
             if demand is not None:
                 attr.devices.add(demand)
-    add_requested(attr.request, job)
+    add_requested(attr.request, (job,))
     reserved = reserved_resource(job, form)
     if reserved is not None:
         attr.inqueue.add(reserved)

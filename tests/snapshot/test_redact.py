@@ -206,6 +206,21 @@ def test_an_address_keeps_its_place_beside_what_begins_as_it_does(texts: list[st
     assert all(left < right for left, right in pairwise(ordered))
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [["0", "1.1.1.1", "1.10"], ["1.1", "1.1.1.1", "1.10"], ["1.1", "1.1-0", "1.1.1.1", "1.1.2.x", "1.10"]],
+    ids=" ".join,
+)
+def test_an_address_finds_a_place_between_numbers_that_begin_alike(texts: list[str]) -> None:
+    names = Pseudonyms()
+    for text in texts:
+        names.collect(text)
+    names.settle()
+    ordered = [names.rewrite(text) for text in sorted(texts)]
+    assert sorted(set(ordered)) == ordered
+    assert "1.1.1.1" not in ordered
+
+
 def test_an_address_in_a_name_does_not_survive() -> None:
     names = Pseudonyms()
     texts = ["ip-10-0-17-3", "ip-10-0-2-40.eu-west-1.compute.internal", "10.0.17.3", "kube-proxy-ip-10-0-17-3"]

@@ -12,7 +12,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import add_jobs
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName
-from vcdebug.model.panics import PANICS
+from vcdebug.model.panics import NIL_POINTER, PANICS, SchedulerPanic
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
@@ -51,7 +51,8 @@ def _closed(ssn: Session) -> CloseEvent:
         _update_phase(ssn, job)
     placed: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
     jobs = {uid: _job_close(job, placed) for uid, job in ssn.jobs.items()}
-    return CloseEvent(jobs, queue_statuses(ssn), ssn.node_table.amounts())
+    ssn.close = CloseEvent(jobs, {}, ssn.node_table.amounts())  # what is written where the next step panics
+    return ssn.close._replace(queues=queue_statuses(ssn))
 
 
 def _update_phase(ssn: Session, job: JobInfo) -> None:
@@ -112,8 +113,9 @@ def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
     """
     devices = not ssn.release.has(VGPU_SCALARS_IGNORED) and any(node.devices for node in ssn.nodes.values())
     charged: dict[QueueName, list[JobInfo]] = {name: [] for name in ssn.queues}
-    above = {name: _ancestors(ssn, name) for name in ssn.queues}
-    for job in ssn.jobs.values():
+    holding = [job for job in ssn.jobs.values() if job.count(*ALLOCATED_CLASS)]
+    above = {name: _ancestors(ssn, name) for name in dict.fromkeys(job.queue for job in holding)}
+    for job in holding:
         for name in (job.queue, *above[job.queue]):
             charged[name].append(job)
 
@@ -141,11 +143,15 @@ def _request(ssn: Session, task: TaskInfo) -> Resource:
 
 
 def _ancestors(ssn: Session, queue: str) -> list[str]:
-    """Up to `root`, where there is one: a job directly in `root` counts twice there."""
+    """Up to `root`, where there is one: a job directly in `root` counts twice there. A parent that does not exist is
+    read from nil.
+    """
     if ROOT_QUEUE not in ssn.queues:
         return []
     result = [ssn.queues[queue].parent or ROOT_QUEUE]
     while result[-1] != ROOT_QUEUE and len(result) <= len(ssn.queues):
+        if result[-1] not in ssn.queues:
+            raise SchedulerPanic(NIL_POINTER)
         result.append(ssn.queues[result[-1]].parent or ROOT_QUEUE)
     return result
 

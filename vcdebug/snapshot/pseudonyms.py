@@ -38,6 +38,8 @@ PLAIN = re.compile(
 
 FIRST_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 LETTERS = "0123456789" + FIRST_LETTERS
+SEPARATORS = "-."
+"""What sorts before all letters: only this lies between `1` and `10`."""
 DIGITS = "abcdefghijklmnopqrstuvwxyz"
 LEAST_WIDTH = 2
 AFTER_NUMBERS = ":"
@@ -63,8 +65,9 @@ class Pseudonyms:
 
     def collect(self, text: str) -> str:
         """Take note of a text's words; the text comes back as it is."""
+        addresses = [] if PLAIN.fullmatch(text) is not None else [found.span() for found in ADDRESS.finditer(text)]
         for head in HEAD.finditer(text):
-            if PLAIN.fullmatch(text) is not None or ADDRESS.match(text, head.start()) is None:
+            if not any(start <= head.start() < end for start, end in addresses):
                 self._tails.setdefault(head[1], {})[text[head.end(1) :]] = None
         if PLAIN.fullmatch(text) is None:
             self._words.update(dict.fromkeys(_words(text)))
@@ -102,7 +105,7 @@ class Pseudonyms:
         for place, found in groupby(addresses, lambda address: bisect_left(tails, address.removeprefix(head))):
             low = self.rewrite(tails[place - 1]) if place else ""
             high = self.rewrite(tails[place]) if place < len(tails) else AFTER_NUMBERS
-            yield from _named(list(found), low, min(high, AFTER_NUMBERS), LETTERS)
+            yield from _named(list(found), low, min(high, AFTER_NUMBERS), LETTERS, LETTERS + SEPARATORS)
 
     def rewrite(self, text: str) -> str:
         """The text in other words."""
@@ -164,9 +167,11 @@ def _bounds(word: str, fixed: list[str]) -> tuple[str, str]:
     return fixed[place - 1] if place else "", fixed[place] if place < len(fixed) else ""
 
 
-def _named(words: list[str], low: str, high: str, first: str = FIRST_LETTERS) -> Iterator[tuple[str, str]]:
+def _named(
+    words: list[str], low: str, high: str, first: str = FIRST_LETTERS, others: str = LETTERS
+) -> Iterator[tuple[str, str]]:
     """Names of one length for sorted words, all between two bounds."""
-    beginning = _between(low, high, first)
+    beginning = _between(low, high, first, others)
     width = _width(len(words))
     for number, word in enumerate(words):
         yield word, beginning + _numeral(number, width)
@@ -180,11 +185,13 @@ def _width(count: int) -> int:
     return width
 
 
-def _between(low: str, high: str, first: str) -> str:
-    """The shortest text, beginning with one of some letters, of which every continuation lies between two bounds."""
+def _between(low: str, high: str, first: str, others: str) -> str:
+    """The shortest text, of some letters at its beginning and others behind it, of which every continuation lies
+    between two bounds.
+    """
     stems = dict.fromkeys(stem[:length] for stem in (low, high) for length in range(len(stem) + 1))
     for stem in sorted(stems, key=lambda stem: (len(stem), stem)):
-        for letter in first if not stem else LETTERS:
+        for letter in others if stem else first:
             found = stem + letter
             if found > low and (not high or (found < high and not high.startswith(found))):
                 return found

@@ -85,6 +85,19 @@ def test_in_a_first_cycle_no_node_has_a_ledger() -> None:
     assert any(problem.field == "scheduler.started" for problem in ssn.plugins["deviceshare"].problems)
 
 
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [(None, ["is missing and deviceshare needs it"]), (1, []), (0, []), (-1, ["is later than the snapshot itself"])],
+)
+def test_a_problem_says_that_a_first_cycle_is_assumed(hours: int | None, said: list[str]) -> None:
+    conf = conf_of("predicates deviceshare") + "    arguments:\n      deviceshare.VGPUEnable: true\n"
+    snapshot = cluster(cards(), conf=conf)
+    if hours is not None:
+        snapshot.process = Process(started=snapshot.now - timedelta(hours=hours))
+    problems = open_session(snapshot).plugins["deviceshare"].problems
+    assert said == [problem.what for problem in problems if problem.field == "scheduler.started"]
+
+
 def test_without_a_policy_the_highest_index_is_taken_and_the_whole_card() -> None:
     ssn = opened(cards(), limited(vgpu()), VGPUEnable="true")
     assert [] == refusal(ssn)

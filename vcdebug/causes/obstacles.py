@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vcdebug.causes.cards_wanted import cards_wanted
 from vcdebug.causes.devices_wanted import devices_wanted
 from vcdebug.causes.volumes_wanted import volumes_wanted
 from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
 from vcdebug.explain.amounts import listed, listed_first, plural
 from vcdebug.explain.answer import cluster, owner, sharers
-from vcdebug.explain.node_fit import NodeFit, NodeFits, cards_short, npu_parts
-from vcdebug.grouping import by_key
+from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
@@ -182,31 +182,6 @@ def _groups(room: NodeFits) -> Iterator[Obstacle]:
         yield Obstacle(f"{listed(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
 
 
-def _cards(room: NodeFits) -> Iterator[Obstacle]:
-    lacking = [(cards_short(room.view.session.nodes[node.name], room.task), node.name) for node in room.nodes]
-    short = by_key((cards, name) for cards, name in lacking if cards is not None)
-    for (have, asked, who), names in short.items():
-        verb = "has" if len(names) == 1 else "have"
-        per = f"{plural(have, 'NPU')} per pod" if "NPU" in who else f"{plural(have, 'virtual GPU')} per container"
-        yield Obstacle(
-            f"{who} from another physical card: {listed(names)} {verb} "
-            f"{plural(have, 'card')}, {asked} asked, however many slices are free",
-            (
-                owner(f"ask for {per}, with more memory or cores of it"),
-                cluster(f"add a node with {plural(asked, 'card')}"),
-            ),
-        )
-
-
-def _parts_of_npus(room: NodeFits) -> Iterator[Obstacle]:
-    parts = (npu_parts(room.view.session.nodes[node.name], room.task) for node in room.nodes)
-    for number, memory in dict.fromkeys(one for one in parts if one is not None):
-        yield Obstacle(
-            f"a container asks for {number} NPUs and for a part of each (memory {memory}): parts are given of one only",
-            (owner("ask for one NPU per container, or for all of their memory"),),
-        )
-
-
 def zones_shut(room: NodeFits) -> Iterator[Obstacle]:
     """tdm keeps everybody off the nodes of a revocable zone until its window opens."""
     tdm = room.view.session.plugins.get(TDM)
@@ -269,8 +244,7 @@ _READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (
     neighbours_wanted,
     _apart,
     _groups,
-    _cards,
-    _parts_of_npus,
+    cards_wanted,
     volumes_wanted,
     devices_wanted,
     zones_shut,

@@ -76,9 +76,12 @@ class Settings(NamedTuple):
         if self.mind_cluster:
             what = "Ascend devices of MindCluster are not replayed"
             yield _problem(MIND_CLUSTER, what, "pods that request them fit every node")
-        if (self.sharing or self.number or self.vgpu or self.hami_ascend) and snapshot.process.started is None:
+        started = snapshot.process.started
+        asked = self.sharing or self.number or self.vgpu or self.hami_ascend
+        if asked and (started is None or started > snapshot.now):
+            what = "is missing and deviceshare needs it" if started is None else "is later than the snapshot itself"
             effect = f"a first cycle is assumed, in which {_in_first_cycle(snapshot)}"
-            yield Problem("meta.json", "", "scheduler.started", "is missing and deviceshare needs it", effect)
+            yield Problem("meta.json", "", "scheduler.started", what, effect)
         if self.vgpu or self.hami_ascend:
             yield from self._config_problems(snapshot)
 

@@ -1,0 +1,75 @@
+"""What keeps a pod from shared cards: upstream says the same words, whatever they lack."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.builders import node, pod_group
+from tests.releases.shown_devices import asking, cards, held, of_memory, shared_by_memory, sharing
+from tests.releases.shown_npus import holding, npus, of_npus, placing
+from vcdebug.causes.pending import explain
+from vcdebug.explain.answer import Explanation
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.replay import replay
+
+CUT = "nvidia: {resourceCountName: volcano.sh/vgpu-number, resourceMemoryName: volcano.sh/vgpu-memory, "
+CUT += "knownMigGeometries: [{models: [NVIDIA], allowedGeometries: [{group: g, geometries: ["
+CUT += "{name: 1g, memory: 300, count: 2}]}]}]}"
+
+
+def why(snapshot: Snapshot) -> Explanation:
+    return explain(replay(snapshot), "default/j")
+
+
+def of_two_cards() -> Snapshot:
+    """One card is nearly full, the other one has no core left."""
+    busy = asking("r-1", "r", on="n1", vgpu_ids_new="gpu-b,NVIDIA,100,100:")
+    runs = [pod_group("r"), held("r-0", "a", memory=900), busy]
+    return sharing(cards(2), runs, pod_group("j"), asking("j-0", memory="500"))
+
+
+def of_instances() -> Snapshot:
+    snapshot = sharing(cards(2), pod_group("j"), asking("j-0", memory="500"))
+    registered = snapshot.of("Node")[0]["metadata"]["annotations"]
+    registered["volcano.sh/node-vgpu-register"] = registered["volcano.sh/node-vgpu-register"].replace(
+        "hami-core", "mig"
+    )
+    snapshot.device_config = CUT
+    return snapshot
+
+
+def of_shared_memory() -> Snapshot:
+    return shared_by_memory(pod_group("j"), of_memory("j-0", "j", "1001"))
+
+
+def of_npus_in_use() -> Snapshot:
+    runs = [pod_group("r"), holding("r-0", memory=21527)]
+    return placing(npus(), runs, pod_group("j"), of_npus("j-0", number="1"))
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "words"),
+    [
+        (
+            of_two_cards,
+            "none of the cards of n1 would do (1 card: its memory is short; 1 card: all of its cores are taken)",
+        ),
+        (of_instances, "none of the cards of n1 would do (2 cards: no instance of that size is left)"),
+        (
+            of_shared_memory,
+            "asks for 1001 memory of one card: none of the cards of n1 would do (1 card: its memory is short)",
+        ),
+        (of_npus_in_use, "none of the cards of n1 would do (1 card: "),
+    ],
+)
+def test_cards_of_which_none_would_do_are_told_by_what_they_lack(snapshot: Callable[[], Snapshot], words: str) -> None:
+    found = why(snapshot())
+    assert words in found.sentence
+    assert "free a card of n1" in found.advice
+
+
+def test_nothing_is_said_of_cards_where_one_would_do() -> None:
+    """The pod waits for a processor."""
+    waits = asking("j-0", memory="500")
+    waits["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1000"
+    assert "cards" not in why(sharing(cards(1), node("n2"), pod_group("j"), waits)).sentence

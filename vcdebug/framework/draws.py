@@ -108,10 +108,13 @@ class Draws:
         places = turns(self._reclaims[task])
         return sorted(nodes, key=lambda node: places.get(node.name, len(places)))
 
-    def places(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int]:
-        """The turns of nodes that preempt goes through in any order if they are equally good: known ones come first."""
-        places = turns(self._preempts.get(task) or self.choice(task))
-        return [places.get(node.name, len(places)) for node in nodes]
+    def places(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int] | None:
+        """The turns of nodes that preempt goes through in any order if they are equally good: known ones come first;
+        None where nothing is known.
+        """
+        known = self._preempts.get(task) or self.choice(task)
+        places = turns(known)
+        return [places.get(node.name, len(places)) for node in nodes] if known else None
 
     def domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
         """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""

@@ -175,7 +175,10 @@ def sort_nodes(ssn: Session, task: TaskInfo, scored: Scored | None) -> list[Node
     if scored is None:
         return []
     nodes, kept = scored.nodes.nodes, ~np.isnan(scored.total)
-    ranked = np.lexsort((np.array(ssn.draws.places(nodes, task.key)), -scored.total))
+    places = ssn.draws.places(nodes, task.key)
+    ranked = (
+        np.argsort(-scored.total, kind="stable") if places is None else np.lexsort((np.array(places), -scored.total))
+    )
     return [nodes[index] for index in ranked.tolist() if kept[index]]
 
 

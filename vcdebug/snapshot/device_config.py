@@ -5,9 +5,10 @@ is, and what of it decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.json_values import Json, JsonObject
 
 FILE: Final = "device-config.yaml"
 """The key of the ConfigMap, and the file of a snapshot."""
@@ -115,19 +116,32 @@ def readable(text: str) -> bool:
     return _section(text) is not None
 
 
-def _section(text: str | None) -> JsonObject | None:
-    if text is None:
-        return None
+class UnreadableError(ValueError):
+    """The text is no YAML."""
+
+
+@lru_cache(maxsize=4)
+def document(text: str) -> Json:
+    """What a configuration says, read once for all who ask; not to be changed."""
     import yaml
 
     try:
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UnreadableError from error
+
+
+def _section(text: str | None) -> JsonObject | None:
+    if text is None:
         return None
-    if document is None:
+    try:
+        whole = document(text)
+    except UnreadableError:
+        return None
+    if whole is None:
         return {}
-    section = document.get(SECTION) if isinstance(document, dict) else None
-    return (section if isinstance(section, dict) else {}) if isinstance(document, dict) else None
+    section = whole.get(SECTION) if isinstance(whole, dict) else None
+    return (section if isinstance(section, dict) else {}) if isinstance(whole, dict) else None
 
 
 def only_deciding(names: VgpuNames, settings: MigSettings) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
+from vcdebug.snapshot.device_config import UnreadableError, document
 from vcdebug.snapshot.json_values import Json, JsonObject
 
 SECTION: Final = "vnpus"
@@ -120,18 +121,15 @@ def renamed_npus(text: str, rename: Callable[[str], str]) -> str:
 
 
 def _document(text: str) -> JsonObject:
-    import yaml
-
     try:
-        document = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        return _mapping(document(text))
+    except UnreadableError as error:
         raise ConfigurationVoidError from error
-    return _mapping(document)
 
 
-def _section(document: JsonObject, *, list_only: bool) -> NpuConfig:
+def _section(whole: JsonObject, *, list_only: bool) -> NpuConfig:
     """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
-    section = document.get(SECTION)
+    section = whole.get(SECTION)
     if isinstance(section, dict) and not list_only:
         return NpuConfig(_kinds(section.get("configs")), _flag(section.get("hamiVnpuCore")))
     return NpuConfig(_kinds(section))

@@ -84,9 +84,9 @@ class VgpuLedger:
         self.policy = policy
         """The policy that allocation follows, whatever a filter is asked with."""
         self.last_score = 0.0
+        """Left by the last pod that passed the filter here, whichever it was."""
         self._given: dict[str, tuple[Held, ...]] = {}
         """What was last allocated in this session, by pod UID."""
-        """Left by the last pod that passed the filter here, whichever it was."""
 
     @classmethod
     def of_node(

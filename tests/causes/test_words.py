@@ -53,6 +53,15 @@ def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it
     assert (6.6, 0.4) == tuple(round(found.dominant.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
 
 
+def test_a_factor_that_is_not_under_arguments_is_not_advised_to_be_raised_where_it_stands() -> None:
+    beside = {"overcommit": {"overcommit-factor": "15"}}
+    big = wanted(phase="Pending", min_resources={"cpu": "10"})
+    found = asked([*nodes("n1"), *big], second=OVERCOMMIT, more=beside)
+    assert found.sentence.endswith("; overcommit-factor is set beside arguments and not under it, so 1.2 applies.")
+    advised = "indent overcommit-factor under arguments of overcommit, where it is read, and set it above 1.25"
+    assert [advised] == [line for line in found.advice if "factor" in line]
+
+
 def test_where_nothing_is_taken_nothing_is_advised_to_be_freed() -> None:
     big = wanted(phase="Pending", min_resources={"cpu": "10"})
     found = asked([*nodes("n1"), *big], second=OVERCOMMIT)

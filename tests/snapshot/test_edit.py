@@ -162,6 +162,14 @@ def test_what_an_edit_of_the_configuration_does_not_touch_stays_as_it_is_written
     assert conf.replace("allocate", "preempt") == after
 
 
+@pytest.mark.parametrize("empty", ["", " null", " ~", " {}"])
+def test_an_edit_sets_an_argument_below_arguments_without_a_value(empty: str) -> None:
+    conf = f"tiers:\n- plugins:\n  - name: overcommit\n    arguments:{empty}\n    overcommit-factor: 15\n"
+    after = apply_edits(small(), [parse_edit("conf:plugins.overcommit.arguments.overcommit-factor=2")], conf)
+    option = {"name": "overcommit", "arguments": {"overcommit-factor": 2}, "overcommit-factor": 15}
+    assert option == at(yaml.safe_load(after.scheduler_conf or ""), "tiers", 0, "plugins", 0)
+
+
 def test_edits_of_the_configuration_add_up() -> None:
     after = edited("conf:plugins.gang.enabledJobOrder=false", "conf:plugins.gang.enablePreemptable=false")
     option = at(yaml.safe_load(after.scheduler_conf or ""), "tiers", 0, "plugins", 1)

@@ -84,6 +84,12 @@ class SchedulerConf:
         """Every plugin named, once, in order."""
         return list(dict.fromkeys(option.name for tier in self.tiers for option in tier))
 
+    def unread_keys(self, plugin: str) -> list[Problem]:
+        """Keys at the plugin's options that are neither `name` nor `arguments` nor a switch."""
+        options = ((f"tiers[{i}].plugins[{n}]", one) for i, tier in enumerate(self.tiers) for n, one in enumerate(tier))
+        places = [place for place, option in options if option.name == plugin]
+        return [problem for place in places for problem in self.problems if problem.object == place]
+
 
 def read_conf(text: str | None, known: Registry, *, skips: bool = False) -> SchedulerConf:
     """The text's configuration, or the built-in one (with a Problem) where it is rejected; `known` are the actions.

@@ -15,7 +15,7 @@ from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_dee
 PLUGINS: Final = "plugins"
 """As the first step: the plugins of all tiers."""
 TIERS: Final = "tiers"
-_MAP, _SEQ = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"
+_MAP, _SEQ, _NULL = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:null"
 
 
 def edited_conf(text: str, edit: Edit) -> str:
@@ -98,9 +98,12 @@ def _down(node: yaml.Node, step: PathStep, following: PathStep, edit: Edit) -> y
     child = _entry(node, step.text)
     if child is None and edit.change == "delete":
         raise edit.error(f"there is no {step.text}", step.position, _keys(node))
-    if child is None:
-        child = yaml.SequenceNode(_SEQ, []) if following.is_index else yaml.MappingNode(_MAP, [])
-        node.value.append((_scalar(step.text), child))
+    if child is not None and (edit.change == "delete" or child.tag != _NULL):
+        return child
+    # The scheduler reads `arguments:` without a value as no arguments, so setting one of them gives it a value.
+    child = yaml.SequenceNode(_SEQ, []) if following.is_index else yaml.MappingNode(_MAP, [])
+    place = next((at for at, (key, _) in enumerate(node.value) if key.value == step.text), len(node.value))
+    node.value[place : place + 1] = [(_scalar(step.text), child)]
     return child
 
 

@@ -19,11 +19,12 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, Resource
-from vcdebug.plugins.overcommit import admission
+from vcdebug.plugins.overcommit import FACTOR_KEY, admission
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before
 
 NAME, CAUSE = "overcommit", "enqueue-overcommit"
+UNREAD = f"; {FACTOR_KEY} is set beside arguments and not under it, so {{factor:g}} applies"
 
 
 def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
@@ -61,6 +62,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         return held_by_stuck(view, seq, NAME, stuck, lines, idle)
     wanted = check.total.clone().add(used)
     name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
+    unread = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
     short = {each: check.over(each) for each in names or [name]}
     others = ", ".join(amounts.named(each, value) for each, value in short.items() if each != name)
     sentence = (
@@ -68,7 +70,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         f"has {amount(name, idle.get(name))} to give ({amount(name, total.get(name))} x {factor:g} - "
         f"{amount(name, used.get(name))} used) with {amount(name, inqueue.get(name))} promised to "
         f"Inqueue jobs, short by {amount(name, short[name])}{f' (and by {others})' if others else ''}"
-        f"{_whole(minimum, total, names)}."
+        f"{_whole(minimum, total, names)}{UNREAD.format(factor=factor) if unread else ''}."
     )
     numbers: dict[str, Number] = {
         **amounts.numbers("minResources", minimum, names),
@@ -81,7 +83,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     }
     missing = " and ".join(amounts.named(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
-    advice = _advice(wanted, total, names, missing if held else "")
+    advice = _advice(wanted, total, names, missing if held else "", unread=unread)
     return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice, lines)
 
 
@@ -92,15 +94,18 @@ def _whole(minimum: Resource, total: Resource, names: list[str]) -> str:
     return f"; that is more than the whole cluster has ({has}), so waiting cannot help" if beyond else ""
 
 
-def _advice(wanted: Resource, total: Resource, names: list[str], missing: str) -> tuple[Advice, ...]:
+def _advice(wanted: Resource, total: Resource, names: list[str], missing: str, *, unread: bool) -> tuple[Advice, ...]:
     nowhere = listed(name for name in names if total.get(name) <= 0)
     if nowhere:
         none = owner(f"ask for no {nowhere} in spec.minResources: no node has any")
         return none, cluster(f"add a node that has {nowhere}")
     factor = max((wanted.get(name) / total.get(name) for name in names), default=1.0)
     free = (sharers(f"free {missing}"),) if missing else ()
-    raised = cluster(f"raise overcommit-factor above {factor:.2f}")
-    return (owner("ask for less in spec.minResources"), *free, MORE_NODES, raised)
+    if unread:
+        words = f"indent {FACTOR_KEY} under arguments of overcommit, where it is read, and set it above {factor:.2f}"
+    else:
+        words = f"raise {FACTOR_KEY} above {factor:.2f}"
+    return (owner("ask for less in spec.minResources"), *free, MORE_NODES, cluster(words))
 
 
 WORDS = PluginWords(

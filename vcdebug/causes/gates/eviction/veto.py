@@ -109,10 +109,7 @@ def _by_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: 
 
 def _misspelt(view: JobView, plugin: str) -> str:
     """An unknown switch at the plugin's place in the configuration."""
-    conf = view.recording.conf
-    placed = ((f"tiers[{t}].plugins[{n}]", one.name) for t, tier in enumerate(conf.tiers) for n, one in enumerate(tier))
-    own = [where for where, name in placed if name == plugin]
-    wrong = (problem for where in own for problem in conf.problems if problem.object == where)
+    wrong = view.recording.conf.unread_keys(plugin)
     return next((f"{problem.field} is ignored ({problem.what})" for problem in wrong), "")
 
 

@@ -20,6 +20,7 @@ from tests.causes.situations import (
     wanted,
 )
 from tests.recorded import GOLDEN, bundled, golden
+from vcdebug import amount_text
 from vcdebug.causes.pending import explain
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Explanation
@@ -40,8 +41,8 @@ def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Exp
 
 def test_volumes_are_counted_and_not_thousandths() -> None:
     name = "attachable-volumes-csi-ebs.csi.aws.com"
-    assert ("2", (2.0, "volumes")) == (amounts.amount(name, 2.0), tuple(amounts.number(name, 2.0)))
-    assert "1" == amounts.amount(GPU, 1000.0)
+    assert ("2", (2.0, "volumes")) == (amount_text.amount(name, 2.0), tuple(amounts.number(name, 2.0)))
+    assert "1" == amount_text.amount(GPU, 1000.0)
 
 
 def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it() -> None:

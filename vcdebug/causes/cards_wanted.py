@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.wishes import Obstacle
-from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.answer import cluster, owner, sharers
 from vcdebug.explain.node_fit import NodeFits, cards_short, npu_parts
 from vcdebug.grouping import by_key

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.wishes import Obstacle
-from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.answer import cluster, owner, sharers
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources

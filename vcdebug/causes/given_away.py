@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.explain.amounts import listed
+from vcdebug.amount_text import listed
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.room_at import rooms

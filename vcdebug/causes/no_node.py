@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from vcdebug import amount_text
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes import given_away
 from vcdebug.causes.gates.not_in_session import opened
 from vcdebug.causes.volumes_wanted import UNBOUND
 from vcdebug.causes.wishes import Obstacle, resource_meant
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, Number, cluster, owner
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
@@ -131,12 +133,13 @@ def _larger_than_any(task: TaskInfo, room: NodeFits) -> Finding:
         name = beyond[0]
         node = largest[name]
         have = node.allocatable.get(name)
-        too_few = amounts.amount(name, request.get(name) - have)
-        largest_has = f"the largest node ({node.name}) has {amounts.amount(name, have)} in all, {too_few} too few"
+        asked, most = amount_text.amounts_apart(name, request.get(name), have)
+        too_few = amount_text.amount(name, request.get(name) - have)
+        largest_has = f"the largest node ({node.name}) has {most} in all, {too_few} too few"
         driver = name.removeprefix(CSI)
         meant = f"; {near}" if have <= 0 and (near := resource_meant(room, name)) else ""
         sentence = (
-            f"{task.name} asks {amounts.named(name, request.get(name))}, "
+            f"{task.name} asks {asked} {name}, "
             f"{largest_has if have > 0 else 'and no node has any'}: no eviction can help{meant or '.'}"
         )
         if driver != name and have <= 0:
@@ -146,7 +149,7 @@ def _larger_than_any(task: TaskInfo, room: NodeFits) -> Finding:
             numbers[f"short.{each}"] = amounts.number(each, request.get(each) - largest[each].allocatable.get(each))
     else:
         sentence = (
-            f"{task.name} asks {amounts.resource(request)}: some nodes are large enough in one of these, "
+            f"{task.name} asks {amount_text.resource(request)}: some nodes are large enough in one of these, "
             "none is in all of them, and no eviction can help."
         )
     advice = for_larger([name for name in beyond if largest[name].allocatable.get(name) <= 0])
@@ -199,11 +202,11 @@ def _wanted(task: TaskInfo) -> str:
 
 def _pod_count(task: TaskInfo, room: NodeFits) -> Finding:
     crowded = room.of_kind("pods")
-    limits = dict.fromkeys(amounts.amount(PODS, node.allocatable.get(PODS)) for node in crowded)
+    limits = dict.fromkeys(amount_text.amount(PODS, node.allocatable.get(PODS)) for node in crowded)
     node = crowded[0]
-    free = Resource(node.future.milli_cpu, node.future.memory)
+    free = amount_text.resource(Resource(node.future.milli_cpu, node.future.memory))
     sentence = (
-        f"{plural(len(crowded), 'node')} would have room for {task.name} ({node.name}: {amounts.resource(free)} free), "
+        f"{plural(len(crowded), 'node')} would have room for {task.name} ({node.name}: {free} free), "
         f"but not for one more pod: each already has the {' or '.join(limits)} pods it may run."
     )
     numbers = {
@@ -220,11 +223,11 @@ def _mixed(task: TaskInfo, room: NodeFits) -> Finding:
 
     text = ", ".join(f"{len(names)} {reason}" for reason, names in room.histogram)
     where = f"fits none of {len(room.nodes)} nodes" if len(room.nodes) > 1 else "does not fit on the only node"
-    sentence = f"{task.name} ({amounts.resource(task.init_resreq)}) {where}: {text}"
+    sentence = f"{task.name} ({amount_text.resource(task.init_resreq)}) {where}: {text}"
     numbers, node = dict[str, Number](), room.nearest
     if node is not None and node.short:
         free = [(name, max(node.future.get(name), 0.0)) for name, _ in node.short]
-        sentence += f"; nearest is {node.name} with {amounts.all_named(free)} free, {_too_few(node)} too few"
+        sentence += f"; nearest is {node.name} with {amount_text.all_named(free)} free, {_too_few(node)} too few"
         numbers.update({f"nearest.{name}": amounts.number(name, value) for name, value in free})
         numbers.update({f"short.{name}": amounts.number(name, missing) for name, missing in node.short})
     sentence += _spread_out(task, room)
@@ -249,9 +252,9 @@ def _spread_out(task: TaskInfo, room: NodeFits) -> str:
         free += max(node.future.get(name), 0.0)
     if free < task.init_resreq.get(name):
         return ""
-    return f"; {amounts.named(name, free)} are free in all, but in pieces on {len(short)} nodes"
+    return f"; {amount_text.named(name, free)} are free in all, but in pieces on {len(short)} nodes"
 
 
 def _too_few(node: NodeFit) -> str:
     """What lacks; the name is not said twice where there is only one."""
-    return amounts.amount(*node.short[0]) if len(node.short) == 1 else amounts.all_named(node.short)
+    return amount_text.amount(*node.short[0]) if len(node.short) == 1 else amount_text.all_named(node.short)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.amount_text import all_named, listed
 from vcdebug.causes.devices_wanted import pools_unsettled
 from vcdebug.causes.obstacles import untolerated_taints, written
 from vcdebug.causes.volumes_wanted import ELSEWHERE
 from vcdebug.causes.wishes import Obstacle
-from vcdebug.explain.amounts import all_named, listed
 from vcdebug.explain.answer import MORE_NODES, Advice, Harm, cluster, owner, sharers
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.fitness import may_be_lifted, may_be_tolerated

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from vcdebug.amount_text import listed, listed_first, plural
 from vcdebug.causes.cards_wanted import cards_wanted
 from vcdebug.causes.devices_wanted import devices_wanted
 from vcdebug.causes.volumes_wanted import volumes_wanted
 from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
-from vcdebug.explain.amounts import listed, listed_first, plural
 from vcdebug.explain.answer import cluster, owner, sharers
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from vcdebug.amount_text import plural
 from vcdebug.causes.allocation import not_tried, said, said_by_allocate, search_at
 from vcdebug.causes.gates import DOORS, EVICTING, GOT, LAST, OUTSIDE, gates
 from vcdebug.causes.gates.eviction import Chance, Gate
@@ -16,7 +17,6 @@ from vcdebug.causes.gates.placed import HAS
 from vcdebug.causes.no_node import hopeless
 from vcdebug.causes.steps import steps, steps_outside_session
 from vcdebug.causes.subject import Subject, find_subject
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Evidence, Explanation, Finding, by_harm, cluster, owner
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits

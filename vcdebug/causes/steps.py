@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from vcdebug.amount_text import plural
 from vcdebug.causes.gates.admission import admission
 from vcdebug.causes.gates.gang import search_reasons
 from vcdebug.causes.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.causes.gates.validity import gated, validity
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Finding, Step, StepState
 from vcdebug.explain.job_view import EVICTING_ACTIONS, WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from vcdebug.amount_text import listed
 from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle
-from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import cluster, sharers
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.kube.claims import claim_names, class_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import listed
+from vcdebug.amount_text import listed
 from vcdebug.explain.answer import Advice, owner
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.grouping import by_key

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import span
 from vcdebug.cli.arguments import positive
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
@@ -58,7 +59,6 @@ def foreseen(recording: Recording, args: Namespace, output: Output) -> Reply:
     """The answer; raises VcdebugError for a name that nothing has."""
     from vcdebug.cli.progress import told
     from vcdebug.debugger.foresight.course import MOST_CYCLES
-    from vcdebug.debugger.foresight.telling import span_words
     from vcdebug.debugger.foresight.when import Assumptions, when
 
     _check_names(recording, [name for name, _ in args.run_time if name])
@@ -67,7 +67,7 @@ def foreseen(recording: Recording, args: Namespace, output: Output) -> Reply:
     with told(output, "looking ahead") as tell:
 
         def say(stage: Stage) -> None:
-            tell(f"cycle {stage.cycle}, {span_words(stage.after)} from now")
+            tell(f"cycle {stage.cycle}, {span(stage.after.total_seconds())} from now")
 
         return when(recording, args.subject, assumed, say)
 

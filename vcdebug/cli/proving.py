@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
+from vcdebug.amount_text import plural
 from vcdebug.cli.output import Output
 from vcdebug.cli.progress import told
 from vcdebug.cli.rounds import Rounds
 from vcdebug.debugger.remedies.prove import search_for, trials_of
 from vcdebug.debugger.remedies.search import Search, carried_out
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.recording import Recording
 

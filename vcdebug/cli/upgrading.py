@@ -6,6 +6,7 @@ from argparse import Namespace
 from contextlib import closing
 from dataclasses import dataclass
 
+from vcdebug.amount_text import plural
 from vcdebug.cli.output import Output
 from vcdebug.cli.packing import Packed
 from vcdebug.cli.progress import told
@@ -13,7 +14,6 @@ from vcdebug.cli.rounds import Rounds
 from vcdebug.debugger.upgrades.search import Upgrade, carried_out, search_for, upgrade
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
 from vcdebug.errors import EngineError, VcdebugError
-from vcdebug.explain.amounts import plural
 from vcdebug.releases.naming import named_release
 from vcdebug.releases.release import Release, names
 from vcdebug.snapshot.load import load

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from heapq import merge
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import resource
+from vcdebug.amount_text import resource
 from vcdebug.framework import quirks
 from vcdebug.framework.record import ActionEvent, OpEvent, StatementEvent
 from vcdebug.model.job import JobInfo

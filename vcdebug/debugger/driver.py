@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.breakpoint import Breakpoint
 from vcdebug.debugger.captures import Captures
@@ -16,7 +17,6 @@ from vcdebug.debugger.notebook import Notebook
 from vcdebug.debugger.recordings import BRANCH, Recordings
 from vcdebug.debugger.watch import Watch
 from vcdebug.debugger.workbench import Workbench
-from vcdebug.explain.amounts import plural
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 

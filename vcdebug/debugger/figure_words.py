@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from vcdebug.amount_text import short_name
 from vcdebug.debugger import figures
-from vcdebug.debugger.figures import JOB, KINDS, NODE, PLUGIN, SHORT_NAMES, TASK, Figure
+from vcdebug.debugger.figures import JOB, KINDS, NODE, PLUGIN, TASK, Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -93,7 +94,7 @@ def _dimension(recording: Recording, found: Figure, words: Sequence[str]) -> Fig
         raise FigureError(f"unexpected {words[1]!r} after {found} {words[0]}", USAGE)
     if not known:
         raise FigureError(f"{found} is one value, without dimensions")
-    short = [dim for dim in known if words[0] in (dim.rsplit("/", 1)[-1], SHORT_NAMES.get(dim))]
+    short = [dim for dim in known if words[0] in (dim.rsplit("/", 1)[-1], short_name(dim))]
     if words[0] not in known and len(short) != 1:
         raise FigureError(f"{found} has no dimension {words[0]!r}", f"it has {_listed(known)}")
     return found._replace(dim=words[0] if words[0] in known else short[0])

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import amount, resource
+from vcdebug.amount_text import amount, number, resource, unit_value
 from vcdebug.framework.figures import Value
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import Seq
-from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, PODS, Resource
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -40,8 +40,6 @@ OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What objects have without any plugin."""
 MILLI: Final = 1000.0
-SHORT_NAMES: Final[Mapping[str, str]] = {MEMORY: "mem", "ephemeral-storage": "ephemeral"}
-"""What dimensions are called where there is little room, and may be called in commands."""
 
 
 class Figure(NamedTuple):
@@ -158,7 +156,7 @@ def shown(figure: Figure, found: object) -> str:
     if figure.dim and isinstance(found, float | int):
         return amount(figure.dim, found)
     if isinstance(found, float):
-        return "unlimited" if abs(found) >= MAX_FLOAT64 else f"{found:.4g}"
+        return number(found)
     if isinstance(found, list | tuple):
         return ", ".join(map(str, found)) or "none"
     return "none" if found is None or found == "" else str(found)
@@ -167,7 +165,7 @@ def shown(figure: Figure, found: object) -> str:
 def plain(figure: Figure, found: object) -> bool | int | float | str | None:
     """A value as conditions compare it: cores, bytes, whole devices; several dimensions are a text."""
     if figure.dim and isinstance(found, float | int):
-        return found if figure.dim in (MEMORY, PODS) else found / MILLI
+        return unit_value(figure.dim, found)
     return found if isinstance(found, bool | int | float | str | None) else shown(figure, found)
 
 

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Literal
 
-from vcdebug.explain import amounts
+from vcdebug import amount_text
+from vcdebug.amount_text import decimals_apart, digits_apart
 from vcdebug.model.resource import Resource
 
 
 class Ratio(float):
     """A number without a unit in a line of amounts."""
+
+
+class UnitAmount(Ratio):
+    """An amount of a dimension in cores, bytes or pieces, as documents and quotas hold it."""
+
+    __slots__ = ("dimension",)
+
+    dimension: str
+
+    @classmethod
+    def of(cls, units: float, dimension: str) -> UnitAmount:
+        """So many units of a dimension."""
+        found = cls(units)
+        found.dimension = dimension
+        return found
 
 
 class Amount(float):
@@ -94,32 +110,35 @@ def all_hold(terms: tuple[Term, ...]) -> bool:
     return first_failing(terms) is None
 
 
-class Writing(NamedTuple):
-    """How numbers are written: in full words, or as briefly as a table has room for."""
-
-    amount: Callable[[str, float], str]
-    number: Callable[[float], str]
-    resource: Callable[[Resource], str]
+ResourceWriter = Callable[[Resource], str]
+"""Writes a whole resource: with full names, or as briefly as a table has room for."""
 
 
-WORDS: Final = Writing(amounts.amount, "{:.4g}".format, amounts.resource)
-
-
-def figure_text(found: Equation, term: Term, figure: Figure, writing: Writing = WORDS) -> str:
-    """A figure in its own unit, else in the unit of its line; whole numbers are counts."""
+def figure_text(found: Equation, term: Term, figure: Figure, write: ResourceWriter = amount_text.resource) -> str:
+    """A figure in its own unit, else in the unit of its line, in enough digits to differ from others of its line."""
     if figure is None:
         return "–"
     if isinstance(figure, bool):
         return "yes" if figure else "no"
     if isinstance(figure, Resource):
-        return writing.resource(figure)
-    if isinstance(figure, Amount):
-        return writing.amount(figure.dimension, figure)
+        return write(figure)
     if not isinstance(figure, float):
         return str(figure)
-    if found.kind != "dimension" or isinstance(figure, Ratio):
-        return writing.number(figure)
-    return writing.amount(term.name.split(" ")[-1], figure)
+    dimension = _dimension_of(found, term, figure)
+    floats = (each for each in term.figures if isinstance(each, float))
+    alike = [float(each) for each in floats if _dimension_of(found, term, each) == dimension]
+    if not dimension:
+        return amount_text.number(figure, decimals_apart(alike))
+    if isinstance(figure, UnitAmount):
+        return amount_text.amount_of_units(dimension, figure)
+    return amount_text.amount(dimension, figure, digits_apart(dimension, alike))
+
+
+def _dimension_of(found: Equation, term: Term, figure: float) -> str:
+    """What a figure is an amount of; empty for a number without a unit."""
+    if isinstance(figure, Amount | UnitAmount):
+        return figure.dimension
+    return "" if found.kind != "dimension" or isinstance(figure, Ratio) else term.name.split(" ")[-1]
 
 
 def figure_words(found: Equation, term: Term) -> str:

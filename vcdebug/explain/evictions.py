@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import listed
+from vcdebug.amount_text import listed
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import Level, OpEvent, StatementEvent

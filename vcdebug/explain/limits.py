@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from vcdebug import amount_text
+from vcdebug.amount_text import digits_apart
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Number
 from vcdebug.explain.equation import Equation, Term, TermKind, all_hold, first_failing
@@ -104,20 +106,33 @@ class QueueCheck(NamedTuple):
 
     def limit_of(self, name: str) -> str:
         """`8 cpu`."""
-        return amounts.named(name, self.check.limit.get(name))
+        return f"{self._written(name, self.check.limit)} {name}"
 
     def taken_of(self, name: str) -> str:
         """`4`."""
-        return amounts.amount(name, self.check.taken.get(name))
+        return self._written(name, self.check.taken)
+
+    def request_of(self, name: str) -> str:
+        """`2`."""
+        return self._written(name, self.check.request)
+
+    def total_of(self, name: str) -> str:
+        """What would be taken with the request: `6`."""
+        return self._written(name, self.check.total)
+
+    def _written(self, name: str, what: Resource) -> str:
+        """An amount in enough digits to differ from the limit that it is compared with."""
+        compared = (self.check.request, self.check.taken, self.check.total, self.check.limit)
+        return amount_text.amount(name, what.get(name), digits_apart(name, (each.get(name) for each in compared)))
 
     def over(self, name: str) -> str:
         """By how much the limit would be exceeded."""
-        return amounts.amount(name, self.check.over(name))
+        return amount_text.amount(name, self.check.over(name))
 
     def beside(self) -> str:
         """The other dimensions in which it is too much, to be said after the first."""
         others = [name for name in self.exceeded if name != self.first]
-        return f" ({amounts.listed(others)} exceeded too)" if others else ""
+        return f" ({amount_text.listed(others)} exceeded too)" if others else ""
 
     def lines(self) -> tuple[str, ...]:
         """The arithmetic, dimension by dimension."""
@@ -125,11 +140,11 @@ class QueueCheck(NamedTuple):
 
     def _line(self, name: str) -> str:
         parts = " ".join(
-            f"{'-' if part == ELASTIC else '+'} {part} {amounts.amount(name, amount.get(name))}"
+            f"{'-' if part == ELASTIC else '+'} {part} {self._written(name, amount)}"
             for part, amount in self.check.parts
             if part not in (REQUEST, MINIMUM)
         )
-        asked, limit = (amounts.amount(name, what.get(name)) for what in (self.check.request, self.check.limit))
+        asked, limit = self.request_of(name), self._written(name, self.check.limit)
         return f"queue {self.queue}, {name}: request {asked} {parts} > {self.figure} {limit}"
 
     def short(self) -> dict[str, Number]:

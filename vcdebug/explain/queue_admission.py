@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug import amount_text
+from vcdebug.amount_text import listed
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import Advice, Evidence, Finding, cluster, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, first_exceeded
@@ -52,7 +53,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     sentence = (
         f"{view.job.uid} is not admitted: queue {limit.queue} already counts {limit.taken_of(name)} of "
         f"{limit.limit_of(name)} ({_source(view, plugin, limit)}), and minResources of "
-        f"{amount(name, minimum.get(name))} more exceeds that by {limit.over(name)}{limit.beside()}"
+        f"{limit.request_of(name)} more exceeds that by {limit.over(name)}{limit.beside()}"
         f"{who_counts(view, seq, plugin, limit)}."
     )
     numbers = {**amounts.numbers("minResources", minimum, limit.exceeded), **limit.numbers()}
@@ -85,7 +86,7 @@ def _source(view: JobView, plugin: str, limit: QueueCheck) -> str:
 def _more_room(view: JobView, limit: QueueCheck) -> tuple[Advice, ...]:
     name = limit.first
     if limit.hard:
-        more = amounts.named(name, limit.check.over(name))
+        more = amount_text.named(name, limit.check.over(name))
         return (
             owner(f"wait until jobs of queue {limit.queue} end"),
             sharers(f"raise the capability of queue {limit.queue} by {more}"),
@@ -159,11 +160,11 @@ def held_by_stuck(
     minimum = view.job.get_min_resources()
     held = total(_reserved(view, job) for job in stuck)
     names = [name for name, value in minimum.items() if value > 0 and held.get(name) > 0 and name != PODS]
-    who = amounts.listed(job.uid for job in stuck)
-    holds = "holds" if len(stuck) == 1 else "hold"
+    who = amount_text.listed(job.uid for job in stuck)
+    holds, asked = "holds" if len(stuck) == 1 else "hold", amount_text.resource(minimum)
     sentence = (
-        f"{view.job.uid} is not admitted: it asks {amounts.resource(minimum)} as minResources and would fit, but {who} "
-        f"{holds} {amounts.resource(held, names)} as Inqueue without being placed, so {plugin} rejects."
+        f"{view.job.uid} is not admitted: it asks {asked} as minResources and would fit, but {who} "
+        f"{holds} {amount_text.resource(held, names)} as Inqueue without being placed, so {plugin} rejects."
     )
     numbers = {
         **amounts.numbers("minResources", minimum, names),
@@ -174,9 +175,9 @@ def held_by_stuck(
     advice = (
         owner(f"find out why {stuck[0].uid} cannot be placed (vcdebug explain)"),
         sharers(
-            f"delete {stuck[0].uid}: that gives back {amounts.resource(_reserved(view, stuck[0]), names)}",
+            f"delete {stuck[0].uid}: that gives back {amount_text.resource(_reserved(view, stuck[0]), names)}",
             f"PodGroup/{stuck[0].uid}:-",
         ),
     )
-    more = tuple(f"{job.uid}: Inqueue, reserves {amounts.resource(_reserved(view, job), names)}" for job in stuck)
+    more = tuple(f"{job.uid}: Inqueue, reserves {amount_text.resource(_reserved(view, job), names)}" for job in stuck)
     return Finding(HELD, sentence, numbers, not_admitted(seq, plugin), advice, (*lines, *more))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from vcdebug import amount_text
+from vcdebug.amount_text import amounts_apart, listed, named
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import amount, listed, named
 from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck
@@ -24,8 +25,9 @@ def by_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> st
     """Who is guaranteed more than it holds of what the queue lacks, to be said after the limit; empty for nobody."""
     name = limit.first
     parts = [
-        f"{named(name, kept)} are guaranteed to queue {queue}, which holds {amount(name, held)}"
-        for queue, (kept, held) in guaranteed(view, plugin, limit, seq).items()
+        f"{more} {name} are guaranteed to queue {queue}, which holds {less}"
+        for queue, amounts in guaranteed(view, plugin, limit, seq).items()
+        for more, less in [amounts_apart(name, *amounts)]
     ]
     total = named(name, view.session.total_resource.get(name))
     return f"; of the {total} of the cluster {listed(parts)}" if parts else ""
@@ -116,7 +118,7 @@ def whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
 
 def all_taken(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
     """The advice where a queue may have the whole cluster already."""
-    total = amounts.named(name, view.session.total_resource.get(name))
+    total = amount_text.named(name, view.session.total_resource.get(name))
     return (
         owner(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
         MORE_NODES,
@@ -138,9 +140,9 @@ def who_counts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> str:
     if not holders:
         return ""
     parts = [
-        f"{queue} holds {amounts.named(name, held[queue])} of it and deserves "
-        f"{amount(name, state.amount(plugin, queue, 'deserved').get(name))}"
+        f"{queue} holds {taken} {name} of it and deserves {least}"
         for queue in holders
+        for taken, least in [amounts_apart(name, held[queue], state.amount(plugin, queue, "deserved").get(name))]
     ]
     kept = [queue for queue in holders if not queues[queue].reclaimable]
     verb = "says" if len(kept) == 1 else "say"
@@ -170,12 +172,13 @@ def not_above(
     for queue in queues:
         allocated, deserved = (state.amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
         lines += [
-            f"queue {queue}, {n}: allocated {amount(n, allocated.get(n))} <= deserved {amount(n, deserved.get(n))}"
+            f"queue {queue}, {n}: allocated {held} <= deserved {least}"
             for n in deserved.resource_names()
+            for held, least in [amounts_apart(n, allocated.get(n), deserved.get(n))]
         ]
         parts.append(
-            f"queue {queue} holds {amounts.resource(allocated, ('cpu', 'memory'))} and deserves "
-            f"{amounts.resource(deserved, ('cpu', 'memory'))}"
+            f"queue {queue} holds {amount_text.resource(allocated, ('cpu', 'memory'))} and deserves "
+            f"{amount_text.resource(deserved, ('cpu', 'memory'))}"
         )
         numbers.update(amounts.numbers(f"queue.{queue}.allocated", allocated))
         numbers.update(amounts.numbers(f"queue.{queue}.deserved", deserved))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.explain.amounts import listed
+from vcdebug.amount_text import listed
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import ENDED, Pod
 from vcdebug.snapshot.manifest import spec_of, status_of

@@ -8,6 +8,7 @@ from typing import Final
 
 import yaml
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
@@ -74,10 +75,5 @@ def _beside(driver: Driver, usage: str) -> Path:
 
 def _said(notebook: Notebook) -> str:
     parts = ((notebook.breakpoints, "breakpoint"), (notebook.watches, "watch"), (notebook.bookmarks, "bookmark"))
-    words = [_count(len(list(entries)), noun) for entries, noun in parts]
-    return ", ".join(word for word in words if word) or "nothing"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun.endswith("h") else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural}" if number else ""
+    counts = ((len(list(entries)), noun) for entries, noun in parts)
+    return ", ".join(plural(count, noun) for count, noun in counts if count) or "nothing"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from vcdebug.amount_text import age, plural, resource
 from vcdebug.causes.subject import NotFoundError, find_subject
 from vcdebug.causes.volumes_wanted import claims
-from vcdebug.explain.amounts import age, plural, resource
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.gotime import time_in

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cmp_to_key
 
+from vcdebug.amount_text import number
 from vcdebug.causes.subject import NotFoundError
 from vcdebug.explain.orders import Compared, Kind, order_of
 from vcdebug.grouping import by_key
@@ -67,7 +68,7 @@ def _told(decided: Compared | None) -> str:
 
 
 def _value(figure: object) -> str:
-    return f"{figure:.4g}" if isinstance(figure, float) else str(figure)
+    return number(figure) if isinstance(figure, float) else str(figure)
 
 
 def _queue_sheet(recording: Recording, seq: Seq, queues: Sequence[QueueName]) -> Sheet:

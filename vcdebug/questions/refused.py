@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vcdebug.explain.amounts import plural
+from vcdebug.amount_text import plural
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.equation import Equation, Term, equation_document, figure_words
 from vcdebug.explain.refusal_parts import Check, cache_hits, cache_key, checks, statuses_of

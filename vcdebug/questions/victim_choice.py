@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.amounts import plural
+from vcdebug.amount_text import plural
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.evictions import CARRIED_OUT, WHY, Eviction, evictions, milder
 from vcdebug.explain.job_view import EVICTING_ACTIONS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vcdebug.amount_text import plural
 from vcdebug.snapshot.gather import Gathered, object_name
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import spec_of, status_of
@@ -45,7 +46,7 @@ def note_hand_written(found: Gathered, *, completed: bool) -> None:
         if not manifest["metadata"].get("uid") or not status_of(manifest).get("phase"):
             lacking["Pod", index] = None
     if lacking:
-        lack = "1 object lacks" if len(lacking) == 1 else f"{len(lacking)} objects lack"
+        lack = f"{plural(len(lacking), 'object')} {'lacks' if len(lacking) == 1 else 'lack'}"
         found.report.add(
             f"{lack} what every server fills in (uid, phase, namespace)", _COMPLETED if completed else _LEFT
         )

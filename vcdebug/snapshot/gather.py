@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from vcdebug.amount_text import plural
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
 from vcdebug.snapshot.documents import decode, encoding_of, has_bad_bytes, read_documents
@@ -199,9 +200,8 @@ class Gathered:
     def note_unknown_kinds(self) -> None:
         """One Problem for each kind that nothing reads."""
         for shown, (kind, file, count) in self._unknown.items():
-            objects = "1 object" if count == 1 else f"{count} objects"
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
-            self.report.add(f"{objects} {NOT_READ}", effect, file=file, object=shown)
+            self.report.add(f"{plural(count, 'object')} {NOT_READ}", effect, file=file, object=shown)
 
 
 def _reader(intake: Intake) -> ObjectReader:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from vcdebug.amount_text import plural
 from vcdebug.framework.closing import UNSCHEDULABLE_CONDITION, counted_for_phase
 from vcdebug.framework.record import CloseEvent
 from vcdebug.kube.cycle_state import CycleState
@@ -16,7 +17,7 @@ from vcdebug.model.names import TaskKey
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, RUNNING, UNKNOWN, Condition, PodGroup
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.steps import Step, counted
+from vcdebug.trace.steps import Step
 from vcdebug.trace.writes import Write, pod_group_changes, writes
 
 NOTHING = "writes nothing"
@@ -28,7 +29,7 @@ def ending(recording: Recording) -> Step | None:
     seq = len(recording)
     if not seq or not isinstance(recording.event(seq), CloseEvent):
         return None
-    said = counted(len(recording.session.jobs), "job")
+    said = plural(len(recording.session.jobs), "job")
     return Step("session closes", said, seq=seq, parts=partial(_stages, recording))
 
 
@@ -44,7 +45,7 @@ def _plugins(recording: Recording) -> Step:
     names = sorted(recording.session.plugins)
     return Step(
         "plugins close",
-        f"{counted(len(names), 'plugin')}, by name",
+        f"{plural(len(names), 'plugin')}, by name",
         seq=len(recording),
         parts=lambda: [_plugin(recording, name) for name in names],
     )
@@ -52,7 +53,7 @@ def _plugins(recording: Recording) -> Step:
 
 def _plugin(recording: Recording, name: str) -> Step:
     found = CLOSING[name](recording) if name in CLOSING else ()
-    words = counted(len(found), "write") if found else NOTHING
+    words = plural(len(found), "write") if found else NOTHING
     return Step(name, words, True if found else None, len(recording), parts=lambda: found)
 
 
@@ -94,7 +95,7 @@ def _job_updater(recording: Recording) -> Step:
     jobs = recording.session.jobs.values()
     written = len([job for job in jobs if pod_group_changes(job)])
     same = f", {len(jobs) - written} as before" if written < len(jobs) else ""
-    said = f"{counted(written, 'PodGroup')} written{same}"
+    said = f"{plural(written, 'PodGroup')} written{same}"
     return Step("JobUpdater", said, seq=len(recording), parts=partial(_jobs, recording))
 
 
@@ -151,7 +152,7 @@ def _pods(recording: Recording) -> Step:
     found = _written(recording, "Pod", ("condition", "annotations"))
     return Step(
         "pods that wait",
-        f"{counted(len(found), 'write')}, conditions and annotations" if found else NOTHING,
+        f"{plural(len(found), 'write')}, conditions and annotations" if found else NOTHING,
         seq=len(recording),
         parts=partial(_steps, found, "task"),
     )
@@ -160,7 +161,7 @@ def _pods(recording: Recording) -> Step:
 def _queues(recording: Recording) -> Step:
     found = _written(recording, "Queue", ("status",))
     same = len(recording.session.queues) - len(found)
-    said = f"{counted(len(found), 'queue')} written" + (f", {same} as before" if same else "")
+    said = f"{plural(len(found), 'queue')} written" + (f", {same} as before" if same else "")
     return Step("queues' status.allocated", said, seq=len(recording), parts=partial(_steps, found, "queue"))
 
 
@@ -182,7 +183,7 @@ def _steps(found: Sequence[Write], subject: str) -> Sequence[Step]:
 
 def _states(recording: Recording) -> Step:
     names = _names(recording)
-    said = f"{counted(len(names), 'pod')}, given up with the session" if names else "no pod had a state with keys"
+    said = f"{plural(len(names), 'pod')}, given up with the session" if names else "no pod had a state with keys"
     return Step("CycleStates", said, seq=len(recording), parts=partial(_keys, recording))
 
 

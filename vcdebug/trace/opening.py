@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from vcdebug.amount_text import plural
 from vcdebug.framework.closing import quantities
 from vcdebug.framework.record import HookEvent, JobState, StateEvent
 from vcdebug.grouping import by_key
@@ -20,7 +21,7 @@ from vcdebug.trace.left_out import jobs_left_out, nodes_left_out, pods_left_out
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import Registration, handlers, registrations
-from vcdebug.trace.steps import Step, counted
+from vcdebug.trace.steps import Step
 
 UNREAD = "no plugin of this name: nothing is opened"
 
@@ -36,7 +37,7 @@ def opening(recording: Recording) -> Step:
     """The opening as a whole, with its stages in order."""
     session = recording.session
     sizes = ((session.jobs, "job"), (session.nodes, "node"))
-    said = ", ".join(counted(len(each), noun) for each, noun in sizes)
+    said = ", ".join(plural(len(each), noun) for each, noun in sizes)
     return Step("session opens", said, seq=1, parts=partial(_stages, recording))
 
 
@@ -80,10 +81,10 @@ def _beside(recording: Recording) -> Iterator[Step]:
     zones = by_key((node.revocable_zone, node.name) for node in zoned)
     named = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
     yield Step("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
-    drivers = counted(len(recording.snapshot.of("CSINode")), "CSINode")
+    drivers = plural(len(recording.snapshot.of("CSINode")), "CSINode")
     yield Step("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
     quotas = Counter(metadata_of(one).get("namespace") or "" for one in recording.snapshot.of("ResourceQuota"))
-    told = [f"{name}: {counted(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
+    told = [f"{name}: {plural(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
     yield Step("NamespaceInfo", "; ".join(told) or "no namespace has a ResourceQuota", seq=1)
 
 
@@ -120,20 +121,20 @@ def _restored(recording: Recording) -> Iterator[Step]:
 def _topology(recording: Recording) -> Step:
     tree = recording.session.hyper_nodes
     real = len(tree.by_name) - 1
-    said = f"{counted(real, 'HyperNode')} and a root over all nodes" if tree.ready else tree.problem
+    said = f"{plural(real, 'HyperNode')} and a root over all nodes" if tree.ready else tree.problem
     return Step("HyperNodes", said, tree.ready or None, seq=1, parts=partial(_hyper_nodes, recording))
 
 
 def _hyper_nodes(recording: Recording) -> Sequence[Step]:
     tree = recording.session.hyper_nodes
     return [
-        Step(f"tier {info.tier}: {info.name}", counted(len(tree.real_nodes.get(info.name, ())), "node"), seq=1)
+        Step(f"tier {info.tier}: {info.name}", plural(len(tree.real_nodes.get(info.name, ())), "node"), seq=1)
         for info in sorted(tree.by_name.values(), key=lambda one: (one.tier, one.name))
     ]
 
 
 def _node_map(recording: Recording) -> Step:
-    nodes = counted(len(recording.session.nodes), "node")
+    nodes = plural(len(recording.session.nodes), "node")
     return Step("NodeMap and PodLister", f"{nodes} as Kubernetes' checks see them", seq=1)
 
 
@@ -149,7 +150,7 @@ def _plugins(recording: Recording) -> Step:
     tiers = recording.conf.tiers
     return Step(
         "plugins open, tier by tier",
-        f"{counted(len(recording.session.plugins), 'plugin')} in {counted(len(tiers), 'tier')}",
+        f"{plural(len(recording.session.plugins), 'plugin')} in {plural(len(tiers), 'tier')}",
         seq=1,
         parts=partial(_opened, recording),
     )
@@ -171,7 +172,7 @@ def _plugin(recording: Recording, tier: int, name: str, hooks: Sequence[Registra
     if name not in recording.session.plugins:
         return Step(what, UNREAD, good=False, seq=1)
     off = len([each for each in hooks if not each.takes_part])
-    said = f"{counted(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
+    said = f"{plural(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
     parts = [_hook(each) for each in hooks]
     if handler:
         parts.append(Step("event handler", handler, good=True, seq=1))
@@ -209,5 +210,5 @@ def _cycle_state(job: JobInfo, asked: tuple[Seq, HookEvent] | None, state: JobSt
         return Step(f"job {job.uid}", said, False, seq, about)
     gated = len([task for task in job.tasks.values() if task.sch_gated])
     waiting = state.status.get("Pending", 0) - gated if state is not None else 0
-    said = f"valid; {counted(max(waiting, 0), 'pending pod')} with a state of its own"
+    said = f"valid; {plural(max(waiting, 0), 'pending pod')} with a state of its own"
     return Step(f"job {job.uid}", said + (f", {gated} behind a gate" if gated else ""), True, seq, about)

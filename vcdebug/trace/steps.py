@@ -26,8 +26,3 @@ class Step(NamedTuple):
     def inside(self) -> Sequence[Step]:
         """The steps inside it."""
         return self.parts() if self.parts is not None else ()
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s".replace(",", " ")

@@ -11,6 +11,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from textual.message import Message
 
+from vcdebug.amount_text import percent
 from vcdebug.collector import collector_paused, leave_alone, look_again
 from vcdebug.debugger.commands import Reply
 from vcdebug.errors import VcdebugError
@@ -184,7 +185,7 @@ class ProgressReporter:
 
     def progress(self, done: int, total: int, name: str) -> bool:
         """The progress callback of `load`: False asks it to stop."""
-        of = f" {done * 100 // total} %" if total else ""
+        of = f" {percent(done, total)}" if total else ""
         text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
         left = self._estimate.left(name, done, total)
         if text != self._said and self._is_time():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.compare.log import check_log
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.amounts import plural
 from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.snapshot import Snapshot

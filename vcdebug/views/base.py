@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, overload
 
+from vcdebug.amount_text import number, resource_text
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
+from vcdebug.model.resource import Resource
 
 Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent", "here"]
 """A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
@@ -152,14 +154,19 @@ def muted(text: str) -> Piece:
     return Piece(text, "muted")
 
 
-def count(number: int, noun: str) -> str:
-    """`1 node`, `2 nodes`."""
-    return f"{grouped(number)} {noun}" if number == 1 else f"{grouped(number)} {noun}s"
-
-
-def grouped(number: int) -> str:
-    """`1 906`."""
-    return f"{number:,}".replace(",", " ")
+def value_text(value: object) -> str:
+    """A plugin's figure of any kind."""
+    if isinstance(value, Resource):
+        return resource_text(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(value_text, value))
+    return "" if value is None else str(value)
 
 
 def plain(table: Table) -> str:

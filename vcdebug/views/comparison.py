@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural, resource
 from vcdebug.compare.cycles import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
 from vcdebug.compare.first_difference import Divergence, Side
-from vcdebug.explain.amounts import resource
 from vcdebug.explain.votes import Question, Seat
 from vcdebug.framework.forced import FORCED
 from vcdebug.framework.record import HookEvent
 from vcdebug.trace.effects import JobSummary
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.headline import answer, headline, placing_words
 from vcdebug.views.names import list_or, path_words
 from vcdebug.views.votes import asked_about, outcome_words
@@ -43,7 +43,7 @@ def summary(found: Comparison) -> str:
         return "one of the two panics"
     if not found.same:
         counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
-        return "different: " + ", ".join(count(len(changed), noun) for changed, noun in counts if changed)
+        return "different: " + ", ".join(plural(len(changed), noun) for changed, noun in counts if changed)
     if found.divergence is None:
         return "the same events, the same decisions"
     return "the same decisions, on different grounds"

@@ -7,6 +7,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 
 from vcdebug.actions import ACTIONS
+from vcdebug.amount_text import number
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
@@ -58,10 +59,10 @@ def _entries(recording: Recording) -> Iterator[Cells]:
     elsewhere = [problem for problem in found.problems if not problem.object.startswith("tiers[")]
     yield from (_wrong("file", problem) for problem in elsewhere)
     yield from _actions(found)
-    for number, tier in enumerate(found.tiers):
+    for at, tier in enumerate(found.tiers):
         for index, option in enumerate(tier):
-            place = f"tiers[{number}].plugins[{index}]"
-            yield from _plugin(f"tier {number + 1}", option, [one for one in found.problems if one.object == place])
+            place = f"tiers[{at}].plugins[{index}]"
+            yield from _plugin(f"tier {at + 1}", option, [one for one in found.problems if one.object == place])
     yield from _section("metrics", found.metrics)
     yield from _section("flag", changed_flags(snapshot.flags), "all as by default")
     yield (
@@ -98,15 +99,15 @@ def _defaults(given: Mapping[str, Arguments]) -> Iterator[Cells]:
 
 
 def _unquoted(value: object) -> object:
-    return "none" if value == "" else f"{value:g}" if isinstance(value, float) else value
+    return "none" if value == "" else number(value) if isinstance(value, float) else value
 
 
 def _actions(found: SchedulerConf) -> Iterator[Cells]:
-    for number, name in enumerate(found.actions, start=1):
+    for place, name in enumerate(found.actions, start=1):
         arguments = found.action_arguments.get(name, {})
         known = name in ACTIONS
         value = Piece(_pairs(arguments)) if known else Piece(f"{WRONG} not replayed", "warn")
-        yield f"action {number}", _name(name, known=known), value
+        yield f"action {place}", _name(name, known=known), value
     for name in found.action_arguments:
         if name not in found.actions:
             yield "arguments", Piece(name), Piece(f"{WRONG} for an action that does not run", "warn")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.explain.dry_run import DryRun, DryRuns, Trial, dry_runs_at
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import BEST, NO, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import BEST, NO, YES, Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 
 TITLE = "DryRun"
@@ -33,8 +34,8 @@ def dry_run(recording: Recording, seq: Seq) -> Table:
 def _head(found: DryRuns) -> Iterator[Line]:
     candidates = [run for run in found.runs if run.victims]
     yield line(
-        f"{count(found.nodes, 'node')}, {count(found.wanted, 'candidate')} wanted → ",
-        f"{len(found.runs)} simulated → {count(len(candidates), 'candidate')}",
+        f"{plural(found.nodes, 'node')}, {plural(found.wanted, 'candidate')} wanted → ",
+        f"{len(found.runs)} simulated → {plural(len(candidates), 'candidate')}",
     )
     if found.winner:
         yield line(Piece(f"{BEST} {found.winner}", "good"), f" wins: {found.rule}")

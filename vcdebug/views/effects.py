@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
 
+from vcdebug.amount_text import plural
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.writes import Write, writes
@@ -19,7 +20,6 @@ from vcdebug.views.base import (
     Row,
     Style,
     Table,
-    count,
     line,
     muted,
     plain_columns,
@@ -52,7 +52,7 @@ def effects(recording: Recording, seq: Seq) -> Table:
 def _summary(found: Sequence[Write], done: int) -> Line:
     if not found:
         return line(muted("this cycle writes nothing to the API server"))
-    return line(f"{count(done, 'write')} up to here", muted(f", {len(found) - done} later"))
+    return line(f"{plural(done, 'write')} up to here", muted(f", {len(found) - done} later"))
 
 
 def _row(key: str, write: Write, seq: Seq) -> Row:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TypeGuard
 
-from vcdebug.explain.equation import Amount, Equation, Figure, Term, Writing
+from vcdebug.amount_text import amount, amounts_apart, dimensions, resource_text, short_name
+from vcdebug.explain.equation import Equation, Figure, Term
 from vcdebug.explain.equation import figure_text as written
 from vcdebug.explain.equations import equation as explain
 from vcdebug.explain.node_room import NodeRoom, node_room
@@ -15,14 +15,12 @@ from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import amount, dimensions, number, resource_text, short_name
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import equation_figure, room_figure
 from vcdebug.views.names import bare, short_part, task_list
 
 TITLE = "Equation"
 DECIDES = "◀"
-TABLE = Writing(amount, number, resource_text)
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
@@ -79,7 +77,7 @@ def _row(found: Equation, term: Term) -> Row:
     cells = (
         mark,
         Piece(f"{row_name(found, term)} {DECIDES if decides else ''}".rstrip(), style),
-        *(Piece(text, style) for text in _figure_texts(found, term)),
+        *(Piece(figure_text(found, term, figure), style) for figure in term.figures),
         muted("" if decides else term.note),
     )
     kind = found.kind if found.kind in ("task", "queue") else ""
@@ -96,22 +94,9 @@ def row_name(found: Equation, term: Term) -> str:
     return bare(term.name) if found.kind == "task" else term.name
 
 
-def _figure_texts(found: Equation, term: Term) -> list[str]:
-    """Few digits, unless two figures that differ would then look alike."""
-    shown = [figure_text(found, term, figure) for figure in term.figures]
-    floats = [figure for figure in term.figures if _without_unit(figure)]
-    if found.kind != "check" or len(dict.fromkeys(floats)) == len(dict.fromkeys(map(number, floats))):
-        return shown
-    return [repr(figure) if _without_unit(figure) else text for figure, text in zip(term.figures, shown, strict=True)]
-
-
-def _without_unit(figure: Figure) -> TypeGuard[float]:
-    return isinstance(figure, float) and not isinstance(figure, Amount)
-
-
 def figure_text(found: Equation, term: Term, figure: Figure) -> str:
     """A figure as tables write it."""
-    return written(found, term, figure, TABLE)
+    return written(found, term, figure, resource_text)
 
 
 def _foot(found: Equation) -> Iterator[Line]:
@@ -149,7 +134,7 @@ def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table
         enough = need <= has or need - has < MIN_RESOURCE
         mark = muted("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
         short = Piece("" if enough or not need else amount(dim, need - has), "accent")
-        rows.append(Row(dim, (mark, Piece(short_name(dim)), *(Piece(amount(dim, part)) for part in parts), short)))
+        rows.append(Row(dim, (mark, Piece(short_name(dim)), *map(Piece, amounts_apart(dim, *parts)), short)))
     title = f"{TITLE}  room for {bare(task)} on {node}"
     return Table(title, columns, rows, foot=tuple(_room_foot(found)), figures=partial(room_figure, node, columns))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from vcdebug.amount_text import plural
 from vcdebug.explain.evictions import Eviction, evictions
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, SKIPPED, Column, Line, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import HERE, SKIPPED, Column, Line, OnDemand, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.names import bare
 
@@ -46,8 +47,8 @@ def _summary(found: tuple[Eviction, ...]) -> Line:
     kept = len([each for each in found if each.fate in ("commit", "at once")])
     victims = len(dict.fromkeys(each.victim for each in found if each.fate in ("commit", "at once")))
     taken_back = len(found) - kept
-    told = f"{count(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
-    return line(told, muted(f", {count(taken_back, 'planned eviction')} taken back" if taken_back else ""))
+    told = f"{plural(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
+    return line(told, muted(f", {plural(taken_back, 'planned eviction')} taken back" if taken_back else ""))
 
 
 def _row(each: Eviction, seq: Seq) -> Row:

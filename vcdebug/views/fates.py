@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from vcdebug.amount_text import plural
 from vcdebug.explain.victims import Fate, VictimChoice, victim_choice
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, count, line, muted, plain_columns
+from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.names import bare
 
 VICTIMS = "victims"
@@ -25,7 +26,7 @@ def fates(recording: Recording, first: Seq) -> Table | None:
         return None
     rows = [row for fate in choice.fates for row in _rows(choice, fate)]
     spared = len([fate for fate in choice.fates if not fate.is_victim])
-    head = line(f"{count(len(choice.fates), 'candidate')}", muted(f", {spared} spared"))
+    head = line(f"{plural(len(choice.fates), 'candidate')}", muted(f", {spared} spared"))
     on = f" on {choice.node}" if choice.node else ""
     title = f"Candidates for {bare(choice.preemptor or choice.question.point)}{on}"
     return Table(title, COLUMNS, rows, (head,))

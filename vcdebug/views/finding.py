@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.commands.asking import found
 from vcdebug.debugger.fields import fields_of
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, YES, Column, Line, OnDemand, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import HERE, YES, Column, Line, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.headline import VICTIM_POINTS, headline
 from vcdebug.views.names import bare, path_words
 
@@ -33,7 +34,7 @@ def finding(recording: Recording, seq: Seq, words: str) -> Table:
     rows = OnDemand(keys, lambda i: _row(recording, seqs[i], seq))
     current = f"event {seq}" if seq in seqs else ""
     foot = () if seqs else (line(muted("no event of this recording")),)
-    title = f"find {words}: {count(len(seqs), 'event')}"
+    title = f"find {words}: {plural(len(seqs), 'event')}"
     return Table(title, COLUMNS, rows, tuple(_outcomes(recording, seqs)), foot, current=current, wraps=False)
 
 
@@ -76,7 +77,7 @@ def _outcome_words(event: Event) -> str:
     """The outcome without names that would make each one its own."""
     told = headline(event)
     if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.victims:
-        return f"{event.point} {event.plugin} {YES} offers {count(len(event.victims), 'victim')}"
+        return f"{event.point} {event.plugin} {YES} offers {plural(len(event.victims), 'victim')}"
     if isinstance(event, HookEvent):
         return f"{event.point} {told.outcome.text}"
     return f"{told.what} {told.outcome.text}" if isinstance(event, StatementEvent) else told.outcome.text or told.what

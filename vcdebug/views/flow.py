@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from vcdebug.amount_text import grouped, plural
 from vcdebug.explain.votes import question
 from vcdebug.framework.record import HookEvent, Level, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.visits import between_jobs
-from vcdebug.views.base import KEPT_TABLES, NO, Column, OnDemand, Piece, Row, Style, Table, count, grouped, muted
+from vcdebug.views.base import KEPT_TABLES, NO, Column, OnDemand, Piece, Row, Style, Table, muted
 from vcdebug.views.headline import VICTIM_POINTS, answer, headline
 from vcdebug.views.names import bare, list_or
 from vcdebug.views.outcome import outcome
@@ -258,6 +259,6 @@ def _run_words(recording: Recording, run: Run) -> tuple[str, Piece]:
         return what, Piece(list_or(chosen or (), f"{NO} no victims"), "good" if chosen else "bad")
     jobs = {event.job: None for event in hooks}
     if len(jobs) > 1:
-        return what, muted(count(len(jobs), "job"))
+        return what, muted(plural(len(jobs), "job"))
     answers = list(dict.fromkeys(answer(event) for event in hooks))
     return what, answers[0] if len(answers) == 1 else answers[-1]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.explain.funnel import PLACED, Funnel, NodeFunnel, Stage, funnel_at, funnels
 from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.names import bare
 from vcdebug.views.pictures import stages
 
@@ -77,7 +78,7 @@ def _head(found: Funnel) -> Iterator[Line]:
     tried = dict.fromkeys(each.node for each in found.tried)
     feasible = len(tried) + len(found.never)
     yield line(
-        f"{count(found.considered, 'node')} → ",
+        f"{plural(found.considered, 'node')} → ",
         Piece(f"{feasible} pass the predicates", "bad" if not feasible else ""),
         f" → {len(tried)} tried",
         muted(f", {len(found.never)} never tried" if found.never else ""),
@@ -86,7 +87,7 @@ def _head(found: Funnel) -> Iterator[Line]:
     words = [each.words for each in found.tried]
     if words and not any(each.outcome == PLACED for each in found.tried):
         most = max(dict.fromkeys(words), key=words.count)
-        yield line(Piece(f"{NO} {most} on {words.count(most)} of {count(len(words), 'node')}", "bad"))
+        yield line(Piece(f"{NO} {most} on {words.count(most)} of {plural(len(words), 'node')}", "bad"))
 
 
 def _phase(found: Funnel) -> str:
@@ -138,7 +139,7 @@ def _search_row(found: Funnel) -> Row:
     else:
         last = [each.words for each in found.tried]
         most = max(dict.fromkeys(last), key=last.count)
-        end = Piece(f"{NO} {most} on {last.count(most)} of {count(len(last), 'node')}", "bad")
+        end = Piece(f"{NO} {most} on {last.count(most)} of {plural(len(last), 'node')}", "bad")
     cells = (
         Piece(f"{bare(found.task)}{'  (own job)' if found.within else ''}", "strong"),
         *(Piece(str(number)) for number in (found.refused, len(found.tried), len(found.never))),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isinf
 
+from vcdebug.amount_text import number, resource_text
 from vcdebug.explain.gang_bundles import Bundles, Offered
-from vcdebug.views.amounts import number, resource_text
 from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.names import bare
 
@@ -34,10 +33,9 @@ def _rows(place: int, one: Offered) -> Iterator[Row]:
     kept = bool(one.kept)
     mark = Piece(YES, "good") if kept else Piece(NO, "bad")
     name = f"{place}. {'safe' if one.safe else 'whole'} of {bare(one.job)}"
-    worth = "∞" if isinf(one.roi) else number(one.roi)
     words = "; ".join(text for text in (one.why, _enough(one)) if text)
     cells = (mark, Piece(name, "strong"), Piece(resource_text(one.frees)), Piece(resource_text(one.loses)))
-    yield Row(f"bundle {place}", (*cells, Piece(worth), Piece(words)), subject=("job", one.job))
+    yield Row(f"bundle {place}", (*cells, Piece(number(one.roi)), Piece(words)), subject=("job", one.job))
     for task in one.tasks:
         state = muted("" if task in one.kept else "kept by the plugins")
         blank = (Piece(""), Piece(""), Piece(""))

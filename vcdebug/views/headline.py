@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 from typing import NamedTuple
 
+from vcdebug.amount_text import number, plural
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
@@ -22,8 +23,7 @@ from vcdebug.framework.record import (
     StateEvent,
     StatementEvent,
 )
-from vcdebug.views.amounts import number
-from vcdebug.views.base import NO, YES, Piece, Style, count, muted
+from vcdebug.views.base import NO, YES, Piece, Style, muted
 from vcdebug.views.names import bare, list_or
 
 VICTIM_POINTS = ("Preemptable", "Reclaimable", "UnifiedEvictable")
@@ -129,7 +129,7 @@ def _(event: PredicateEvent) -> Headline:
 
 @headline.register
 def _(event: ScoreEvent) -> Headline:
-    return Headline("scores", muted(count(len(event.rows), "node")))
+    return Headline("scores", muted(plural(len(event.rows), "node")))
 
 
 @headline.register
@@ -153,7 +153,7 @@ def _(event: OpEvent) -> Headline:
 def _(event: StatementEvent) -> Headline:
     style: Style = {"commit": "good", "discard": "bad"}.get(event.what, "")  # type: ignore[assignment]
     mark = {"commit": "○ ", "discard": "◆ "}.get(event.what, "")
-    return Headline(f"{mark}{event.what}", Piece(count(len(event.ops), "operation"), style if event.ops else "muted"))
+    return Headline(f"{mark}{event.what}", Piece(plural(len(event.ops), "operation"), style if event.ops else "muted"))
 
 
 @headline.register
@@ -164,12 +164,12 @@ def _(event: ActionEvent) -> Headline:
 @headline.register
 def _(event: StateEvent) -> Headline:
     words = "session opened" if event.when == "open" else event.when
-    return Headline(words, muted(f"{count(len(event.jobs), 'job')}, {count(len(event.nodes), 'node')}"))
+    return Headline(words, muted(f"{plural(len(event.jobs), 'job')}, {plural(len(event.nodes), 'node')}"))
 
 
 @headline.register
 def _(event: CloseEvent) -> Headline:
-    return Headline("session closed", muted(count(len(event.jobs), "job")))
+    return Headline("session closed", muted(plural(len(event.jobs), "job")))
 
 
 @headline.register

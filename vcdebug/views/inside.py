@@ -7,6 +7,7 @@ from itertools import zip_longest
 from math import isnan
 from typing import Final
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import is_filter, is_simulation
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.equations_scores import ScorePart, best_row, runner_up, score_parts, scores_before
@@ -14,7 +15,6 @@ from vcdebug.explain.gang_bundles import bundles_at
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import number
 from vcdebug.views.base import BEST, Column, Piece, Row, Table, line, muted
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.gang_bundles import bundle_table

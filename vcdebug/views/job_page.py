@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from vcdebug.amount_text import besides_places, resource_text
 from vcdebug.explain.evictions import evictions
 from vcdebug.explain.orders import order_at, rival, siblings
 from vcdebug.framework.record import Level, PopEvent, Span
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import besides_places, resource_text
 from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.evictions import FATES

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from vcdebug.amount_text import plural
 from vcdebug.collector import collector_paused
 from vcdebug.logs.levels import LEVELS, USUAL
 from vcdebug.logs.log_writer import LogLine, log_lines
 from vcdebug.model.names import Seq
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, OnDemand, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import Column, OnDemand, Piece, Row, Style, Table, line, muted
 
 OF_EVENT: Final = "▸"
 """Marks each line of the present event."""
@@ -77,9 +78,9 @@ def log_so_far(recording: Recording, seq: Seq, level: int) -> Table:
     first, behind = bisect_left(found.seqs, seq), bisect_right(found.seqs, seq)
     current = found.keys[first] if first < behind else ""
     sought = found.keys[max(first - 1, 0)] if found.keys else ""
-    head = [line(f"-v={level}: {count(behind - first, 'line')} of this event", muted(f", {len(found.lines)} in all"))]
+    head = [line(f"-v={level}: {plural(behind - first, 'line')} of this event", muted(f", {len(found.lines)} in all"))]
     if not found.whole:
-        head.append(line(Piece(f"! only the first {count(MOST_LINES, 'line')} of the cycle are written", "warn")))
+        head.append(line(Piece(f"! only the first {plural(MOST_LINES, 'line')} of the cycle are written", "warn")))
     if not told.done:
         head.append(line(muted("still being written")))
     rows = OnDemand(found.keys, lambda i: _row(found.keys[i], found.lines[i], seq))

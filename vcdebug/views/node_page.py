@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from vcdebug.amount_text import amount, besides_places, plural, short_name
 from vcdebug.explain.equations import equation
 from vcdebug.explain.equations_scores import scores_before
 from vcdebug.explain.refusals import Refusal, refusals
@@ -13,8 +14,7 @@ from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.amounts import amount, besides_places, short_name
-from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.inside import inside
@@ -98,7 +98,7 @@ def _verdict(recording: Recording, event: PredicateEvent, name: NodeName) -> Lin
 
 
 def _task_count(tasks: int) -> Iterator[Line]:
-    yield (Piece("Tasks on it, and jobs that it refused", "title"), muted(f"  {count(tasks, 'task')}"))
+    yield (Piece("Tasks on it, and jobs that it refused", "title"), muted(f"  {plural(tasks, 'task')}"))
 
 
 def _task_row(recording: Recording, key: TaskKey, state: ClusterState) -> Row:
@@ -111,7 +111,7 @@ def _refusal_row(refusal: Refusal) -> Row:
     cells = (
         Piece(f"{NO} {refusal.job}", "bad"),
         Piece(refusal.action),
-        muted(count(len(refusal.tasks), "task")),
+        muted(plural(len(refusal.tasks), "task")),
         Piece(refusal.why),
     )
     return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from vcdebug.amount_text import amount, besides_places, in_order, short_name
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
@@ -16,7 +17,6 @@ from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.offered import asked_for, offered
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, told_of_nodes
-from vcdebug.views.amounts import amount, besides_places, in_order, short_name
 from vcdebug.views.base import KEPT_TABLES, Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.cell_figures import node_figure
 from vcdebug.views.pictures import LEGEND, fullest, node_bar

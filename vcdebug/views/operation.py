@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from vcdebug.amount_text import amount, dimensions, resource_text, short_name
 from vcdebug.framework.figures import Figures
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import Seq
@@ -15,8 +16,7 @@ from vcdebug.trace.node_map import ENTERS, KEEPER, LEAVES, pods_in_view
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import ALLOCATIONS, DEALLOCATIONS, told
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.amounts import amount, dimensions, figure, resource_text, short_name
-from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted, plain_columns
+from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted, plain_columns, value_text
 from vcdebug.views.cell_figures import operation_figure
 from vcdebug.views.names import bare
 
@@ -120,5 +120,11 @@ def _figure_rows(plugin: str, name: str, figures: Figures, before: ClusterState)
         if isinstance(value, Resource) and isinstance(old, Resource):
             yield from _changes(what, old, value, "")
         elif old != value:
-            cells = (Piece(what), Piece(""), Piece(figure(old)), Piece("→", "warn"), Piece(figure(value), "strong"))
+            cells = (
+                Piece(what),
+                Piece(""),
+                Piece(value_text(old)),
+                Piece("→", "warn"),
+                Piece(value_text(value), "strong"),
+            )
             yield Row(what, cells)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
+from vcdebug.amount_text import numbers_apart
 from vcdebug.explain.equations import asked_by
 from vcdebug.explain.orders import Compared, Order, heaps_around, kind_of, order_at, rival, siblings
 from vcdebug.explain.victims import next_choice
@@ -12,7 +13,6 @@ from vcdebug.framework.combine import Tiers
 from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import number
 from vcdebug.views.base import HERE, Column, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 
@@ -152,9 +152,7 @@ def step_words(step: Compared) -> str:
 def _numbers(left: float, right: float) -> str:
     """Few digits, but as many as tell the two apart."""
     sign = "<" if left < right else ">" if left > right else "="
-    one, two = number(left), number(right)
-    if one == two and left != right:
-        one, two = repr(left), repr(right)
+    one, two = numbers_apart(left, right)
     return f"{one} {sign} {two}"
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.amount_text import plural
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.trace.action_outcomes import ActionOutcome, action_outcomes, rejections
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Piece, count, muted
+from vcdebug.views.base import NO, YES, Piece, muted
 from vcdebug.views.headline import VICTIM_POINTS
 from vcdebug.views.names import bare, list_or
 
@@ -56,7 +57,7 @@ def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
     jobs = [child for child in recording.tree.children(span) if child.level is Level.JOB]
     if len(jobs) == 1:
         return _only(bare(jobs[0].name), outcome(recording, jobs[0].index))
-    return muted(count(len(jobs), "job") if jobs else "no job")
+    return muted(plural(len(jobs), "job") if jobs else "no job")
 
 
 def _only(job: str, came: Piece) -> Piece:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import grouped, plural
 from vcdebug.explain.evictions import Eviction, not_discarded
 from vcdebug.framework.record import CloseEvent
 from vcdebug.grouping import by_key
@@ -13,7 +14,7 @@ from vcdebug.trace.effects import Effect, effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, grouped, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def is_overview(table: Table) -> bool:
 def _head(recording: Recording) -> tuple[Line, ...]:
     snapshot, session, done = recording.snapshot, recording.session, effects(recording)
     sizes = ", ".join(
-        count(number, noun)
+        plural(number, noun)
         for number, noun in ((len(session.nodes), "node"), (len(session.jobs), "job"), (len(snapshot.of("Pod")), "pod"))
     )
     release = snapshot.release
@@ -102,7 +103,7 @@ def _explained(one: Surveyed) -> Row:
     name, mark = found.pod or found.job, Piece(f"{NO} waits", "bad")
     if found.scheduled:
         mark = Piece("◔ in part", "warn")
-    pending = f"{count(one.pending, 'pod')}: " if one.pending else ""
+    pending = f"{plural(one.pending, 'pod')}: " if one.pending else ""
     return _row(f"explain {name}", mark, name, f"{pending}{one.finding.sentence}", "job", found.job)
 
 
@@ -112,7 +113,7 @@ def _by_condition(recording: Recording) -> Iterator[Row]:
     for one in effects(recording).jobs:
         if one.pending:
             said = _message(last, one.job) if isinstance(last, CloseEvent) else ""
-            words = f"{count(one.pending, 'pod')}: {said or 'Enter explains it'}"
+            words = f"{plural(one.pending, 'pod')}: {said or 'Enter explains it'}"
             yield _row(f"explain {one.job}", Piece(f"{NO} waits", "bad"), one.job, words, "job", one.job)
 
 
@@ -149,7 +150,7 @@ def _by_job(moved: Iterable[Effect], mark: Piece, why: str = "") -> Iterator[Row
         nodes = list(dict.fromkeys(one.node for one in theirs))
         where = ", ".join(nodes) if len(nodes) <= 3 else f"{nodes[0]} and {len(nodes) - 1} more"
         name = job or theirs[0].task
-        yield _row(f"goto {theirs[0].seq}", mark, name, f"{count(len(theirs), 'pod')} on {where}{why}", "job", job)
+        yield _row(f"goto {theirs[0].seq}", mark, name, f"{plural(len(theirs), 'pod')} on {where}{why}", "job", job)
 
 
 # What is odd

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.pictures import gang
 
 if TYPE_CHECKING:
@@ -106,4 +107,4 @@ def _row(one: Surveyed) -> Row:
 
 
 def _nobody(found: Survey) -> Line:
-    return line(Piece(f"{YES} none of {count(found.jobs, 'job')} waits", "good"))
+    return line(Piece(f"{YES} none of {plural(found.jobs, 'job')} waits", "good"))

@@ -7,14 +7,14 @@ from string import ascii_uppercase
 
 import numpy as np
 
+from vcdebug.amount_text import amount, plural, short_name
 from vcdebug.explain.searches import Exhausted, exhausted
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import amount, short_name
-from vcdebug.views.base import NO, SKIPPED, YES, Column, OnDemand, Piece, Row, Table, count, line, muted, plain_columns
+from vcdebug.views.base import NO, SKIPPED, YES, Column, OnDemand, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.names import bare
 
 BAR = "█"
@@ -48,7 +48,7 @@ def predicate_grid(recording: Recording, seq: Seq, event: PredicateEvent) -> Tab
     verdicts = _verdicts(recording, event, [status for status, _ in reasons])
     keys = [*(row.key for row in bars), *(recording.node_names[row] for row, _ in verdicts)]
     rows = OnDemand(keys, lambda i: _row(recording, bars, verdicts, letters, i))
-    fitting, tried = len(event.feasible), count(event.processed, "node")
+    fitting, tried = len(event.feasible), plural(event.processed, "node")
     untried = event.considered - event.processed
     head = line(
         Piece(f"{YES if fitting else NO} {fitting} fit", "good" if fitting else "bad"),
@@ -98,7 +98,7 @@ def _reason_rows(event: PredicateEvent, reasons: Counted, letters: Letters) -> I
         yield Row(f"reason {letters[status]}", cells, subject=(REASON, letters[status]))
     if untried:
         words = muted(f"{_bar(untried, most)} {UNTRIED}: enough nodes were found")
-        cells = (muted(f"{SKIPPED} {count(untried, 'node')}"), muted(""), muted(""), words)
+        cells = (muted(f"{SKIPPED} {plural(untried, 'node')}"), muted(""), muted(""), words)
         yield Row(UNTRIED, cells, subject=(REASON, UNTRIED))
 
 
@@ -177,7 +177,7 @@ def node_list(recording: Recording, seq: Seq, kind: str, name: str) -> Table | N
     if wanted is None:
         return None
     rows = [_failed_row(recording, seq, node, code) for node, code in _failed_with(recording, event, wanted)]
-    return Table(f"{wanted.reason}: {count(len(rows), 'node')}", LIST_COLUMNS, rows)
+    return Table(f"{wanted.reason}: {plural(len(rows), 'node')}", LIST_COLUMNS, rows)
 
 
 def _failed_with(recording: Recording, event: PredicateEvent, wanted: Status) -> Iterator[tuple[NodeName, int]]:
@@ -204,7 +204,7 @@ def _short_list(recording: Recording, event: PredicateEvent, each: Exhausted) ->
         code = codes.get(row_of[short.node])
         words = ", ".join(status.reason for status in recording.reasons.statuses(code)) if code else "fits"
         rows.append(_list_row(short.node, each.dimension, (each.request, short.has, short.lacks), words))
-    title = f"Short of {short_name(each.dimension)}: {count(len(rows), 'node')}, the one that lacks least first"
+    title = f"Short of {short_name(each.dimension)}: {plural(len(rows), 'node')}, the one that lacks least first"
     return Table(title, LIST_COLUMNS, rows)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 
+from vcdebug.amount_text import age, amount, plural, resource_text, short_name
 from vcdebug.explain.ledger import OVERCOMMIT, Entry, ledger, pairs, total
 from vcdebug.explain.plugins.proportion import Portion, dealt, queue_overused
 from vcdebug.explain.queues import (
@@ -19,10 +19,10 @@ from vcdebug.explain.queues import (
 )
 from vcdebug.explain.refusals import Refusal, queue_refusals
 from vcdebug.framework.figures import Figures
+from vcdebug.gotime import time_in
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import amount, resource_text, short_name
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.equation import equation_table
 from vcdebug.views.parts import part
 from vcdebug.views.queues import BROKEN_TREE, NO_SHARER, amounts_of, pair_lines
@@ -188,7 +188,7 @@ def _entry_row(recording: Recording, entry: Entry) -> Row:
     cells = (
         Piece(f"{YES if counts else '–'} {entry.job}", "strong" if counts else "muted"),
         Piece(entry.phase or "–"),
-        Piece(age(recording.snapshot.now, entry.created)),
+        Piece(_age(recording, entry.created)),
         Piece(resource_text(entry.reserved)) if entry.reserved is not None else muted("–"),
         Piece(entry.why if counts else f"does not count: {entry.why}", "" if counts else "muted"),
         Piece("–" if entry.minimum is None else resource_text(entry.minimum)),
@@ -197,7 +197,7 @@ def _entry_row(recording: Recording, entry: Entry) -> Row:
 
 
 def _refusal_row(refusal: Refusal) -> Row:
-    of = f" for {count(len(refusal.tasks), 'task')}" if refusal.tasks else ""
+    of = f" for {plural(len(refusal.tasks), 'task')}" if refusal.tasks else ""
     cells = (
         Piece(f"{NO} {refusal.job}", "bad"),
         Piece(refusal.action),
@@ -209,13 +209,6 @@ def _refusal_row(refusal: Refusal) -> Row:
     return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))
 
 
-def age(now: datetime, created: str) -> str:
-    """`45s`, `12m`, `3h`, `5d`."""
-    try:
-        seconds = int((now - datetime.fromisoformat(created.replace("Z", "+00:00"))).total_seconds())
-    except ValueError:
-        return "–"
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "m")):
-        if abs(seconds) >= 2 * size:
-            return f"{int(seconds / size)}{unit}"
-    return f"{seconds}s"
+def _age(recording: Recording, created: str) -> str:
+    moment = time_in(created)
+    return "–" if moment is None else age((recording.snapshot.now - moment).total_seconds())

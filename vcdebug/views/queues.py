@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from vcdebug.amount_text import amount, short_amounts, short_name
 from vcdebug.explain.ledger import OVERCOMMIT, Pair, pairs, surplus
 from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, tree_is_broken
 from vcdebug.framework.figures import Figures
@@ -14,8 +15,7 @@ from vcdebug.model.names import Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.amounts import amount, figure, listed, short_name
-from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted, plain_columns
+from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted, plain_columns, value_text
 from vcdebug.views.cell_figures import queue_figure
 
 FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
@@ -63,12 +63,12 @@ def _foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[Line]:
 def pair_lines(found: Sequence[Pair]) -> Iterator[Line]:
     """Who lacks what it deserves, and who holds more than that: a line for each two queues."""
     for (starved, above), entries in by_key(((pair.starved, pair.above), pair) for pair in found).items():
-        lacks = listed([(pair.dimension, pair.lacks) for pair in entries])
+        lacks = short_amounts([(pair.dimension, pair.lacks) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
         if not above:
             yield line(*start, muted("nobody holds more of it than it deserves"))
             continue
-        more = listed([(pair.dimension, pair.surplus) for pair in entries])
+        more = short_amounts([(pair.dimension, pair.surplus) for pair in entries])
         reclaim = "" if entries[0].reclaimable else ", but is not reclaimable"
         yield line(*start, Piece(f"▲ {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
 
@@ -108,7 +108,7 @@ def _share(recording: Recording, seq: Seq, name: str, figures: Figures) -> str:
         return "–"
     found = queue_share(recording, seq, name)
     where = f" {short_name(found.deciding)}" if found.deciding else ""
-    return f"{figure(figures['share'])}{where}"
+    return f"{value_text(figures['share'])}{where}"
 
 
 def _cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Iterator[Row]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.prove import conclusion, result
 from vcdebug.explain.answer import WHO
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted
 
 if TYPE_CHECKING:
     from vcdebug.debugger.remedies.plan import Remedy
@@ -27,7 +28,7 @@ def remedies(search: Search, job: JobId) -> Table:
     found = search.remedies
     rows = [_row(number, remedy) for number, remedy in enumerate(found)]
     works = bool(found) and found[0].proven
-    tried = count(search.trials, "cycle")
+    tried = plural(search.trials, "cycle")
     head = f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)"
     said = conclusion(search)
     foot: tuple[Line, ...] = (line(Piece(f"{NO} {said}", "bad")),) if said else ()

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from vcdebug.amount_text import grouped, plural
 from vcdebug.causes.survey import Surveyed, survey, survey_one
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.names import Seq
 from vcdebug.trace.effects import ActionSummary, Effect, Effects, JobSummary, effects
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Table, count, grouped, line, muted, plain_columns
+from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.bookmarks import happened
 from vcdebug.views.conf import conf
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
@@ -97,7 +98,7 @@ def _facts(subject: Subject, explained: Sequence[Surveyed], done: Effects) -> It
     session, snapshot = recording.session, recording.snapshot
     yield "snapshot", snapshot.name or "without a name"
     sizes = ((len(session.nodes), "node"), (len(session.queues), "queue"), (len(session.jobs), "job"))
-    yield "holds", ", ".join(count(number, noun) for number, noun in (*sizes, (len(snapshot.of("Pod")), "pod")))
+    yield "holds", ", ".join(plural(number, noun) for number, noun in (*sizes, (len(snapshot.of("Pod")), "pod")))
     yield "clock", snapshot.now.isoformat()
     yield "release", snapshot.release.rules()
     source = "built-in configuration" if recording.conf.built_in else "configuration of the snapshot"
@@ -107,8 +108,8 @@ def _facts(subject: Subject, explained: Sequence[Surveyed], done: Effects) -> It
     parts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.evicted, "evicted"))
     yield "outcome", ", ".join(f"{grouped(len(entries))} {word}" for entries, word in parts)
     if not subject.jobs:
-        yield "unscheduled", count(len(explained), "job")
-    yield "recording", f"{count(len(recording), 'event')}, replayed by vcdebug {subject.version}"
+        yield "unscheduled", plural(len(explained), "job")
+    yield "recording", f"{plural(len(recording), 'event')}, replayed by vcdebug {subject.version}"
 
 
 # Why
@@ -175,7 +176,7 @@ def _bookmarks(subject: Subject) -> Section:
     recording = subject.recording
     there = [mark for mark in subject.bookmarks if mark.seq <= len(recording)]
     gone = len(subject.bookmarks) - len(there)
-    words = f"{count(gone, 'bookmark')} beyond the end of this recording: the snapshot or vcdebug has changed."
+    words = f"{plural(gone, 'bookmark')} beyond the end of this recording: the snapshot or vcdebug has changed."
     blocks = (Paragraph(line(Piece(f"! {words}", "warn"))),) if gone else ()
     return Section("Bookmarks", blocks, tuple(_bookmark(subject, mark) for mark in there))
 

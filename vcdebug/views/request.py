@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from vcdebug.amount_text import amount, dimensions, short_name
 from vcdebug.framework.record import Level
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.resource import PODS
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.requests import RequestLine, request_lines
-from vcdebug.views.amounts import amount, dimensions, short_name
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 

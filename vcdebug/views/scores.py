@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from vcdebug.amount_text import number, plural
 from vcdebug.explain.equations_scores import scores_before
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import KeptScores, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import number
-from vcdebug.views.base import BEST, Column, OnDemand, Piece, Row, Table, count, line, muted
+from vcdebug.views.base import BEST, Column, OnDemand, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare, short_part
 
 
@@ -29,7 +29,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     )
     tied = int(np.count_nonzero(event.total == top))
     words = f"{tied} tie at the top" if tied > 1 else ""
-    head = (line(count(len(event.rows), "node"), muted(f"  {words}")),)
+    head = (line(plural(len(event.rows), "node"), muted(f"  {words}")),)
     names = [recording.node_names[row] for row in event.rows[order].tolist()]
     rows = OnDemand(names, lambda i: _row(recording, event, int(order[i]), top, [v for _, v in parts]))
     return Table(title, columns, rows, head=head)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number, resource_text
 from vcdebug.explain.plugins.drf import tree_at
 from vcdebug.model.names import Seq
 from vcdebug.plugins.drf.hierarchy import Node
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import number, resource_text
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.names import bare
 
@@ -40,8 +40,8 @@ def _rows(key: str, name: str, node: Node, depth: int) -> Iterator[tuple[Row, in
     cells = (
         Piece(f"{'  ' * depth}{shown}", "" if job else "strong"),
         Piece(number(node.weight)),
-        Piece(f"{node.share.value:.4g}"),
-        Piece(f"{node.weighted_share():.4g}"),
+        Piece(number(node.share.value)),
+        Piece(number(node.weighted_share())),
         muted(node.share.dominant),
         Piece("yes" if node.saturated else "no"),
         Piece(resource_text(node.share.allocated)),

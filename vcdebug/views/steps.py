@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from vcdebug.amount_text import grouped, plural
 from vcdebug.model.names import Seq
 from vcdebug.trace.ending import ending
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.opening import opened_at, opening
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.steps import Step
-from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Style, Table, count, grouped, line, muted
+from vcdebug.views.base import NO, YES, Column, OnDemand, Piece, Row, Style, Table, line, muted
 
 OPEN, CLOSED = "▾", "▸"
 TITLE = "Session"
@@ -106,7 +107,7 @@ def session(recording: Recording, seq: Seq) -> Table:
     """Opening and closing in full; the step that the present event shows is the current one."""
     found = _everything(recording)
     rows = OnDemand(found.keys, lambda i: _full(*found.steps[i]))
-    words = f"session with UID {recording.session.uid}: {count(len(found.keys), 'step')} while it opens and closes"
+    words = f"session with UID {recording.session.uid}: {plural(len(found.keys), 'step')} while it opens and closes"
     return Table(
         TITLE,
         COLUMNS,

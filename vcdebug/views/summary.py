@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.framework.record import (
     ActionEvent,
     CloseEvent,
@@ -16,7 +17,7 @@ from vcdebug.framework.record import (
 from vcdebug.model.names import Seq
 from vcdebug.trace.cut import cut_off
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, line, muted
 from vcdebug.views.cell_figures import subject_figure
 from vcdebug.views.names import bare
 from vcdebug.views.outcome import outcome
@@ -110,7 +111,8 @@ def operations(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
     style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
     head = (
         line(
-            Piece(f"{event.what}: {count(len(event.ops), 'operation')}", style), muted(f"  {words.get(event.what, '')}")
+            Piece(f"{event.what}: {plural(len(event.ops), 'operation')}", style),
+            muted(f"  {words.get(event.what, '')}"),
         ),
     )
     return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)

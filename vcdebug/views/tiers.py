@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import NEVER_REGISTERED, Registration, handlers, registrations, unregistered
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, count, line, muted, plain_columns
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.votes import rule_words
 
 TITLE = "Tiers"
@@ -22,7 +23,7 @@ def tiers(recording: Recording) -> Table:
     found = list(registrations(recording))
     rows = [*map(_row, found), *_handlers(recording)]
     asked = [each for each in found if each.takes_part]
-    head = (line(f"{count(len(found), 'hook')} registered, {len(asked)} take part"),)
+    head = (line(f"{plural(len(found), 'hook')} registered, {len(asked)} take part"),)
     return Table(TITLE, COLUMNS, rows, head=head, foot=tuple(_unused(recording)))
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from vcdebug.amount_text import short_name
 from vcdebug.debugger.figure_words import figure_of
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.watch import Watch, Watched, look
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.amounts import short_name
 from vcdebug.views.base import Column, Piece, Row, Table, line, muted
 from vcdebug.views.names import bare
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug.amount_text import plural
 from vcdebug.explain.asked import Asked, asked_at
 from vcdebug.explain.dry_run import dry_run_at
 from vcdebug.explain.equation import Equation, Term
@@ -23,7 +24,7 @@ from vcdebug.grouping import by_key
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, count, line, muted
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, line, muted
 from vcdebug.views.equation import figure_text, row_name, short_names
 from vcdebug.views.headline import answer
 from vcdebug.views.names import bare
@@ -104,7 +105,7 @@ def _cache(recording: Recording, event: PredicateEvent, hits: dict[NodeName, Cac
     key = cache_key(recording, event)
     if hits:
         seqs = ", ".join(str(seq) for seq in dict.fromkeys(hit.seq for hit in hits.values()))
-        words = f"error cache: {count(len(hits), 'hit')} under the key {key}, of event {seqs}"
+        words = f"error cache: {plural(len(hits), 'hit')} under the key {key}, of event {seqs}"
         yield line(Piece(words, "accent"))
     elif key:
         yield line(muted(f"error cache: no hit; refusals are kept under the key {key}"))
@@ -134,7 +135,7 @@ def _group(
     nodes: Sequence[NodeName],
     hits: dict[NodeName, CacheHit],
 ) -> Iterator[Row]:
-    shown, more = nodes[0], f" (and {count(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
+    shown, more = nodes[0], f" (and {plural(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
     mark = Piece(NO, "bad") if statuses else Piece(YES, "good")
     reason = ", ".join(status.reason for status in statuses) or "fits"
     style: Style = "bad" if statuses else "good"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vcdebug.amount_text import listed
 from vcdebug.causes.gates.not_in_session import opened
-from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence, Finding, cluster
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.plugins import words

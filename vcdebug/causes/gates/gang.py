@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from vcdebug import amount_text
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates.eviction.entitlement import ineligible
 from vcdebug.causes.gates.queue_limits import room_limit
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Advice, Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_quota import by_guarantees, gang_in_all
@@ -160,8 +161,8 @@ def _nearest(view: JobView, attempt: TaskTry, visit: Visit) -> str:
     if best is None:
         return ""
     free, node_name, dimension = best
-    asked = amounts.amount(dimension, task.init_resreq.get(dimension))
-    return f"; it asks {asked}, at most {amounts.named(dimension, max(free, 0.0))} is left, on {node_name}"
+    asked = amount_text.amount(dimension, task.init_resreq.get(dimension))
+    return f"; it asks {asked}, at most {amount_text.named(dimension, max(free, 0.0))} is left, on {node_name}"
 
 
 def search_reasons(view: JobView, attempt: TaskTry) -> list[tuple[str, list[str]]]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug import amount_text
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates import gang, queue_limits
 from vcdebug.causes.gates.eviction import Chance, Gate, entitlement, veto
 from vcdebug.causes.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
 from vcdebug.explain import amounts, searches
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof, sharers
 from vcdebug.explain.candidates import Spared, gang_filter, spared
 from vcdebug.explain.job_view import JobView
@@ -54,7 +56,7 @@ def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
 
 def _wanted(view: JobView) -> tuple[str, Resource]:
     need = total(task.init_resreq for task in view.left_over)
-    return f"the {plural(len(view.left_over), 'pod')} of {view.job.uid} ({amounts.resource(need)})", need
+    return f"the {plural(len(view.left_over), 'pod')} of {view.job.uid} ({amount_text.resource(need)})", need
 
 
 def _discard(visit: Visit) -> tuple[Evidence, ...]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates.eviction import Chance, Gate
 from vcdebug.causes.gates.gang import DISCARD
 from vcdebug.causes.gates.queue_limits import refusals
 from vcdebug.causes.given_away import takers
 from vcdebug.causes.no_node import histogram_lines, search_evidence
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, cluster, proof
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.subject import Subject
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, owner, proof, sharers
 from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId

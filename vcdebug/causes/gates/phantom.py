@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.allocation import NOT_TRIED, said_by_allocate, search_at
 from vcdebug.causes.gates.not_in_session import opened
 from vcdebug.causes.gates.placed import evicted_for, leaving
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Advice, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vcdebug import amount_text
+from vcdebug.amount_text import age, listed, plural
 from vcdebug.causes.gates.not_in_session import opened
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import age, count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import lost_pods, price
 from vcdebug.explain.job_view import JobView
@@ -157,7 +158,7 @@ def _evidence(
     start = view.action_starts("allocate")
     if start is not None:
         for task in kept:
-            asks = amounts.resource(task.init_resreq)
+            asks = amount_text.resource(task.init_resreq)
             yield Evidence(start, f"{task.key} keeps its place on {task.node_name}, where {asks} are not idle yet")
         opening = view.recording.timeline.opening_tasks
         gone = [task for task in leaving(view, waiting) if opening[task.key].status is TaskStatus.RELEASING]

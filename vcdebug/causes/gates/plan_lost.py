@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates.eviction import Gate
 from vcdebug.causes.gates.gang import operation_lines
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Finding, cluster, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from vcdebug import amount_text
+from vcdebug.amount_text import amount, amounts_apart, listed, plural
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import amount, count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, cluster, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck, first_exceeded
@@ -51,7 +53,7 @@ def _more_share(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> tupl
     if whole_cluster(view, limit.check.limit, limit.first):
         if _held_by_others(view, limit, seq):
             return all_taken(view, limit.queue, limit.first)
-        total = amounts.named(limit.first, view.session.total_resource.get(limit.first))
+        total = amount_text.named(limit.first, view.session.total_resource.get(limit.first))
         less = owner(f"ask for less: the whole cluster has {total}, and no other job holds any of it")
         return (less, MORE_NODES)
     keepers = guaranteed(view, plugin, limit, seq)
@@ -82,14 +84,15 @@ def _overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding
     state, queue = view.recording.timeline.state_at(seq - 1), view.queue
     allocated, deserved = (state.amount(event.plugin, queue.name, figure) for figure in ("allocated", "deserved"))
     lines = tuple(
-        f"{name}: allocated {amount(name, allocated.get(name))} of deserved {amount(name, deserved.get(name))}"
+        f"{name}: allocated {held} of deserved {least}"
         for name in deserved.resource_names()
+        for held, least in [amounts_apart(name, allocated.get(name), deserved.get(name))]
     )
     names = [name for name in deserved.resource_names() if name != PODS]
     by_weight = deserved.is_empty() and event.plugin != TREE_PLUGIN
     sentence = (
         f"{action} leaves {view.job.uid} out: its queue {queue.name} is overused, it holds "
-        f"{amounts.resource(allocated, names or None)} and deserves {amounts.resource(deserved)}"
+        f"{amount_text.resource(allocated, names or None)} and deserves {amount_text.resource(deserved)}"
         f"{f' (its weight is {queue.weight})' if by_weight else ''}."
     )
     numbers = {**amounts.numbers("queue.allocated", allocated), **amounts.numbers("queue.deserved", deserved)}
@@ -138,7 +141,7 @@ def not_allocatable(
         never = f", where {limit.limit_of(limit.first)} is all there may be"
         sentence += gang + (never if limit.hard and not alone else "")
     if alone:
-        asks, has = amount(alone, limit.check.request.get(alone)), limit.limit_of(alone)
+        asks, has = limit.request_of(alone), limit.limit_of(alone)
         helps = "no waiting, no eviction and no node can help"
         sentence += f"; {task.name} alone asks {asks} where {has} is all there may be: {helps}"
     rounds = () if limit.hard else quota.derivation(view.recording, limit.queue, limit.first)
@@ -157,7 +160,7 @@ def larger_than_limit(view: JobView, limit: QueueCheck) -> str:
 
 
 def _larger_limit(limit: QueueCheck, name: str) -> tuple[Advice, ...]:
-    wanted = amounts.named(name, limit.check.request.get(name))
+    wanted = amount_text.named(name, limit.check.request.get(name))
     if not limit.hard:
         return owner(f"ask for less than {wanted} in one pod: the whole cluster has less"), MORE_NODES
     more = sharers(f"raise spec.capability of queue {limit.queue} to {wanted} or more")
@@ -243,7 +246,7 @@ def _beyond_capability(
 ) -> Finding:
     """What the queue would hold is more than it may ever hold."""
     name = limit.first
-    then = amount(name, limit.check.total.get(name))
+    then = limit.total_of(name)
     sentence = (
         f"{refused}: with that it would hold {then} of {limit.limit_of(name)} "
         f"({_kind(view, event.plugin, limit)}), so {event.plugin} says no{limit.beside()}."
@@ -260,11 +263,11 @@ def _beyond_deserved(
     claim = quota.claim(view.recording, seq, queue.name, request)
     names, taken, deserved = claim.exceeded, claim.check.taken, claim.check.limit
     lines = tuple(
-        f"{n}: allocated {amount(n, taken.get(n))} + request {amount(n, request.get(n))} > "
-        f"deserved {amount(n, deserved.get(n))}"
+        f"{n}: allocated {held} + request {asked} > deserved {least}"
         for n in names
+        for held, asked, least in [amounts_apart(n, taken.get(n), request.get(n), deserved.get(n))]
     )
-    over = ", ".join(f"{amount(n, claim.check.total.get(n))} of {claim.limit_of(n)}" for n in names)
+    over = ", ".join(f"{claim.total_of(n)} of {claim.limit_of(n)}" for n in names)
     sentence = (
         f"{refused}: with that it would hold {over or 'too much'} that "
         f"it deserves{_weight(view, event.plugin)}, so {event.plugin} says no."

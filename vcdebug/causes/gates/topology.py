@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug import amount_text
+from vcdebug.amount_text import plural
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.names import Seq
@@ -38,7 +40,7 @@ def no_hyper_node(view: JobView) -> Finding | None:
     tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
     sentence = (
         f"{view.job.uid} must stay within one HyperNode of tier {highest} or below, and none of "
-        f"{plural(len(tried), 'HyperNode')} has room for {what} ({amounts.resource(minimum)}): "
+        f"{plural(len(tried), 'HyperNode')} has room for {what} ({amount_text.resource(minimum)}): "
         f"{event.plugin} offers no domain, so no pod is tried."
     )
     numbers = {**amounts.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
@@ -58,5 +60,5 @@ def _lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iter
         rows = view.session.hyper_node_rows(name)
         idle = total(state.nodes[node].idle for node in (rows.names if rows is not None else ()))
         lacking = minimum.less_equal_with_resources_name(idle)[1]
-        short = " and ".join(amounts.named(each, minimum.get(each) - idle.get(each)) for each in lacking)
-        yield f"{name}: {amounts.resource(idle, minimum.resource_names())} idle, {short or 'nothing'} too few"
+        short = " and ".join(amount_text.named(each, minimum.get(each) - idle.get(each)) for each in lacking)
+        yield f"{name}: {amount_text.resource(idle, minimum.resource_names())} idle, {short or 'nothing'} too few"

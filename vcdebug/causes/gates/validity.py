@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates.not_in_session import opened, other_scheduler
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Advice, Evidence, Finding, owner, proof, sharers
 from vcdebug.explain.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
+from vcdebug.amount_text import plural
 from vcdebug.cli.reports.input import problem_count, release_document, release_line
-from vcdebug.explain.amounts import plural
 from vcdebug.framework.forced import FORCED
 from vcdebug.trace.effects import Effect, Effects, effects
 from vcdebug.trace.input_problems import input_problems

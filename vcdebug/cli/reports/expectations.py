@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.expectations import Verdict
-from vcdebug.explain.amounts import plural
 from vcdebug.views.document import Block, listing, paragraph
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.amounts import plural
+from vcdebug.amount_text import plural
 from vcdebug.releases.release import Release
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number_of_percent
 from vcdebug.debugger.odds import DivergenceCount, Odds
 from vcdebug.trace.recording import Recording
 from vcdebug.views.document import Block, listing, paragraph, titled_listing
@@ -42,7 +43,7 @@ def _first(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
 
 def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:
     for job in odds.jobs:
-        share = f"{100 * job.placed / odds.draws:.0f}"
+        share = number_of_percent(job.placed, odds.draws)
         base = "placed" if job.base else "not placed"
         yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
 

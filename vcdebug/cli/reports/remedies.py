@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.prove import conclusion, result
 from vcdebug.debugger.remedies.search import Search
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import WHO
 from vcdebug.views.document import Block, paragraph
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from vcdebug.amount_text import plural
 from vcdebug.causes.survey import Survey, Surveyed
 from vcdebug.cli.many import OfMany
 from vcdebug.cli.reports import pending
-from vcdebug.explain.amounts import plural
 from vcdebug.grouping import by_key
 from vcdebug.views.document import Block, listing, paragraph
 

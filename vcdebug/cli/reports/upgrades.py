@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from vcdebug.amount_text import plural
 from vcdebug.cli.many import OfMany
 from vcdebug.cli.reports.input import release_document
 from vcdebug.debugger.upgrades.search import Upgrade
 from vcdebug.debugger.upgrades.trial import Mixture, Trial
-from vcdebug.explain.amounts import plural
 from vcdebug.grouping import by_key
 from vcdebug.releases.release import Release
 from vcdebug.releases.table import CHANGES

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
 from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_any, without_last
-from vcdebug.explain.amounts import plural
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.releases.naming import named_release

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from vcdebug import amount_text
 from vcdebug.causes.pending import explain_subject
 from vcdebug.causes.subject import Subject
 from vcdebug.debugger.foresight.course import HAS_NODE
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain import amounts
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.status import TaskStatus
@@ -59,7 +59,7 @@ def waits_and_holds(job: JobInfo) -> bool:
 
 def holding(job: JobInfo) -> str:
     """`1 of the 2 pods of its gang, 4 cpu`."""
-    return f"{len(_held(job))} of the {job.min_available} pods of its gang ({amounts.resource(job.allocated)})"
+    return f"{len(_held(job))} of the {job.min_available} pods of its gang ({amount_text.resource(job.allocated)})"
 
 
 def _held(job: JobInfo) -> list[TaskInfo]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.debugger.foresight.timed_changes import by_the_clock
-from vcdebug.explain.amounts import listed, plural
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.snapshot import Snapshot

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from typing import NamedTuple
 
+from vcdebug.amount_text import listed, plural, span
 from vcdebug.causes.gates.placed import PIPELINED
 from vcdebug.causes.subject import Subject
 from vcdebug.debugger.foresight.course import Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, holding
-from vcdebug.explain.amounts import listed, plural
 from vcdebug.model.names import TaskKey
 from vcdebug.questions.reply import Reply, Sheet
 
 _ENDED = " ended"
-_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 class Foreseen(NamedTuple):
@@ -28,17 +26,6 @@ class Foreseen(NamedTuple):
     stuck: tuple[TaskKey, ...]
     """Pods that should have been gone for long."""
     deadlock: Deadlock | None
-
-
-def span_words(time: timedelta) -> str:
-    """`2h10m`, `31s`: the two largest units."""
-    rest = int(time.total_seconds())
-    parts = []
-    for size, unit in _UNITS:
-        number, rest = divmod(rest, size)
-        if number:
-            parts.append(f"{number}{unit}")
-    return "".join(parts[:2]) or "0s"
 
 
 def told(found: Foreseen) -> Reply:
@@ -57,7 +44,7 @@ def _sentence(found: Foreseen) -> str:
     if found.deadlock is not None:
         return _deadlock(found, who, found.deadlock)
     if course.outcome == "unknown":
-        return f"{who} is not placed within {plural(last.cycle, 'cycle')}, {span_words(last.after)}: {why}"
+        return f"{who} is not placed within {plural(last.cycle, 'cycle')}, {span(last.after.total_seconds())}: {why}"
     if course.loop is not None:
         loop = course.loop
         return (
@@ -72,7 +59,8 @@ def _sentence(found: Foreseen) -> str:
         )
     if not any(_ENDED in words for stage in course.stages for words in stage.before):
         return f"{who} is never placed by waiting: nothing is under way that could change what stops it. {why}"
-    return f"{who} is never placed by waiting, even when all that can end has ended ({span_words(last.after)}). {why}"
+    after = span(last.after.total_seconds())
+    return f"{who} is never placed by waiting, even when all that can end has ended ({after}). {why}"
 
 
 def _placed(found: Foreseen, who: str, last: Stage) -> str:
@@ -80,7 +68,7 @@ def _placed(found: Foreseen, who: str, last: Stage) -> str:
     where = f" ({listed(found.course.nodes)})" if found.course.nodes else ""
     if last.cycle == 1:
         return f"{who} is {what} in this very cycle{where}: it need not wait."
-    time = f"{span_words(last.after)} from now, in cycle {last.cycle}"
+    time = f"{span(last.after.total_seconds())} from now, in cycle {last.cycle}"
     causes = [event for stage in found.course.stages for event in stage.before]
     after = f", once {causes[-1]}" if causes else ""
     if found.assumed:
@@ -120,7 +108,7 @@ def _sheet(course: Course) -> Sheet:
     rows = [
         (
             str(stage.cycle),
-            span_words(stage.after),
+            span(stage.after.total_seconds()),
             "; ".join(stage.before) or "-",
             "; ".join(stage.done) or "-",
             stage.explanation.cause,

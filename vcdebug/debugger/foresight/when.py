@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from vcdebug.amount_text import span
 from vcdebug.causes.subject import Subject, find_subject
 from vcdebug.debugger.between import Between
 from vcdebug.debugger.between.actors import ASSUMED, RunTimes, endless, runs
 from vcdebug.debugger.foresight.course import MOST_CYCLES, Course, Stage
 from vcdebug.debugger.foresight.deadlock import Deadlock, deadlock
-from vcdebug.debugger.foresight.telling import Foreseen, span_words, told
+from vcdebug.debugger.foresight.telling import Foreseen, told
 from vcdebug.gotime import time_in
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
@@ -96,9 +97,9 @@ def _gone(pod: Pod, snapshot: Snapshot) -> bool:
 def _words(assumed: Assumptions, snapshot: Snapshot) -> list[str]:
     """The assumptions that a course with ends rests on."""
     hour = f"{int(ASSUMED.total_seconds()) // 3600}h"  # exact: ints
-    words = [f"{name} runs {span_words(time)}" for name, time in assumed.stated.items()]
+    words = [f"{name} runs {span(time.total_seconds())}" for name, time in assumed.stated.items()]
     if assumed.each is not None:
-        words.append(f"each pod runs {span_words(assumed.each)} from its start")
+        words.append(f"each pod runs {span(assumed.each.total_seconds())} from its start")
     else:
         words.append(f"each pod that runs now runs as long again as it has, each later one {hour} (assumed)")
     services = [pod for pod in map(Pod, snapshot.of("Pod")) if runs(pod) and endless(pod)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.amounts import field, known, less_of
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation, pod_edits
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Harm
 from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
 from vcdebug.snapshot.manifest import name_of, spec_of, status_of

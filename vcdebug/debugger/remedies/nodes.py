@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.debugger.remedies.amounts import field, known, request_of, resources_of, unit_of
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation, pod_edits
-from vcdebug.explain.amounts import listed, plural
 from vcdebug.explain.answer import Harm
 from vcdebug.grouping import by_key
 from vcdebug.kube.fitness import may_be_lifted, may_be_tolerated

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, request_of, resources_of
 from vcdebug.debugger.remedies.lever import BLANK, Lever, Situation, pod_edits
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Harm
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod

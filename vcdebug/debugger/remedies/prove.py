@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.lever import Situation
 from vcdebug.debugger.remedies.plan import Remedy
 from vcdebug.debugger.remedies.proposals import levers
 from vcdebug.debugger.remedies.search import Search
 from vcdebug.debugger.remedies.trial import Assumed, Trials
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.effects import effects
 from vcdebug.trace.recording import Recording

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.amounts import field, known, more_of, request_of, resources_of, unit_of, units
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Harm
 from vcdebug.grouping import by_key
 from vcdebug.model.pod import PREEMPTABLE_KEY

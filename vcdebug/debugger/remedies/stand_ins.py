@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
+from vcdebug.amount_text import amount, listed, plural
 from vcdebug.debugger.remedies.amounts import known, request_of, unit_of, units
 from vcdebug.debugger.remedies.lever import Amount, Situation
-from vcdebug.explain.amounts import amount, listed, plural
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.podgroup import PodGroup

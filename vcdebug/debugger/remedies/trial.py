@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import NamedTuple
 
+from vcdebug.amount_text import plural
 from vcdebug.causes.gates.validity import NOT_ENOUGH
 from vcdebug.causes.pending import PANIC, explain
 from vcdebug.debugger.remedies.lever import Lever, Situation
 from vcdebug.debugger.remedies.proposals import levers
 from vcdebug.debugger.remedies.stand_ins import about_stand_ins, stand_ins, yet_to_come
 from vcdebug.debugger.what_if import edited
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.snapshot.edit import parse_edit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.lever import Lever, Situation
-from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Harm
 from vcdebug.grouping import by_key
 from vcdebug.model.csi import LIMIT_PREFIX

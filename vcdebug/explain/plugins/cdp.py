@@ -5,12 +5,12 @@ Upstream: plugins/cdp.
 
 from __future__ import annotations
 
-from vcdebug.explain.amounts import duration
+from vcdebug.amount_text import span
 from vcdebug.explain.answer import owner
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.record import HookEvent
-from vcdebug.gotime import nanoseconds
+from vcdebug.gotime import SECOND, nanoseconds
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.cdp import Cooldown
@@ -31,13 +31,14 @@ def cooled(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 def _judged(task: TaskInfo, now: int) -> Term:
     cooldown = Cooldown.of(task.pod)
-    time, left = duration(cooldown.time), cooldown.left(now)
+    left = cooldown.left(now)
     if cooldown.time is None or cooldown.scheduled is None:
         why = "states no cooldown" if cooldown.time is None else "is not running, or was never marked as scheduled"
-        return Term(task.key, (time, None, None), True, why)
-    since = f"{duration(now - cooldown.scheduled)} ago"
-    note = f"scheduled {since}, its cooldown of {time} lasts another {duration(left)}" if left else ""
-    return Term(task.key, (time, since, duration(left)), not left, note)
+        stated = None if cooldown.time is None else span(cooldown.time / SECOND)
+        return Term(task.key, (stated, None, None), True, why)
+    time, since = span(cooldown.time / SECOND), f"{span((now - cooldown.scheduled) / SECOND)} ago"
+    note = f"scheduled {since}, its cooldown of {time} lasts another {span(left / SECOND)}" if left else ""
+    return Term(task.key, (time, since, span(left / SECOND)), not left, note)
 
 
 WORDS = PluginWords(equations={"Preemptable": cooled, "Reclaimable": cooled}, keeps_advice=ADVICE)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.explain.amounts import listed
+from vcdebug.amount_text import listed
 from vcdebug.explain.answer import sharers
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.job_view import JobView

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from vcdebug.explain.amounts import count, listed
+from vcdebug.amount_text import listed
+from vcdebug.explain.amounts import count
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then

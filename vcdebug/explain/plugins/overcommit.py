@@ -5,8 +5,9 @@ Upstream: plugins/overcommit.
 
 from __future__ import annotations
 
+from vcdebug import amount_text
+from vcdebug.amount_text import amount, amounts_apart, listed, number
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import amount, listed
 from vcdebug.explain.answer import MORE_NODES, Advice, Finding, Number, cluster, owner, sharers
 from vcdebug.explain.comparisons import WITH_DIMENSION
 from vcdebug.explain.equation import Equation
@@ -24,7 +25,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before
 
 NAME, CAUSE = "overcommit", "enqueue-overcommit"
-UNREAD = f"; {FACTOR_KEY} is set beside arguments and not under it, so {{factor:g}} applies"
+UNREAD = f"; {FACTOR_KEY} is set beside arguments and not under it, so {{factor}} applies"
 
 
 def admission_check(recording: Recording, seq: Seq, job: JobInfo) -> LimitCheck:
@@ -38,7 +39,7 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     """Does the enlarged cluster hold the job's minimum?"""
     job = recording.session.jobs[event.job]
     check, factor = admission_check(recording, seq, job), before(recording, seq).figure(NAME, "", "factor")
-    title = f"overcommit: does the cluster, enlarged {factor:g} times, admit {job.uid}?"
+    title = f"overcommit: does the cluster, enlarged {number(factor)} times, admit {job.uid}?"
     formula = "min resources + inqueue ≤ total × factor − used, in the dimensions of the minimum"
     terms = limit_terms(check, dimensions(check.request, check.limit))
     free = NO_MINIMUM if job.pod_group.min_resources is None else ""
@@ -51,11 +52,12 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     total, factor = state.amount(NAME, "", "total"), float(state.figure(NAME, "", "factor") or 0.0)
     minimum, idle, inqueue, names = check.request, check.limit, check.taken, check.exceeded
     used = total.clone().multi(factor).sub_without_assert(idle)
+    compared = (minimum, inqueue, idle, total, used)
+    written = {name: amounts_apart(name, *(each.get(name) for each in compared)) for name in names or [CPU]}
     lines = tuple(
-        f"{name}: minResources {amount(name, minimum.get(name))} + inqueue {amount(name, inqueue.get(name))} > idle "
-        f"{amount(name, idle.get(name))} = {amount(name, total.get(name))} x {factor:g} - used "
-        f"{amount(name, used.get(name))}"
-        for name in names
+        f"{name}: minResources {asked} + inqueue {promised} > idle {free} = {most} x {number(factor)} - used {taken}"
+        for name, (asked, promised, free, most, taken) in written.items()
+        if name in names
     )
     stuck = stuck_jobs(view, seq, same_queue=False)
     if stuck and check._replace(total=without(view, check.total, stuck)).fits:
@@ -64,13 +66,13 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     name = max(names, key=lambda each: wanted.get(each) / max(total.get(each), 1.0), default=CPU)
     unread = any(problem.field == FACTOR_KEY for problem in view.recording.conf.unread_keys(NAME))
     short = {each: check.over(each) for each in names or [name]}
-    others = ", ".join(amounts.named(each, value) for each, value in short.items() if each != name)
+    others = ", ".join(amount_text.named(each, value) for each, value in short.items() if each != name)
+    asked, promised, free, most, taken = written[name]
     sentence = (
-        f"{view.job.uid} is not admitted: it asks {amounts.named(name, minimum.get(name))} as minResources, overcommit "
-        f"has {amount(name, idle.get(name))} to give ({amount(name, total.get(name))} x {factor:g} - "
-        f"{amount(name, used.get(name))} used) with {amount(name, inqueue.get(name))} promised to "
+        f"{view.job.uid} is not admitted: it asks {asked} {name} as minResources, overcommit "
+        f"has {free} to give ({most} x {number(factor)} - {taken} used) with {promised} promised to "
         f"Inqueue jobs, short by {amount(name, short[name])}{f' (and by {others})' if others else ''}"
-        f"{_whole(minimum, total, names)}{UNREAD.format(factor=factor) if unread else ''}."
+        f"{_whole(minimum, total, names)}{UNREAD.format(factor=number(factor)) if unread else ''}."
     )
     numbers: dict[str, Number] = {
         **amounts.numbers("minResources", minimum, names),
@@ -81,7 +83,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
         "factor": Number(factor, ""),
         **{f"short.{each}": amounts.number(each, value) for each, value in short.items()},
     }
-    missing = " and ".join(amounts.named(each, value) for each, value in short.items())
+    missing = " and ".join(amount_text.named(each, value) for each, value in short.items())
     held = any(used.get(each) + inqueue.get(each) > 0 for each in short)
     advice = _advice(wanted, total, names, missing if held else "", unread=unread)
     return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice, lines)
@@ -90,7 +92,7 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
 def _whole(minimum: Resource, total: Resource, names: list[str]) -> str:
     """Where the minimum is more than all nodes have together, no job's end can help."""
     beyond = [name for name in names if 0 < total.get(name) < minimum.get(name)]
-    has = listed(amounts.named(name, total.get(name)) for name in beyond)
+    has = listed(amount_text.named(name, total.get(name)) for name in beyond)
     return f"; that is more than the whole cluster has ({has}), so waiting cannot help" if beyond else ""
 
 

@@ -10,8 +10,8 @@ from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import amount
+from vcdebug import amount_text
+from vcdebug.amount_text import amount
 from vcdebug.explain.answer import Advice, owner, sharers
 from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
 from vcdebug.explain.equation import NO_JOB, Amount, Equation, Term, choice, first_failing
@@ -279,7 +279,7 @@ def larger(view: JobView) -> tuple[Advice, ...]:
 
 def smaller(view: JobView, queues: Sequence[QueueName]) -> Advice:
     """How the victims' queues come to deserve less."""
-    return sharers(f"raise spec.weight of queue {view.queue.name}, or lower that of {amounts.listed(queues)}")
+    return sharers(f"raise spec.weight of queue {view.queue.name}, or lower that of {amount_text.listed(queues)}")
 
 
 WORDS = PluginWords(

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import amount_of_units, is_counted, listed
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Finding, owner, sharers
-from vcdebug.explain.equation import Equation, Ratio, Term
+from vcdebug.explain.equation import Equation, Term, UnitAmount
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import NO_MINIMUM, admits
 from vcdebug.explain.plugin import PluginWords
@@ -19,7 +19,7 @@ from vcdebug.explain.quotas import MOST_HOLDERS, holders_of
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
-from vcdebug.model.resource import CPU, MEMORY
+from vcdebug.model.resource import MEMORY
 from vcdebug.plugins.resourcequota import QuotaCheck, ResourceQuota, add_minimum, quota_checks
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import plugin_of
@@ -62,8 +62,9 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
 
 
 def _held(number: int, check: QuotaCheck) -> Term:
-    amounts = (check.used, check.pending, check.minimum, check.over + check.hard, check.hard)
-    return Term(f"quota {number} {check.name}", tuple(Ratio(value / NANO) for value in amounts), check.over <= 0)
+    values = (check.used, check.pending, check.minimum, check.over + check.hard, check.hard)
+    figures = tuple(UnitAmount.of(value / NANO, check.name) for value in values)
+    return Term(f"quota {number} {check.name}", figures, check.over <= 0)
 
 
 def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
@@ -97,11 +98,11 @@ def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
 def _scaled(name: str, value: int) -> float:
     """As amounts are kept: thousandths, but for bytes."""
     units = value / NANO
-    return units if name == MEMORY or amounts.counted(name) else units * 1000.0
+    return units if name == MEMORY or is_counted(name) else units * 1000.0
 
 
 def _text(name: str, value: int) -> str:
-    return amounts.amount(name if name in (CPU, MEMORY) else "", _scaled(name, value))
+    return amount_of_units(name, value / NANO)
 
 
 WORDS = PluginWords(equations={"JobEnqueueable": job_enqueueable}, rejected=rejected)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.explain.amounts import duration
+from vcdebug.amount_text import span, spans_apart
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import Difference, PluginWords, Then
 from vcdebug.framework.plugin import ABSTAIN
@@ -27,7 +27,7 @@ def overdue(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     title, formula = f"sla: has {job.uid} waited too long?", "created + waiting time ≤ now permits; sla never rejects"
     if deadline is None:
         return Equation(title, formula, (), "check", (), ABSTAIN, None, "neither the job nor the plugin states a time")
-    figures = tuple(duration(time) for time in (plugin.now - created, deadline - created, deadline - plugin.now))
+    figures = tuple(span(time / SECOND) for time in (plugin.now - created, deadline - created, deadline - plugin.now))
     late = verdict != ABSTAIN
     term = Term("waiting", figures, late, "" if late else f"another {figures[2]} to wait")
     return Equation(title, formula, ("waited", "promised", "left"), "check", (term,), verdict, "waiting")
@@ -37,15 +37,13 @@ def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]
     """The earlier deadline; jobs without one last."""
     plugin = plugin_of(then.recording, Sla)
     mine, other = plugin.deadline(left), plugin.deadline(right)
-    yield Difference("sla deadline", _until(mine, plugin.now), _until(other, plugin.now), earlier_first(mine, other))
-
-
-def _until(deadline: int | None, now: int) -> str:
-    """How far away a deadline is."""
-    if deadline is None:
-        return "none"
-    seconds = (deadline - now) / SECOND
-    return f"in {seconds:g}s" if seconds > 0 else f"{-seconds:g}s ago"
+    left_of = [0.0 if deadline is None else (deadline - plugin.now) / SECOND for deadline in (mine, other)]
+    spans = spans_apart(*map(abs, left_of))
+    one, two = (
+        "none" if deadline is None else f"in {written}" if seconds > 0 else f"{written} ago"
+        for deadline, seconds, written in zip((mine, other), left_of, spans, strict=True)
+    )
+    yield Difference("sla deadline", one, two, earlier_first(mine, other))
 
 
 WORDS = PluginWords(

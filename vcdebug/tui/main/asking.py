@@ -8,6 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.commands import CommandError, Reply
 from vcdebug.debugger.commands.what_if import carry_out
 from vcdebug.tui.main.background_work import BackgroundWork
@@ -15,7 +16,7 @@ from vcdebug.tui.main.current import Current, LayOver
 from vcdebug.tui.main.pages import Pages
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Table, count
+from vcdebug.views.base import Table
 from vcdebug.views.pages import Page
 from vcdebug.views.pending import job_at
 
@@ -109,7 +110,7 @@ class Asking:
 
         def tried(edits: list[Edits]) -> list[Outcome | None]:
             found = len([one for one in search.remedies if one.proven])
-            self.work.tell(f"{about}: {count(search.trials, 'cycle')}, {found} found")
+            self.work.tell(f"{about}: {plural(search.trials, 'cycle')}, {found} found")
             return [trials(one) if going() else None for one in edits]
 
         carried_out(search, tried, going)

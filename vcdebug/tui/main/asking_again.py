@@ -7,6 +7,7 @@ from functools import partial
 
 from textual.message import Message
 
+from vcdebug.amount_text import percent
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.moment import as_long_as
@@ -78,7 +79,7 @@ class AskingAgain:
 
     def _going(self, asked: AskAgain, done: Seq, seq: Seq) -> bool:
         if done:
-            self._post(Progress(f"{self.about}: {done * 100 // seq} %"))  # exact: ints
+            self._post(Progress(f"{self.about}: {percent(done, seq)}"))
         return self._wanted.get(asked.panel) is asked
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.files.notes import beside, load_notes
@@ -15,7 +16,6 @@ from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import Session, Store
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import count
 from vcdebug.views.panels import PANEL_VIEWS
 
 
@@ -71,7 +71,7 @@ class SessionKeeper:
         self._remember(driver)
         self.lines = tuple(lines)
         if lines:
-            more = f"  ({count(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
+            more = f"  ({plural(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
             return moment, f"{lines[0]}{more}"
         left = driver.debugger.seq != 1 and not self._start.somewhere
         return moment, f"event {driver.debugger.seq}, as you left it; --fresh begins anew" if left else ""
@@ -108,7 +108,7 @@ class SessionKeeper:
         recording = driver.debugger.recording
         session = recording.session
         sizes = ((len(session.nodes), "node"), (len(session.jobs), "job"), (len(recording), "event"))
-        about = ", ".join(count(number, noun) for number, noun in sizes)
+        about = ", ".join(plural(number, noun) for number, noun in sizes)
         self._store.opened(self._start.place(), about, datetime.now().astimezone())
 
     # Keeping

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
-from vcdebug.views.base import count
+from vcdebug.amount_text import plural
 
 
 class Answer(NamedTuple):
@@ -46,7 +46,7 @@ class ConfirmLeaveScreen(ModalScreen[Answer]):
         """What would be lost, and the keys."""
         with Vertical() as frame:
             frame.border_title = "Leave?"
-            yield Label(f"{count(self.edits, 'what-if edit')} not saved", markup=False)
+            yield Label(f"{plural(self.edits, 'what-if edit')} not saved", markup=False)
             yield Label("")
             yield Label(f"s    save to {self.file} and leave", markup=False)
             yield Label("q    leave without saving", markup=False)

@@ -7,13 +7,12 @@ from rich.text import Text
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from vcdebug.amount_text import grouped, plural
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.framework.forced import FORCED
 from vcdebug.releases.release import Release
 from vcdebug.trace.input_problems import input_problems
-from vcdebug.views.base import count as counted
-from vcdebug.views.base import grouped
 from vcdebug.views.names import path_words
 
 ONE_LINE = 150
@@ -126,7 +125,7 @@ def _branch(moment: DebuggerState) -> str:
     open_ = moment.recordings
     if open_ is None or not open_.edits:
         return ""
-    return f"branch: {counted(len(open_.edits), 'edit')}" if open_.side == BRANCH else "original"
+    return f"branch: {plural(len(open_.edits), 'edit')}" if open_.side == BRANCH else "original"
 
 
 def _apart(left: Text, right: Text, width: int) -> Text:

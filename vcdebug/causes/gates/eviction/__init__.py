@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates import gang, queue_limits
 from vcdebug.causes.gates.eviction import at_once, entitlement, filtering, veto
 from vcdebug.causes.no_node import search_evidence
-from vcdebug.explain.amounts import count, listed, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
 from vcdebug.explain.node_fit import NodeFits

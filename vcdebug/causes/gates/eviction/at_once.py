@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from vcdebug import amount_text
+from vcdebug.amount_text import listed
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import listed
 from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.record import Level
@@ -29,8 +30,9 @@ def freed_too_little(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
     freed = requested(view.recording, gone)
     short = task.init_resreq.less_equal_with_resources_name(freed)[1]
     parts = [
-        f"{amounts.amount(name, freed.get(name))} of {amounts.named(name, task.init_resreq.get(name))}"
+        f"{less} of {asked} {name}"
         for name in short
+        for less, asked in [amount_text.amounts_apart(name, freed.get(name), task.init_resreq.get(name))]
     ]
     sentence = (
         f"{attempt.action} evicted {listed(gone)} on {node.node} for {task.name} and keeps no place for it: that frees "
@@ -53,7 +55,7 @@ def turns_ended(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     sentence = (
         f"{action} never turned to {view.job.uid}: {other} came before it in queue {queue}, and once a job there may "
         f"not reclaim any more this release ends the queue's turns; no node has room for {task.name} "
-        f"({amounts.resource(task.init_resreq)})."
+        f"({amount_text.resource(task.init_resreq)})."
     )
     advice = (owner(f"give {view.job.uid} a higher priority than {other}, or use another queue"),)
     numbers = amounts.numbers("request", task.init_resreq)

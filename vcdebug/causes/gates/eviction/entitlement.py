@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vcdebug import amount_text
+from vcdebug.amount_text import plural
 from vcdebug.explain import amounts
-from vcdebug.explain.amounts import count, plural
+from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.model.task import TaskInfo
@@ -35,7 +37,7 @@ def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     sentence = (
         f"{view.job.uid} may not {action} for its {plural(len(view.left_over), 'pending pod')}: {who} "
         f"{'says that it does not starve' if answers else 'speaks for it'} ({reason}), and no node has room for "
-        f"{task.name} ({amounts.resource(task.init_resreq)})."
+        f"{task.name} ({amount_text.resource(task.init_resreq)})."
     )
     numbers = {
         "pods.ready": count(counts.ready, "pods"),
@@ -60,7 +62,7 @@ def _topology(view: JobView, action: str, task: TaskInfo) -> Finding:
     """preempt never turns to a job that states a network topology."""
     sentence = (
         f"{action} leaves {view.job.uid} out because it states a network topology (spec.networkTopology): {action} "
-        f"considers no such job, and no node has room for {task.name} ({amounts.resource(task.init_resreq)})."
+        f"considers no such job, and no node has room for {task.name} ({amount_text.resource(task.init_resreq)})."
     )
     advice = (
         owner("take networkTopology out of the PodGroup", f"PodGroup/{view.job.uid}:spec.networkTopology-"),
@@ -81,7 +83,7 @@ def never(view: JobView, visit: Visit, task: TaskInfo) -> Finding:
     candidates = plural(len([t for t in visit.tries if view.tasks[t.task].pod.preemption_policy == "Never"]), "pod")
     sentence = (
         f"{task.name} may not evict anybody: its preemptionPolicy is Never{source}, so {visit.action} skips it, and no "
-        f"node has room for {amounts.resource(task.init_resreq)}."
+        f"node has room for {amount_text.resource(task.init_resreq)}."
     )
     attempt = next(one for one in visit.tries if one.task == task.key)
     end = visit.end[0] if visit.end is not None else None

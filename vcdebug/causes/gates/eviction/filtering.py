@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from vcdebug.explain.amounts import count, plural, pod_lines
+from vcdebug.amount_text import plural
+from vcdebug.explain.amounts import count, pod_lines
 from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, cluster, owner, sharers
 from vcdebug.explain.candidates import ELSEWHERE, Spared
 from vcdebug.explain.job_view import JobView

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.amounts import count, histogram, listed, plural, pod_lines
+from vcdebug.amount_text import listed, plural
+from vcdebug.explain.amounts import count, histogram, pod_lines
 from vcdebug.explain.answer import Advice, Evidence, Finding, cluster, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept

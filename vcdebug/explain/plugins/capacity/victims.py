@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.explain import amounts
-from vcdebug.explain.amounts import histogram, listed, pod_lines
+from vcdebug import amount_text
+from vcdebug.amount_text import amounts_apart, listed
+from vcdebug.explain.amounts import histogram, pod_lines
 from vcdebug.explain.answer import Advice, sharers
 from vcdebug.explain.equation import NO_JOB, Amount, Equation, Figure, Term, choice
 from vcdebug.explain.job_view import JobView
@@ -165,7 +166,7 @@ def _reason(
     if judged.rule == NO_OVERLAP:
         return f"free nothing that {task.name} asks for"
     if judged.rule == GUARANTEE:
-        return f"of queue {attr.name}, which would fall below its guarantee ({amounts.resource(attr.guarantee)})"
+        return f"of queue {attr.name}, which would fall below its guarantee ({amount_text.resource(attr.guarantee)})"
     if judged.rule == NOTHING_DESERVED:
         return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
     if judged.rule == DESERVED:
@@ -179,8 +180,9 @@ def _share(attr: QueueAttr, victim: TaskInfo) -> str:
     """`4 of the 8 cpu that it deserves`, in the dimensions that count for this pod."""
     names = [name for name in shared_dimensions(victim.resreq, attr.deserved) if name != PODS]
     parts = (
-        f"{amounts.amount(name, attr.allocated.get(name))} of {amounts.named(name, attr.deserved.get(name))}"
+        f"{held} of {least} {name}"
         for name in names
+        for held, least in [amounts_apart(name, attr.allocated.get(name), attr.deserved.get(name))]
     )
     return f"{' and '.join(parts) or 'nothing'} that it deserves"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vcdebug.explain.amounts import plural
+from vcdebug.amount_text import plural
 from vcdebug.explain.asked import Asked
 from vcdebug.kube.dynamic_resources import ClaimState
 from vcdebug.kube.pod_affinity import AffinityState

@@ -74,8 +74,8 @@ def test_what_idle_nodes_may_still_take_is_numbers_by_dimension() -> None:
     rooms = [figures[2] for figures in figures_for_programs(found) if figures[2] is not None]
     assert ["cpu", "memory"] == list(rooms[0])
     assert 20800.0 == rooms[0]["cpu"]
-    assert "room left 20.8 cpu, 79.36Gi memory" in " ".join(words(found))
-    assert "cpu 20.8, mem 79.36Gi" in plain(equation_table(found))
+    assert "room left 20.8 cpu, 79.4Gi memory" in " ".join(words(found))
+    assert "cpu 20.8, mem 79.4Gi" in plain(equation_table(found))
 
 
 def refused_by(plugin: str, *objects: Manifest | list[Manifest], arguments: str = "") -> Equation:

@@ -44,7 +44,7 @@ PLUGINS = (
         "Hierarchical drf: a tree of weighted shares",
         "shared-by-hierarchy",
         "panel inside",
-        "speech-train 1 0.1875 0.1875 cpu",
+        "speech-train 1 0.188 0.188 cpu",
     ),
     claim("The inside of least allocated, as a sum", SCORES, AT_SCORES, "average 64, × weight 1 = 64"),
     claim("The inside of most allocated", SCORES, AT_SCORES, "average 35, × weight 1 = 35"),
@@ -54,7 +54,7 @@ PLUGINS = (
     claim("The inside of topology spread: pods by domain", SCORES, AT_SCORES, "log(domains + 2)"),
     claim("The inside of image locality: size and nodes", SCORES, AT_SCORES, "2 of 4"),
     claim("The inside of taints: which are not tolerated", SCORES, AT_SCORES, "taints without a toleration"),
-    claim("The inside of binpack", SCORES, AT_SCORES, "comes to 35.4167"),
+    claim("The inside of binpack", SCORES, AT_SCORES, "comes to 35.417"),
     claim("The inside of usage: measured and estimated", SCORES, AT_SCORES, "cpu measured % 35 12"),
     claim("The inside of resource-strategy-fit", SCORES, AT_SCORES, "mem strategy MostAllocated MostAllocated"),
     claim(

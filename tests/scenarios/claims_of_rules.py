@@ -87,7 +87,7 @@ RULES = (
         "rescheduling: victims while idle nodes have room",
         SHUFFLE,
         'break vote VictimTasks if plugin == "rescheduling"; continue; panel equation',
-        "batch/crunch-1 92 31 cpu 20.8, mem 79.36Gi yes on node-busy",
+        "batch/crunch-1 92 31 cpu 20.8, mem 79.4Gi yes on node-busy",
     ),
     claim("Log of rescheduling: the strategy (V4)", SHUFFLE, "log 4", "strategy: lowNodeUtilization"),
     claim("Log of rescheduling: entry and end (V5)", SHUFFLE, "log 5", "Enter rescheduling plugin ..."),
@@ -144,7 +144,7 @@ RULES = (
         "proportion: what is admitted is reserved",
         WORKS,
         "break statement commit; continue; panel queues",
-        "inference cpu 136 152 0.8947 cpu 152 32 480 1",
+        "inference cpu 136 152 0.895 cpu 152 32 480 1",
     ),
     claim(
         "proportion: a refusal is an event of the PodGroup", QUOTA, "panel effects", "queue resource quota insufficient"

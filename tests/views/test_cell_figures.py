@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.recorded import BLOCKED, bundled, golden
+from vcdebug.amount_text import amount, short_name
 from vcdebug.debugger import figures
 from vcdebug.debugger.figure_words import figure_of
 from vcdebug.debugger.figures import Figure
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
-from vcdebug.views import amounts
-from vcdebug.views.base import Table
+from vcdebug.views.base import Table, value_text
 from vcdebug.views.equation import equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.job_page import job_page
@@ -46,11 +46,11 @@ def text(figure: Figure, value: object) -> str:
     """As the lists write a figure."""
     if figure.dim:
         assert isinstance(value, float | int)
-        return amounts.amount(figure.dim, value)
+        return amount(figure.dim, value)
     if isinstance(value, Resource):
-        shown = [f"{amounts.short_name(n)} {amounts.amount(n, v)}" for n, v in value.items() if v and n != "pods"]
+        shown = [f"{short_name(n)} {amount(n, v)}" for n, v in value.items() if v and n != "pods"]
         return ", ".join(shown) or "–"
-    return amounts.figure(value) or "–"
+    return value_text(value) or "–"
 
 
 def bare(cell: str) -> str:
@@ -111,7 +111,7 @@ def test_an_operations_rows_are_the_figures_that_it_wrote(name: str) -> None:
             figure = table.figures(row, 4)
             assert figure is not None
             value = figures.value(recording, figure, int(seq))
-            assert row.cells[4].text == (amounts.amount(figure.dim, value) if figure.dim else amounts.figure(value))
+            assert row.cells[4].text == (amount(figure.dim, value) if figure.dim else value_text(value))
 
 
 def test_a_statements_tasks_lead_to_their_status_and_node() -> None:

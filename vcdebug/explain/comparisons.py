@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from vcdebug.amount_text import number
+
 TOLERANCE: Final = "more by less than 0.1 still fits"
 LESS_EQUAL: Final = f"LessEqual, Zero: all dimensions; one that is not stated counts as 0; {TOLERANCE}"
 LESS_EQUAL_NAMES: Final = (
@@ -37,4 +39,4 @@ NOT_STATED: Final = "not stated: it counts as 0 (Zero)"
 
 def within_tolerance(lacks: float) -> str:
     """Why a line holds although something is missing."""
-    return f"short by {lacks:g}, less than the tolerance of 0.1"
+    return f"short by {number(lacks)}, less than the tolerance of 0.1"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Final, NamedTuple
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked, asked_at
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugins import words
@@ -83,7 +84,7 @@ def node_score(recording: Recording, seq: Seq, event: ScoreEvent, node: NodeName
         total, lost = _without_order(parts), "; a per-node score failed here, and the node keeps none of them"
     terms = tuple(_terms(recording, name, event.task, parts))
     title = f"score of {name} for {event.task}"
-    return Equation(title, FORMULA, COLUMNS, "check", terms, total, None, f"total {total:g}{lost}")
+    return Equation(title, FORMULA, COLUMNS, "check", terms, total, None, f"total {number(total)}{lost}")
 
 
 def _without_order(parts: list[Part]) -> float:
@@ -169,7 +170,7 @@ def choice(recording: Recording, seq: Seq, event: BestEvent) -> Equation | None:
     telling = max(terms, key=lambda term: abs(float(str(term.figures[2]))), default=None)
     deciding = telling.name if telling is not None and telling.figures[2] else None
     margin = float(scores.total[index]) - float(scores.total[other])
-    words = "the totals are equal" if not margin else f"{event.name} leads by {margin:g}"
+    words = "the totals are equal" if not margin else f"{event.name} leads by {number(margin)}"
     title = f"why {event.name} and not {name}"
     columns = (event.name, name, "difference")
     return Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)

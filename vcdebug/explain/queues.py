@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from vcdebug.amount_text import number
 from vcdebug.explain.comparisons import MINIMUM_INFINITY
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.model.names import QueueName, Seq
@@ -120,7 +121,7 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
     title, recorded = f"share of queue {queue}", attr.share
     if plugin == CAPACITY and attr.deserved.is_empty():
-        return Equation(title, f"share = {recorded:g}, as it deserves nothing", (), "dimension", (), recorded)
+        return Equation(title, f"share = {number(recorded)}, as it deserves nothing", (), "dimension", (), recorded)
     parts = attr.fractions()
     terms = tuple(
         Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcdebug.amount_text import number, numbers_apart
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.equation import Equation, equation_document, figure_words
 from vcdebug.explain.equations_scores import ScorePart, score_parts, scores_before
@@ -172,16 +173,18 @@ def _sentence(pod: TaskKey, mine: Scored, other: Scored | None, tied: int) -> st
     if other is None:
         return f"{pod} goes to {mine.node}, the only node that was scored."
     if tied > 1:
+        best = number(mine.total)
         return (
-            f"{pod} goes to {mine.node} by chance: {tied} nodes share the best score {mine.total:g}, and the real "
+            f"{pod} goes to {mine.node} by chance: {tied} nodes share the best score {best}, and the real "
             f"scheduler draws one of them, this one in 1 of {tied} cycles."
         )
     gaps = {part: mine.parts.get(part, 0.0) - other.parts.get(part, 0.0) for part in {**mine.parts, **other.parts}}
     decided = max(gaps, key=lambda part: (gaps[part], part))
-    left, right = (one.parts.get(decided, 0.0) for one in (mine, other))
+    totals = numbers_apart(mine.total, other.total)
+    left, right = numbers_apart(*(one.parts.get(decided, 0.0) for one in (mine, other)))
     return (
-        f"{pod} goes to {mine.node} with {mine.total:g}; runner-up {other.node} has {other.total:g}. "
-        f"{decided} makes the largest difference: {left:g} to {right:g}."
+        f"{pod} goes to {mine.node} with {totals[0]}; runner-up {other.node} has {totals[1]}. "
+        f"{decided} makes the largest difference: {left} to {right}."
     )
 
 
@@ -203,7 +206,11 @@ def _sheet(ranked: list[Scored], mine: Scored) -> Sheet:
     names = dict.fromkeys(name for one in ranked for name in one.parts)
     telling = [name for name in names if len(dict.fromkeys(one.parts.get(name) for one in ranked)) > 1]
     rows = tuple(
-        (one.node, f"{one.total:g}", *(f"{one.parts[name]:g}" if name in one.parts else "–" for name in telling))
+        (
+            one.node,
+            number(one.total),
+            *(number(one.parts[name]) if name in one.parts else "–" for name in telling),
+        )
         for one in shown
     )
     return Sheet("scores", ("node", "total#", *(f"{name}#" for name in telling)), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.amount_text import age, amount, plural, resource_text, short_name
+from vcdebug.amount_text import age, amount, number, plural, resource_text, short_name
 from vcdebug.explain.ledger import OVERCOMMIT, Entry, ledger, pairs, total
 from vcdebug.explain.plugins.proportion import Portion, dealt, queue_overused
 from vcdebug.explain.queues import (
@@ -58,9 +58,10 @@ def cluster_page(recording: Recording, seq: Seq) -> Table:
     state, entries = recording.timeline.state_at(seq), ledger(recording, seq)
     whole, idle = (state.amount(OVERCOMMIT, "", figure) for figure in ("total", "idle"))
     factor = state.figure(OVERCOMMIT, "", "factor")
-    formula = f"idle = total × {factor:g} − used;  admitted while minResources + inqueue ≤ idle"
+    formula = f"idle = total × {number(factor)} − used;  admitted while minResources + inqueue ≤ idle"
     columns = tuple(
-        Column(title, right=bool(title)) for title in ("", f"total × {factor:g}", "− used", "= idle", "inqueue", "left")
+        Column(title, right=bool(title))
+        for title in ("", f"total × {number(factor)}", "− used", "= idle", "inqueue", "left")
     )
     rows = [
         _room_row(name, whole.get(name) * factor, idle.get(name), total(entries).get(name))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.amount_text import amount, short_amounts, short_name
+from vcdebug.amount_text import amount, number, short_amounts, short_name
 from vcdebug.explain.ledger import OVERCOMMIT, Pair, pairs, surplus
 from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, tree_is_broken
 from vcdebug.framework.figures import Figures
@@ -129,7 +129,7 @@ def _cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Iterator[R
 def _cluster_words(state: ClusterState) -> Iterator[Line]:
     books = state.books.get(OVERCOMMIT)
     if books is not None:
-        yield line(muted(f"cluster: the limit is idle at {books['']['factor']:g}× (overcommit)"))
+        yield line(muted(f"cluster: the limit is idle at {number(books['']['factor'])}× (overcommit)"))
 
 
 def _dimensions(amounts: Mapping[str, Resource]) -> list[str]:

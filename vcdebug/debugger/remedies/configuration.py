@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from vcdebug.amount_text import number
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation
 from vcdebug.explain.answer import Harm
 from vcdebug.framework.yaml_v2 import load_yaml
@@ -67,7 +68,7 @@ def _factor(situation: Situation) -> Iterator[Lever]:
             if option.name == "overcommit":
                 raw = option.arguments.get("overcommit-factor", 1.2)
                 present = round(float(raw) * 100) if isinstance(raw, int | float) else 120
-                words = f"raise overcommit-factor to {BLANK} (now {present / 100:g})"
+                words = f"raise overcommit-factor to {BLANK} (now {number(present / 100)})"
                 edits = (f"conf:plugins.overcommit.arguments.overcommit-factor={BLANK}",)
                 amount = Amount(present, _FACTOR_LIMIT, "hundredths")
                 yield Lever(words, edits, Harm.CLUSTER, ("enqueue-overcommit", "enqueue-held-*"), amount)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from vcdebug.amount_text import number
 from vcdebug.explain.answer import Explanation, Harm
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod import Pod
@@ -41,7 +42,7 @@ class Amount:
         if self.unit == "bytes":
             return f"{value // _GIBI}Gi" if value % _GIBI == 0 else f"{-(-value // _MEBI)}Mi"
         if self.unit == "hundredths":
-            return f"{value / 100:g}"
+            return number(value / 100)
         return str(value)
 
 

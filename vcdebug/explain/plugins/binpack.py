@@ -5,6 +5,7 @@ Upstream: plugins/binpack.
 
 from __future__ import annotations
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
@@ -27,7 +28,7 @@ def inside(asked: Asked, part: str) -> Equation:
         for one in found.parts
     )
     formula = f"score = sum of parts / {found.weights} × {most}; 0 where it does not fit"
-    note, title = f"comes to {found.score:g}", f"binpack of {asked.task.key} on {asked.node.name}"
+    note, title = f"comes to {number(found.score)}", f"binpack of {asked.task.key} on {asked.node.name}"
     return Equation(title, formula, COLUMNS, "dimension", terms, found.score, None, note)
 
 

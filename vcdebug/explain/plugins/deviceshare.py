@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
@@ -58,7 +59,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
         total = total + score
     verdict = plugin.weighted(total) if found else 0.0
     terms = tuple(Term(name, (Ratio(score),), None, _stands(ledgers[name])) for name, score in found)
-    note = f"weight {plugin.settings.weight}: {verdict:g}"
+    note = f"weight {plugin.settings.weight}: {number(verdict)}"
     return Equation(f"deviceshare on {asked.node.name}", FORMULA, ("score",), "check", terms, verdict, None, note)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
+from vcdebug.amount_text import number, numbers_apart
 from vcdebug.explain.answer import Number, cluster, owner
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
@@ -80,7 +81,8 @@ def _exchange(recording: Recording, each: Exchange) -> Term:
     if each.kept is None:
         return Term(each.task.key, (each.wanted, None, None), False, NO_JOB)
     name = recording.session.jobs[each.task.job].name
-    note = "" if each.fair else f"{name} would keep {each.kept:.4g}, less than {each.wanted:.4g}"
+    kept, wanted = numbers_apart(each.kept, each.wanted)
+    note = "" if each.fair else f"{name} would keep {kept}, less than {wanted}"
     return Term(each.task.key, (each.wanted, each.kept, each.dominant), each.fair, note)
 
 
@@ -115,8 +117,8 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
     }
     best = max(alone.values(), default=0.0)
     lines = (
-        f"{view.job.uid} with {task.name}: share {own:.4g} ({dominant})",
-        *(f"{recording.owners.jobs[key]} without {key}: share {share:.4g}" for key, share in alone.items()),
+        f"{view.job.uid} with {task.name}: share {number(own)} ({dominant})",
+        *(f"{recording.owners.jobs[key]} without {key}: share {number(share)}" for key, share in alone.items()),
     )
     digits = 1 if round(own, 3) != round(best, 3) else 4
     text = (

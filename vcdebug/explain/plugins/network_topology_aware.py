@@ -5,6 +5,7 @@ Upstream: plugins/network-topology-aware.
 
 from __future__ import annotations
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
@@ -34,7 +35,14 @@ def _near(asked: Asked, near: Near, found: NodeNearness) -> Equation:
     )
     title, columns = f"network topology: how close {asked.node.name} is", ("HyperNode", "the job's", "common", "part")
     return Equation(
-        title, NEAR_FORMULA, columns, "check", terms, found.score, None, f"sum × {found.scale:g} = {found.score:g}"
+        title,
+        NEAR_FORMULA,
+        columns,
+        "check",
+        terms,
+        found.score,
+        None,
+        f"sum × {number(found.scale)} = {number(found.score)}",
     )
 
 
@@ -53,7 +61,7 @@ def _tiers(asked: Asked, found: NodeNearness) -> Equation:
         ("used + request", "of", "weight of it", "weight", "part"),
     )
     mean = found.score / found.scale if found.scale else 0.0
-    note = f"mean {mean:g} × {found.scale:g} = {found.score:g}"
+    note = f"mean {number(mean)} × {number(found.scale)} = {number(found.score)}"
     return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), found.score, None, note)
 
 

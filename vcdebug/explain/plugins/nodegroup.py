@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Amount, Equation, Term
 from vcdebug.explain.plugin import PluginWords
@@ -46,7 +47,9 @@ def inside(asked: Asked, part: str) -> Equation | None:
         return None
     score = 0.0 if found.group is None else affinity.score(found.group, ordered=found.ordered)
     title = f"nodegroup: group {found.group or 'none'} of {asked.node.name}"
-    return Equation(title, FORMULA, ("groups", "it is in"), "check", _lists(found), score, None, f"score {score:g}")
+    return Equation(
+        title, FORMULA, ("groups", "it is in"), "check", _lists(found), score, None, f"score {number(score)}"
+    )
 
 
 def refusals(asked: Asked) -> Iterator[Equation]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import PluginWords
@@ -29,7 +30,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
         Term("NUMA nodes touched", (spans,), None),
         Term("the most on any node", (most,), None),
     )
-    note = f"weight {found.weight}: {score:g}"
+    note = f"weight {found.weight}: {number(score)}"
     return Equation(f"NUMA nodes on {asked.node.name}", SCORE_FORMULA, ("",), "check", terms, score, None, note)
 
 

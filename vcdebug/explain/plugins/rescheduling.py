@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.framework.record import HookEvent
@@ -35,8 +36,8 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
 
 
 def _thresholds(found: Choice) -> str:
-    low = ", ".join(f"{name} < {limit:g}" for name, limit in found.low_at.items())
-    high = ", ".join(f"{name} > {limit:g}" for name, limit in found.target.items())
+    low = ", ".join(f"{name} < {number(limit)}" for name, limit in found.low_at.items())
+    high = ", ".join(f"{name} > {number(limit)}" for name, limit in found.target.items())
     return f"idle: {low}; busy: {high}"
 
 

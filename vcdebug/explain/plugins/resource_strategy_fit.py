@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
 from vcdebug.explain.plugin import PluginWords
@@ -34,7 +35,7 @@ def inside(asked: Asked, part: str) -> Equation:
                 Term(f"scarce {name}", ("offered" if offered > 0 else "lacks", None, offered, weight, None), None)
             )
     score = float(plugin.node_order(asked.task, nodes).total[0])
-    note = f"weight {settings.weight}, of scarce resources {settings.scarce.weight}: {score:g}"
+    note = f"weight {settings.weight}, of scarce resources {settings.scarce.weight}: {number(score)}"
     title = f"resource-strategy-fit on {asked.node.name}"
     return Equation(title, formula, COLUMNS, "dimension", tuple(terms), score, None, note)
 

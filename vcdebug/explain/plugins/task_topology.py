@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import Difference, PluginWords, Then, smaller_first
@@ -42,7 +43,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
         Term("to be left out until the rest fits", (-left_out,), None),
     )
     score = float(found.scores[place])
-    note = f"{present + waiting - left_out} of {found.largest}, weight {found.weight}: {score:g}"
+    note = f"{present + waiting - left_out} of {found.largest}, weight {found.weight}: {number(score)}"
     if found.small[place]:
         note = "the task itself has no room in idle + releasing"
     title = f"task-topology: bucket {found.bucket.index} on {asked.node.name}"

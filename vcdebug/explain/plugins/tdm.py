@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number
 from vcdebug.explain.answer import sharers
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, first_failing
@@ -136,7 +137,7 @@ def inside(asked: Asked, part: str) -> Equation:
     )
     score = float(plugin.node_order(asked.task, asked.session.node_table.single(asked.row)).total[0])
     title = f"tdm: zone of {asked.node.name}"
-    return Equation(title, SCORE_FORMULA, ("",), "check", terms, score, None, f"score {score:g}")
+    return Equation(title, SCORE_FORMULA, ("",), "check", terms, score, None, f"score {number(score)}")
 
 
 def refusals(asked: Asked) -> Iterator[Equation]:
@@ -167,7 +168,7 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
         for job in (session.jobs[uid] for uid in sorted(found) if uid in session.jobs):
             terms += (_within_budget(job, task, zone, before) for before, task in enumerate(found[job.uid]))
     last = recording.snapshot.process.last_eviction
-    note = f"it looks once per {plugin.evict_period / SECOND:g} s; it looked last at {last or 'no time'}"
+    note = f"it looks once per {number(plugin.evict_period / SECOND)} s; it looked last at {last or 'no time'}"
     return Equation(title, SHUT_FORMULA, columns, "check", tuple(terms), event.victims, None, note)
 
 

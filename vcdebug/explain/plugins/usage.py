@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
 from vcdebug.explain.plugin import PluginWords
@@ -36,7 +37,7 @@ def inside(asked: Asked, part: str) -> Equation:
         )
         for one in found.busy
     )
-    note = f"weight {found.weight}, score {found.score:g}" if found.fresh else STALE
+    note = f"weight {found.weight}, score {number(found.score)}" if found.fresh else STALE
     title = f"usage of {asked.node.name}"
     return Equation(title, FORMULA, COLUMNS, "dimension", terms, found.score, None, note)
 

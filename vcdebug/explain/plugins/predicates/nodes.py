@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Term
 from vcdebug.explain.selectors import field_text, requirement_text, term_text
@@ -43,7 +44,7 @@ def proportions(plugin: Predicates, asked: Asked) -> Iterator[Term]:
     judge = next((one for one in plugin.filters if isinstance(one, ProportionalFilter)), None)
     for kept in judge.kept(asked.pod, asked.node) if judge is not None else ():
         for kind, (left, least) in (("cpu", kept.cpu), ("memory", kept.memory)):
-            yield Term(f"{kind} for {kept.resource}", (f"{left:g}", f"{least:g}"), left >= least)
+            yield Term(f"{kind} for {kept.resource}", (number(left), number(least)), left >= least)
 
 
 def stable(plugin: Predicates, asked: Asked) -> Iterator[Term]:
@@ -67,8 +68,8 @@ def stable(plugin: Predicates, asked: Asked) -> Iterator[Term]:
 def _affinity(node: NodeInfo, terms: tuple[NodeTerm, ...] | None) -> Iterator[Term]:
     """One term has to hold as a whole: lines of the others are not judged once one does."""
     met = terms is not None and any(term.matches(node.labels, node.name) for term in terms)
-    for number, term in enumerate(terms or (), start=1):
-        name = f"affinity term {number}"
+    for place, term in enumerate(terms or (), start=1):
+        name = f"affinity term {place}"
         if term.never:
             yield Term(name, (None, "never matches"), None if met else False)
         for one in term.labels.requirements:

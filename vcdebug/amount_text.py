@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice, pairwise
 from math import isclose, isnan
+from sys import float_info
 from typing import Final, Protocol
 
-from vcdebug.gomath import MAX_FLOAT64, MAX_INT64
-
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
+_MAX_FLOAT64, _MAX_INT64 = float_info.max, float(2**63 - 1)
 VOLUMES: Final = "attachable-volumes-csi-"
 """Begins the names of volumes that a node can attach; CSINodes count them in units."""
 UNLIMITED: Final = "unlimited"
@@ -85,7 +85,7 @@ def amount_of_units(name: str, units: float, digits: int = DIGITS) -> str:
 
 def is_unlimited(value: float) -> bool:
     """Whether an amount is one of those that upstream takes for infinity, in either direction."""
-    return abs(value) >= min(MAX_FLOAT64, float(MAX_INT64))
+    return abs(value) >= _MAX_INT64
 
 
 def is_counted(name: str) -> bool:
@@ -195,7 +195,7 @@ def number(value: float, decimals: int = DIGITS) -> str:
     """A number without a unit, such as a score or a share: three decimals, below 1 three significant digits."""
     if isnan(value):
         return "NaN"
-    if abs(value) >= MAX_FLOAT64:
+    if abs(value) >= _MAX_FLOAT64:
         return UNLIMITED if value > 0 else f"-{UNLIMITED}"
     whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     return _significant(value, whole + decimals)

@@ -27,9 +27,9 @@ async def test_how_to_stop_is_never_cut_off(size: tuple[int, int]) -> None:
         header = desk.main.query_one(Header)
         for moment in (desk.moment, None):
             header.moment = moment
-            header.progress = "replaying large-5k: allocate, job 143 of about 382, about 2 s left, 12 345 events"
+            header.progress = "replaying large-5k: allocate, job 143 of about 382, about 2s left, 12 345 events"
             await desk.pause()
             head = "\n".join(desk.screen().splitlines()[: header.size.height])
             assert "replaying large-5k: allocate" in head
             assert "… Esc stops" in head
-        assert "job 143 of about 382, about 2 s left" in head
+        assert "job 143 of about 382, about 2s left" in head

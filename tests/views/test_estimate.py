@@ -16,9 +16,9 @@ def test_the_rest_takes_as_long_as_what_is_done_took() -> None:
     estimate = Estimate(clock)
     assert "" == estimate.left("allocate", 0, 100)
     clock.now += 10
-    assert ", about 30 s left" == estimate.left("allocate", 25, 100)
+    assert ", about 30s left" == estimate.left("allocate", 25, 100)
     clock.now += 10
-    assert ", about 20 s left" == estimate.left("allocate", 50, 100)
+    assert ", about 20s left" == estimate.left("allocate", 50, 100)
     assert "" == estimate.left("allocate", 100, 100)
 
 
@@ -32,7 +32,7 @@ def test_nothing_is_said_in_the_first_second_or_before_a_twentieth_is_done() -> 
     assert "" == estimate.left("replaying", 1, 1000)
     clock.now += 10
     assert "" == estimate.left("replaying", 40, 1000)
-    assert ", about 3 min left" == estimate.left("replaying", 60, 1000)
+    assert ", about 2m left" == estimate.left("replaying", 60, 1000)
 
 
 def test_other_work_is_estimated_anew_and_without_a_total_nothing_is() -> None:
@@ -40,7 +40,7 @@ def test_other_work_is_estimated_anew_and_without_a_total_nothing_is() -> None:
     estimate = Estimate(clock)
     estimate.left("one", 0, 10)
     clock.now += 5
-    assert ", about 5 s left" == estimate.left("one", 5, 10)
+    assert ", about 5s left" == estimate.left("one", 5, 10)
     assert "" == estimate.left("other", 5, 10)
     clock.now += 5
     assert "" == estimate.left("other", 7, 0)
@@ -53,4 +53,4 @@ def test_the_rest_stands_behind_the_count_that_it_is_drawn_from() -> None:
     assert "allocate, job 0 of about 40, 12 events" == estimate.beside("allocate, job 0 of about 40, 12 events", 0, 40)
     clock.now += 10
     words = estimate.beside("allocate, job 10 of about 40, 99 events", 10, 40)
-    assert "allocate, job 10 of about 40, about 30 s left, 99 events" == words
+    assert "allocate, job 10 of about 40, about 30s left, 99 events" == words

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from vcdebug.amount_text import age
+
 SOON: Final = 1.0
 """Seconds of work, and seconds left, below which nothing is said."""
 PART: Final = 0.05
@@ -20,7 +22,7 @@ class Estimate:
         self._begun = (0.0, 0)
 
     def left(self, about: str, done: int, total: int) -> str:
-        """`, about 12 s left`; nothing as long as that would be a guess, or is not worth a word."""
+        """`, about 12s left`; nothing as long as that would be a guess, or is not worth a word."""
         now = self._clock()
         if about != self._about or done < self._begun[1]:
             self._about, self._begun = about, (now, done)
@@ -30,10 +32,10 @@ class Estimate:
         seconds = took * (total - done) / part
         if seconds < SOON:
             return ""
-        return f", about {seconds:.0f} s left" if seconds < 90 else f", about {seconds / 60:.0f} min left"
+        return f", about {age(round(seconds))} left"
 
     def beside(self, words: str, done: int, total: int) -> str:
-        """`allocate, job 45 of about 120, about 8 s left, 12 345 events`: an action's words, and its rest."""
+        """`allocate, job 45 of about 120, about 8s left, 12 345 events`: an action's words, and its rest."""
         left = self.left(words.partition(",")[0], done, total)
         counts, comma, events = words.rpartition(", ")
         return f"{counts}{left}{comma}{events}" if left else words

@@ -1,0 +1,82 @@
+"""The same quantity is written alike by the panel, the page, the debugger, explain and the report."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.builders import cluster, conf_of, node, pod, pod_group, queue
+from vcdebug.amount_text import amount, short_name
+from vcdebug.causes.pending import explain
+from vcdebug.debugger import figures
+from vcdebug.debugger.figures import Figure
+from vcdebug.files.report import text_of
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+from vcdebug.views.base import plain
+from vcdebug.views.node_page import node_page
+from vcdebug.views.nodes import nodes
+from vcdebug.views.report import Subject
+
+CSI = "ebs.csi.aws.com"
+VOLUMES = f"attachable-volumes-csi-{CSI}"
+QUANTITIES = {
+    "cpu": st.integers(1, 200_000).map(lambda milli: f"{milli}m"),
+    "memory": st.integers(1 << 20, 1 << 45).map(str),
+    "ephemeral-storage": st.integers(1 << 20, 1 << 45).map(str),
+    "hugepages-2Mi": st.integers(1, 1 << 20).map(lambda pages: str(pages << 21)),
+    "nvidia.com/gpu": st.integers(1, 5_000).map(str),
+}
+
+
+def replayed(name: str, quantity: str) -> Recording:
+    """A node that has so much of a resource, and a pod that asks for much more of it than the node has."""
+    number, unit = (quantity[:-1], "m") if quantity.endswith("m") else (quantity, "")
+    has = {"cpu": "1000", "memory": "64Gi", name: quantity}
+    asks = {"cpu": "1", "memory": "1Mi", name: f"{int(number) * 4}{unit}"}
+    return replay(
+        cluster(
+            node("n1", **has),
+            queue("default"),
+            pod_group("train", min_member=1),
+            pod("train-0", "train", requests=asks),
+            conf=conf_of("gang predicates", actions="allocate"),
+        )
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), st.sampled_from(sorted(QUANTITIES)))
+def test_panel_page_debugger_explain_and_report_write_an_amount_alike(data: st.DataObject, name: str) -> None:
+    recording = replayed(name, data.draw(QUANTITIES[name]))
+    figure = Figure("node", "n1", "allocatable", name)
+    end, value = len(recording), figures.value(recording, figure, 0)
+    assert isinstance(value, float)
+    text = amount(name, value)
+    assert text == figures.shown(figure, value)
+    assert f" {text}/{text} " in plain(nodes(recording, end))
+    page = next(
+        line for line in plain(node_page(recording, end, "n1")).splitlines() if line.startswith(short_name(name))
+    )
+    assert page.endswith(f"  0 of {text} used")
+    found = explain(recording, "default/train")
+    assert f"the largest node (n1) has {text} in all" in found.sentence
+    assert found.sentence in text_of(Subject(recording, "1", (), (), ("default/train",)), "md")
+
+
+def driver(count: int) -> Manifest:
+    return {
+        "kind": "CSINode",
+        "metadata": {"name": "n1"},
+        "spec": {"drivers": [{"name": CSI, "nodeID": "n1", "allocatable": {"count": count}}]},
+    }
+
+
+def test_volumes_that_a_node_can_attach_are_counted_everywhere() -> None:
+    recording = replay(cluster(node("n1"), driver(39), queue("default"), conf=conf_of("gang", actions="allocate")))
+    assert " 39/39 " in plain(nodes(recording, len(recording)))
+    assert "  0 of 39 used" in plain(node_page(recording, len(recording), "n1"))
+    figure = Figure("node", "n1", "allocatable", VOLUMES)
+    value = figures.value(recording, figure, 0)
+    assert ("39", 39.0) == (figures.shown(figure, value), figures.plain(figure, value))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vcdebug.amount_text import plural
 from vcdebug.cli.output import Output
 from vcdebug.errors import SnapshotError
 
@@ -48,6 +49,6 @@ def report(done: Redaction, output: Output) -> None:
     output.narrate(f"replaced {done.replaced} texts ({parts})")
     output.narrate(f"kept {done.kept} texts: numbers, quantities, times, and words that the scheduler itself knows")
     dropped = sorted(done.dropped, key=lambda row: (-row[1], row[0]))
-    shown = ", ".join(f"{name} {count} times" for name, count in dropped[:MOST_FIELDS])
+    shown = ", ".join(f"{name} {plural(count, 'time')}" for name, count in dropped[:MOST_FIELDS])
     more = f", and {len(dropped) - MOST_FIELDS} more fields" if len(dropped) > MOST_FIELDS else ""
     output.narrate(f"dropped {shown}{more}" if dropped else "dropped nothing that the schema does not name")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from vcdebug.amount_text import plural
 from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED, within_tolerance
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
 from vcdebug.explain.equations_scores import choice, node_score
@@ -193,7 +194,7 @@ def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName
     with_room = tuple(name for name, future in zip(names, futures, strict=True) if request.less_equal(future))
     terms = tuple(_spread(name, amount, names, futures) for name, amount in request.items())
     scarce = min(terms, key=lambda term: int(str(term.figures[3])))
-    title = f"room for {event.task} on {len(names)} nodes"
+    title = f"room for {event.task} on {plural(len(names), 'node')}"
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
     columns = ("request", "most on a node", "node", "nodes with room")
     deciding = scarce.name if not scarce.holds else None

@@ -8,6 +8,7 @@ from typing import Final
 
 import yaml
 
+from vcdebug.amount_text import plural
 from vcdebug.snapshot.edit import Edit
 from vcdebug.snapshot.edit_path import APPEND, EditError, PathStep
 from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_deep
@@ -135,7 +136,9 @@ def _element(node: yaml.SequenceNode, step: PathStep, edit: Edit) -> yaml.Node:
         if int(step.text) < len(node.value):
             found: yaml.Node = node.value[int(step.text)]
             return found
-        raise edit.error(f"the list has {len(node.value)} elements", step.position, "they count from 0, [+] adds one")
+        raise edit.error(
+            f"the list has {plural(len(node.value), 'element')}", step.position, "they count from 0, [+] adds one"
+        )
     named: yaml.Node | None = next((element for element in node.value if _named(element) == step.text), None)
     if named is None:
         raise edit.error(f"no element is called {step.text}", step.position)

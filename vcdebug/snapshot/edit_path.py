@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+from vcdebug.amount_text import plural
 from vcdebug.errors import VcdebugError
 
 APPEND: Final = "+"
@@ -143,7 +144,7 @@ class Walk:
         if step.text.isdecimal():
             if int(step.text) < len(item):
                 return int(step.text)
-            raise self._error(f"the list has {len(item)} elements", step, "they count from 0, [+] adds one")
+            raise self._error(f"the list has {plural(len(item), 'element')}", step, "they count from 0, [+] adds one")
         for index, element in enumerate(item):
             if isinstance(element, dict) and any(element.get(field) == step.text for field in NAMING):
                 return index

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vcdebug.amount_text import grouped
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import Level
 from vcdebug.trace.recording import Recording
@@ -22,7 +23,7 @@ def cut_off(recording: Recording) -> CutOffError | None:
     path = [f"{_WORDS[span.level]} {span.name}" for span in recording.tree.path(last) if span.level in _WORDS]
     where = f" in {', '.join(path)}" if path else ""
     return CutOffError(
-        f"the replay stopped at its bound of {cut.bound}: after event {last:,}{where}; the cycle goes on",
+        f"the replay stopped at its bound of {cut.bound}: after event {grouped(last)}{where}; the cycle goes on",
         "give more room with --max-events and --max-memory, or replay fewer pods",
     )
 

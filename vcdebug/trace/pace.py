@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from vcdebug.amount_text import plural
 from vcdebug.framework.bound import Bound
 from vcdebug.framework.record import ActionEvent, PopEvent
 
@@ -51,5 +52,5 @@ class Paced(Bound):
 
     def _words(self) -> str:
         """`allocate, job 45 of about 120, 12 345 events`; what is left of queues without a turn is not known yet."""
-        events = f"{self._seen:,} events".replace(",", " ")
+        events = plural(self._seen, "event")
         return f"{self._action}, job {self._jobs} of about {self._known()}, {events}" if self._jobs else events

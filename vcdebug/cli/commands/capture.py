@@ -6,6 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vcdebug.amount_text import plural
 from vcdebug.cli.arguments import positive
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
@@ -187,7 +188,7 @@ def _report(snapshot: Snapshot, target: Path, output: Output) -> None:
     output.narrate(recorded_release(snapshot))
     total = sum(len(manifests) for manifests in snapshot.objects.values())
     output.text(str(target))
-    output.narrate(f"{total} objects in {target}; look at them with: vcdebug open {target}")
+    output.narrate(f"{plural(total, 'object')} in {target}; look at them with: vcdebug open {target}")
 
 
 def _outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:

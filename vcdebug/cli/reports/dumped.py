@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from vcdebug.amount_text import grouped, plural
 from vcdebug.compare.dump import DumpComparison
 from vcdebug.views.document import Block, listing, paragraph
 
@@ -30,11 +31,10 @@ def blocks(comparison: DumpComparison) -> Iterator[Block]:
         )
         yield paragraph(text, "bad")
     if comparison.differences:
-        yield paragraph(f"differences: {len(comparison.differences):,}", "bad")
+        yield paragraph(f"differences: {grouped(len(comparison.differences))}", "bad")
         rows = tuple((one.object, one.field or "-", one.dumped, one.replayed) for one in comparison.differences)
         yield listing(("object", "field", "dump", "replay"), rows, 2)
     elif not comparison.unread:
         yield paragraph("the dump and the replay agree", "good")
-    yield paragraph(
-        f"{comparison.fields:,} values of {comparison.nodes:,} nodes and {comparison.jobs:,} jobs are compared"
-    )
+    compared = f"{plural(comparison.nodes, 'node')} and {plural(comparison.jobs, 'job')}"
+    yield paragraph(f"{plural(comparison.fields, 'value')} of {compared} are compared")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import grouped
 from vcdebug.compare.klog import KlogLine
 from vcdebug.compare.log import Comparison, Disagreement, LogCheck
 from vcdebug.logs.log_writer import LogLine
@@ -78,6 +79,8 @@ def _replay_side(said: LogLine) -> str:
 def _extent(checked: LogCheck, best: Comparison) -> Iterator[Block]:
     rest = "" if best.cycle.complete else ", which the log does not hold to its end"
     yield paragraph(f"cycle {best.cycle.number} of {checked.cycles} in the log{rest}; its lines show -v={best.level}")
-    yield paragraph(f"{best.covered:,} of {best.total:,} lines are compared; {best.compared:,} agree")
+    yield paragraph(
+        f"{grouped(best.covered)} of {grouped(best.total)} lines are compared; {grouped(best.compared)} agree"
+    )
     if best.reordered:
-        yield paragraph(f"{best.reordered:,} lines of parallel workers agree in another order", "muted")
+        yield paragraph(f"{grouped(best.reordered)} lines of parallel workers agree in another order", "muted")

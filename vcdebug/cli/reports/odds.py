@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import number_of_percent
+from vcdebug.amount_text import number_of_percent, plural
 from vcdebug.debugger.odds import DivergenceCount, Odds
 from vcdebug.trace.recording import Recording
 from vcdebug.views.document import Block, listing, paragraph, titled_listing
@@ -20,7 +20,7 @@ def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
     """For people; fewer draws than wanted are said to be so."""
     name = base.snapshot.name or "snapshot"
     outcomes = "every draw comes to the same" if odds.certain else f"{odds.outcomes} different outcomes"
-    draws = f"{odds.draws} draws" if odds.draws == wanted else f"only {odds.draws} of {wanted} draws"
+    draws = plural(odds.draws, "draw") if odds.draws == wanted else f"only {odds.draws} of {plural(wanted, 'draw')}"
     yield paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.certain else "bad")
     if odds.panics:
         yield paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
@@ -37,8 +37,9 @@ def _first(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
         return
     what = _words(base, one.tie) if one.tie is not None else MAPS
     where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
+    changed = f"{plural(one.changed, 'draw')} {'goes' if one.changed == 1 else 'go'}"
     yield paragraph("")
-    yield paragraph(f"what matters first: {what} ({where}); {one.changed} draws go elsewhere from there")
+    yield paragraph(f"what matters first: {what} ({where}); {changed} elsewhere from there")
 
 
 def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.amount_text import plural
 from vcdebug.verify import Verification
 from vcdebug.verify.compare import Difference, JobVerdict
 from vcdebug.verify.outcome import Outcome
@@ -33,7 +34,7 @@ def blocks(found: Verification) -> Iterator[Block]:
         yield paragraph("")
         yield listing(HEADS, [row for one in other[:SHOWN_JOBS] for row in _rows(one)], 2, prose=True)
     if len(other) > SHOWN_JOBS:
-        yield paragraph(f"and {len(other) - SHOWN_JOBS} jobs more, which --json has")
+        yield paragraph(f"and {plural(len(other) - SHOWN_JOBS, 'job')} more, which --json has")
     for one in other[:SHOWN_JOBS]:
         yield from _reasons(one)
     if found.parting is not None and not found.agrees:
@@ -44,11 +45,11 @@ def blocks(found: Verification) -> Iterator[Block]:
 def _headline(found: Verification) -> str:
     counts = ", ".join(f"{found.count(word)} {word}" for word in WORDS if found.count(word))
     name = found.recording.snapshot.name or "snapshot"
-    return f"{name}: of {len(found.jobs)} jobs {counts or 'none decided'}"
+    return f"{name}: of {plural(len(found.jobs), 'job')} {counts or 'none decided'}"
 
 
 def _deeds(outcome: Outcome) -> str:
-    said = f"{len(outcome.groups)} PodGroups and {len(outcome.waiting)} pods told why"
+    said = f"{plural(len(outcome.groups), 'PodGroup')} and {plural(len(outcome.waiting), 'pod')} told why"
     return f"{len(outcome.bound)} bound, {len(outcome.evicted)} evicted, {said}"
 
 

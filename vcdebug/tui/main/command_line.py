@@ -8,6 +8,7 @@ from typing import Final
 
 from textual.widget import Widget
 
+from vcdebug.amount_text import plural
 from vcdebug.debugger.commands import Reply, execute
 from vcdebug.errors import VcdebugError
 from vcdebug.tui.main.background_work import BackgroundWork
@@ -65,7 +66,7 @@ class CommandLine:
         self._prompt_done()
         if event.mode == "filter":
             kept = self._filter(event.text)
-            self.current.say(f"{kept} rows; Esc shows all" if event.text else "")
+            self.current.say(f"{plural(kept, 'row')}; Esc shows all" if event.text else "")
         elif event.mode == "goto" and event.text == FIRST_ROW:
             self.focused().action_move_to(0)
         elif event.text.strip():

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
+from vcdebug.amount_text import plural
 from vcdebug.tui.hints import Hint, in_words
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table
@@ -117,5 +118,5 @@ class CopyScreen(ModalScreen[Chosen | None]):
 
 def _preview(text: str) -> Piece:
     first, _, rest = text.strip().partition("\n")
-    more = f"  … {len(rest.splitlines()) + 1} lines" if rest else ""
+    more = f"  … {plural(len(rest.splitlines()) + 1, 'line')}" if rest else ""
     return Piece(f"{first[:PREVIEW]}{more}", "muted")

@@ -218,7 +218,7 @@ def test_an_edit_that_cannot_be_read_says_where(text: str, position: int, says: 
         ("Queue/research:spec.wieght=4", 15, "nothing in the scheduler reads"),
         ("Queue/research:spec.weight.x=4", 27, "has no fields"),
         ("Queue/research:metadata.name=other", 15, "cannot be renamed"),
-        ("Pod/default/web:spec.containers[3].name=x", 31, "1 elements"),
+        ("Pod/default/web:spec.containers[3].name=x", 31, "1 element;"),
         ("Pod/default/web:spec.containers.side.name=x", 32, "there are main"),
         ("Pod/default/web:spec.nodeSelector-", 21, "there is no nodeSelector"),
         ("Pod/default/web:spec.containers.main.resources.requests.nvidia.com/gpu=1", 71, "in brackets"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.amount_text import grouped, plural
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.model.names import Codes, IntArray, KeptScores
 
@@ -48,9 +47,9 @@ class Bound:
         self.array_bytes += sum(sizes.values())  # exact: ints
         self._weighed = count
         if count >= self._events:
-            raise RecordFullError(plural(self._events, "event"))
+            raise RecordFullError(f"{self._events:,} events")
         if (self.array_bytes + count * BYTES_PER_EVENT) >> 20 >= self._megabytes:
-            raise RecordFullError(f"{grouped(self._megabytes)} MB")
+            raise RecordFullError(f"{self._megabytes:,} MB")
         self.next_look = min(self._events, count + LOOK_EVERY)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from textual import events
 from textual.app import App
+from textual.filter import LineFilter
 
 from vcdebug.debugger.captures import Captures
 from vcdebug.files.kept import KeptRecordings
@@ -22,6 +23,7 @@ from vcdebug.tui.folders import state_folder
 from vcdebug.tui.keymap import main_keys
 from vcdebug.tui.keynames import key_names
 from vcdebug.tui.leaving import LOOK, Leaving, lead
+from vcdebug.tui.line_filter import PRINTABLE
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Next, Start
@@ -72,6 +74,10 @@ class VcdebugApp(App[int]):
             self.choose()
         else:
             self.show(self.start)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """No widget has to remember that text from outside may write to the terminal."""
+        return [*super().get_line_filters(), PRINTABLE]
 
     def choose(self, failure: str = "") -> None:
         """Ask which snapshot; a failure says why the one before could not be opened."""

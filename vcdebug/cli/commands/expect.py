@@ -13,6 +13,7 @@ from vcdebug.cli.arguments import share
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
+from vcdebug.printable import make_printable
 
 if TYPE_CHECKING:
     from vcdebug.cli.reports.expectations import Checked
@@ -42,7 +43,7 @@ class Expect(Command):
         cases = [case for one in read_expectations(text, args.file) for case in _each(one, folder)]
         checked = [_checked(case, folder, complete=args.complete) for case in cases]
         if args.junit is not None:
-            write_text(check_target(args.junit, force=True), expectations.junit(checked))
+            write_text(check_target(args.junit, force=True), make_printable(expectations.junit(checked)))
         answer(args, output, expectations.document, expectations.blocks, checked)
         if any(one.error for one in checked):
             return Outcome.FAILED

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from vcdebug.cli.arguments import bound_of, share
 from vcdebug.cli.commands.base import Command, Outcome
@@ -16,6 +16,7 @@ from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
 from vcdebug.cli.keeping import keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
+from vcdebug.printable import escape_json
 
 if TYPE_CHECKING:
     from vcdebug.trace.recording import Recording
@@ -96,10 +97,21 @@ def _several(first: Recording, seconds: dict[str, float], args: Namespace, outpu
 
 def _write_trace(write: Callable[[TextIO], None], target: str, output: Output) -> None:
     if target == STDOUT:
-        write(output.out)
+        write(cast("TextIO", EscapingJson(output.out)) if output.is_terminal else output.out)
         return
     with _open_text(Path(target)) as file:
         write(file)
+
+
+class EscapingJson:
+    """A terminal for JSON lines: what it would obey is written as JSON's escapes, which mean the same."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Write one piece of the text; answers with the number of characters written."""
+        return self._terminal.write(escape_json(text))
 
 
 def _write_answers(recording: Recording, target: str) -> None:

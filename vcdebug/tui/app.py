@@ -17,6 +17,8 @@ from vcdebug.debugger.captures import Captures
 from vcdebug.files.kept import KeptRecordings
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
+from vcdebug.snapshot.archive import MAX_BYTES
+from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.snapshot.history import timeline_of
 from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
@@ -165,7 +167,7 @@ def run_tui(
     start = None
     if source is not None:
         piped = source == STDIN
-        origin = BytesIO(sys.stdin.buffer.read()) if piped else source
+        origin = BytesIO(read_stdin(MAX_BYTES)) if piped else source
         name = "standard input" if piped else Path(source).name
         start = Start(
             origin,

@@ -17,6 +17,7 @@ from vcdebug.cli.keeping import keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import escape_json
+from vcdebug.snapshot.file_access import check_replaceable, replace_file
 
 if TYPE_CHECKING:
     from vcdebug.trace.recording import Recording
@@ -61,6 +62,8 @@ class Run(Command):
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
+        for target in filter(None, (args.save, args.extender_answers)):
+            check_replaceable(Path(target))
         check_cycles(args)
         recording, seconds = replay_of(args, bound=bound_of(args), keeping=keeping_of(args, output))
         if args.extender_answers is not None:
@@ -120,7 +123,8 @@ def _write_answers(recording: Recording, target: str) -> None:
 
     extender = recording.session.plugins.get(Extender.name)
     answers = extender.answered if isinstance(extender, Extender) else {}
-    Path(target).write_text(json.dumps(answers, indent=2) + "\n", encoding="utf-8")
+    with replace_file(Path(target)) as file:
+        file.write(f"{json.dumps(answers, indent=2)}\n".encode())
 
 
 def _open_text(path: Path) -> TextIO:

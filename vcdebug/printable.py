@@ -11,7 +11,7 @@ _HARMFUL: Final = re.compile(
     "\u2028-\u202e\u2060-\u206f"  # line separators, overrides and isolates of the writing direction
     "\ud800-\udfff\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
 )
-"""Joiners and marks that change a letter beside them (category Mn, variation selectors) are not in it: names need them."""
+"""Marks that change the letter before them (category Mn, variation selectors) are not in it: names need them."""
 _BREAKS: Final = str.maketrans({"\t": "␉", "\n": "␊"})
 _PICTURES: Final = 0x2400
 """Unicode's pictures of the control characters begin here, in the order of the characters."""

@@ -102,7 +102,7 @@ def _fill_closed_descriptors() -> None:
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
     if sys.stdin is None:
-        sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[unreachable,misc]  # noqa: SIM115  # a descriptor
+        sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115  # a descriptor
 
 
 def _drop_stdout() -> None:

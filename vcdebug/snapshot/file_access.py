@@ -27,6 +27,8 @@ def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
             raise SnapshotError(*problem, where=where)
         with Path(path).open("rb") as stream:
             data = stream.read(max_bytes + 1)
+    except FileNotFoundError as error:
+        raise SnapshotError("no such file", where=where) from error
     except (OSError, ValueError) as error:
         raise SnapshotError(describe_read_error(error), where=where) from error
     return _within(data, max_bytes, where)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final
 
 from rich.segment import Segment
@@ -17,12 +16,9 @@ class PrintableFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments, or those drawn in their place; as many cells as before."""
-        for index, segment in enumerate(segments):
-            if not segment.text.isascii() or not segment.text.isprintable():
-                break
-        else:
+        if all(segment.text.isascii() and segment.text.isprintable() for segment in segments):
             return segments
-        drawn = [*islice(segments, index), *map(_make_segment_printable, islice(segments, index, None))]
+        drawn = list(map(_make_segment_printable, segments))
         width, wanted = Segment.get_line_length(drawn), Segment.get_line_length(segments)
         return Segment.adjust_line_length(drawn, wanted) if width > wanted else drawn
 

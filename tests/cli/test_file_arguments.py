@@ -58,6 +58,11 @@ def bound_socket(path: Path) -> None:
         listening.bind(str(path))
 
 
+def link_to_file(path: Path) -> None:
+    path.with_name("file").write_text("kept")
+    path.symlink_to("file")
+
+
 def very_large(path: Path) -> None:
     """A file of zeros that takes no room."""
     with path.open("wb") as file:
@@ -72,7 +77,7 @@ UNREADABLE: Final[dict[str, Callable[[Path], object]]] = {
     "a link to nothing": lambda path: path.symlink_to("nothing"),
 }
 IRREPLACEABLE: Final[dict[str, Callable[[Path], object]]] = {
-    "a link to a file": lambda path: (path.with_name("file").write_text("kept"), path.symlink_to("file")),
+    "a link to a file": link_to_file,
     "a link to a device": lambda path: path.symlink_to("/dev/null"),
     "a link to nothing": lambda path: path.symlink_to("nothing"),
     "a named pipe": os.mkfifo,

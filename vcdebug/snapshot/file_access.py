@@ -93,9 +93,8 @@ def replace_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
                 part.chmod(mode)
             yield file
         part.replace(path)
-    except BaseException:
+    finally:
         part.unlink(missing_ok=True)
-        raise
 
 
 def _find_problem(where: str, status: os.stat_result, max_bytes: int) -> tuple[str, str] | None:

@@ -50,6 +50,15 @@ async def test_no_panel_page_or_message_writes_to_the_terminal(size: tuple[int, 
     assert ([], True) == (found, PICTURE in seen)
 
 
+@pytest.mark.parametrize("panel", ["problems", "nodes", "moment"])
+async def test_a_row_with_such_text_keeps_its_place_in_the_frame(panel: str, tmp_path: Path) -> None:
+    async with opened(str(write_hostile(tmp_path / "cluster")), WIDE) as desk:
+        await desk.command(f"panel {panel}")
+        await desk.press("z")
+        rows = [line for line in desk.screen().split("\n") if line.startswith("┃")]
+    assert (True, []) == (len(rows) > 20, [line for line in rows if not line.endswith("┃")])
+
+
 @pytest.mark.parametrize("text", ["plain", "größe 工作", "a\x1b[31mb", "\u202eab\u200b", "a\nb\tc", "\x9b\x9b"])
 def test_a_line_keeps_its_cells(text: str) -> None:
     segments = [Segment("| "), Segment(text), Segment(" rest of the line |")]

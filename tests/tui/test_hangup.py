@@ -24,8 +24,6 @@ BEGUN, GONE_TO, RESTORED = b"llm-finetune", b"100/166", b"\x1b[?1049l"
 
 CURSOR = b"\x1b[?25h"
 """What shows the cursor again."""
-READ = 0.3
-"""Seconds after which what was typed has been read, so that it is not read together with what follows."""
 
 
 def test_a_terminal_is_gone_once_its_other_end_is_closed() -> None:
@@ -72,7 +70,6 @@ def test_many_interruptions_at_once_leave_the_terminal_as_it_was(tmp_path: Path)
 def test_bytes_that_are_no_utf8_are_no_keys(typed: bytes, tmp_path: Path) -> None:
     process, terminal = opened(tmp_path)
     os.write(terminal, typed)
-    time.sleep(READ)
     os.write(terminal, b":goto 90\r")
     shown = drawn_until(terminal, b"90/166")
     os.write(terminal, b"q")

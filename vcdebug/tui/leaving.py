@@ -63,7 +63,7 @@ class Leaving:
     def _without_terminal(self) -> None:
         if hung_up(0):
             to_nowhere()
-        self._end_soon(0, to_nowhere)
+        self._end_soon(0, lambda: None)
         self._leave(0)
 
     def _end_soon(self, code: int, before: Callable[[], object]) -> None:
@@ -75,14 +75,18 @@ class Leaving:
 
 
 def _end(code: int, before: Callable[[], object]) -> None:
-    before()
-    os._exit(code)
+    try:
+        before()
+    finally:
+        os._exit(code)
 
 
 def restore_terminal() -> None:
     """Leave the alternate screen, show the cursor, and take keys and lines as a shell does."""
-    os.write(2, RESTORING)
-    with suppress(termios.error):
+    with suppress(OSError, termios.error):
+        os.set_blocking(2, False)  # a terminal that takes nothing more must not keep the process
+        os.write(2, RESTORING)
+        os.set_blocking(2, True)  # the shell has the same terminal
         settings = termios.tcgetattr(0)
         settings[LOCAL_FLAGS] |= termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG
         settings[INPUT_FLAGS] |= termios.ICRNL | termios.IXON

@@ -92,7 +92,7 @@ def test_edits_of_run_and_explain_act() -> None:
         (["diff", BLOCKED, "--set", "conf:plugins.gang.enabledPreemptable=false"], "did you mean enablePreemptable?"),
         (["run", BLOCKED, "--set", "x"], "at character 2 of: x"),
         (["explain", BLOCKED, JOB, "--set", "flag:x=1"], "no flag x"),
-        (["diff", BLOCKED, "--conf", "missing.conf"], "missing.conf: No such file"),
+        (["diff", BLOCKED, "--conf", "missing.conf"], "missing.conf: no such file"),
     ],
 )
 def test_a_wrong_edit_is_one_line(arguments: list[str], says: str) -> None:

@@ -72,7 +72,7 @@ def test_edits_of_a_file_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert written == json.loads(call(["diff", BLOCKED, "--set", f"@{file}", "--json"])[1])
 
 
-@pytest.mark.parametrize(("text", "says"), [("nonsense", "line 2"), (None, "cannot be read")])
+@pytest.mark.parametrize(("text", "says"), [("nonsense", "line 2"), (None, "no such file")])
 def test_a_file_of_edits_that_is_wrong_is_one_line(text: str | None, says: str, tmp_path: Path) -> None:
     file = tmp_path / "my.edits"
     if text is not None:

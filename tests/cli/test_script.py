@@ -120,7 +120,7 @@ def test_json_tells_the_error_beside_what_was_done(tmp_path: Path) -> None:
 
 
 def test_commands_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO("goto 5\n"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"goto 5\n")))
     assert ":goto 5" in call(["script", BLOCKED, "-"])[1]
 
 

@@ -114,7 +114,7 @@ def test_text_says_what_changed(tmp_path: Path) -> None:
         ("diff", "there are no edits to compare with"),
         ("edits dance", "edits cannot 'dance'"),
         ("edits save x", "there are no edits to save"),
-        ("edits load /nowhere/x", "the edits cannot be read"),
+        ("edits load /nowhere/x", "no such file"),
         ("advance 0", "does not say how far"),
         ("advance far", "is no number of cycles"),
         ("advance 1 -3", "does not say how far"),

@@ -22,6 +22,9 @@ EVENT = 100
 BEGUN, GONE_TO, RESTORED = b"llm-finetune", b"100/166", b"\x1b[?1049l"
 """The job that is shown, the header once the command is done, and what leaves the terminal as it was."""
 
+CURSOR = b"\x1b[?25h"
+"""What shows the cursor again."""
+
 
 def test_a_terminal_is_gone_once_its_other_end_is_closed() -> None:
     ours, theirs = pty.openpty()
@@ -51,6 +54,27 @@ def test_the_debugger_ends_where_it_is_told_and_leaves_the_terminal_as_it_was(
     os.kill(process, told)
     shown = drawn_until(terminal, RESTORED)
     assert (True, 0, EVENT) == (RESTORED in shown, ended(process), kept(tmp_path))
+    os.close(terminal)
+
+
+def test_many_interruptions_at_once_leave_the_terminal_as_it_was(tmp_path: Path) -> None:
+    process, terminal = opened(tmp_path)
+    for _ in range(20):
+        os.kill(process, signal.SIGINT)
+    shown = drawn_until(terminal, CURSOR)
+    assert (True, True, 130) == (RESTORED in shown, CURSOR in shown, ended(process))
+    os.close(terminal)
+
+
+@pytest.mark.parametrize("typed", [b"\xe9", b"\xe9t\xe9", b"\xff\xfe", b"\xc3", b"\xf0\x28\x8c\xbc"])
+def test_bytes_that_are_no_utf8_are_no_keys(typed: bytes, tmp_path: Path) -> None:
+    process, terminal = opened(tmp_path)
+    os.write(terminal, typed)
+    os.write(terminal, b":goto 90\r")
+    shown = drawn_until(terminal, b"90/166")
+    os.write(terminal, b"q")
+    shown += drawn_until(terminal, CURSOR)
+    assert (True, True, 0) == (b"90/166" in shown, CURSOR in shown, ended(process))
     os.close(terminal)
 
 

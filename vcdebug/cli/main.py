@@ -45,6 +45,7 @@ class Parser(ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; never a traceback."""
+    _fill_closed_descriptors()
     seldom()
     output = Output()
     words = list(sys.argv[1:] if argv is None else argv)
@@ -91,6 +92,17 @@ def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
         if name in words:
             command.configure(subparser)
     return parser
+
+
+def _fill_closed_descriptors() -> None:
+    """The null device takes the place of standard streams that are closed: no other file gets their number."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    if sys.stdin is None:
+        sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115  # a descriptor
 
 
 def _drop_stdout() -> None:

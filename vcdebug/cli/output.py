@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from io import StringIO
 from typing import TextIO
 
+from vcdebug.printable import escape_json, make_printable
+
 PREFIX = "vcdebug: "
 LONGEST = 1200
 """Characters of a line to stderr; what a file says may be quoted in it."""
@@ -31,16 +33,18 @@ class Output:
         return self.out.isatty()
 
     def text(self, text: str) -> None:
-        """One or more lines of data; what the stream cannot encode is escaped."""
-        self.out.write(_writable(text, self.out) + "\n")
+        """One or more lines of data, as `make_printable` leaves them; what the stream cannot encode is escaped."""
+        self.out.write(_writable(make_printable(text), self.out) + "\n")
 
     def json(self, document: Mapping[str, object]) -> None:
         """A document whose bytes depend on nothing but its values."""
-        self.out.write(json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+        text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+        self.out.write(escape_json(text) + "\n")
 
     def narrate(self, line: str) -> None:
         """One line about what happens."""
-        self.err.write(_writable(PREFIX + _short(" ".join(line.split())), self.err) + "\n")
+        words = make_printable(" ".join(line.split()))
+        self.err.write(_writable(PREFIX + _short(words), self.err) + "\n")
         self.err.flush()
 
     def flush(self) -> None:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from vcdebug.cli.failure import Failure, attempt
 from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.archive import MAX_BYTES
+from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.sources import is_wanted
 
 
@@ -38,7 +40,7 @@ class NamedBytes(io.BytesIO):
 
 def packed(path: Path, name: str) -> Packed:
     """Read, not parsed: the worker does that."""
-    return Packed(name, attempt(lambda: _archive(path) if path.is_dir() else path.read_bytes()))
+    return Packed(name, attempt(lambda: _archive(path) if path.is_dir() else read_file(path, MAX_BYTES)))
 
 
 def _archive(folder: Path) -> bytes:

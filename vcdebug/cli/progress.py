@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.output import Output
+from vcdebug.printable import make_line_printable
 from vcdebug.views.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def capture_progress(output: Output) -> Iterator[Report]:
 
         def report(kind: str, done: int, total: int) -> None:
             if kind not in bars:
-                bars[kind] = progress.add_task(kind, total=total)
+                bars[kind] = progress.add_task(make_line_printable(kind), total=total)
             progress.update(bars[kind], completed=done, total=max(done, total))  # type: ignore[arg-type]  # TaskID
 
         yield report
@@ -63,9 +64,10 @@ def told(output: Output, title: str) -> Iterator[Tell]:
         yield ignored
         return
     from rich.console import Console
+    from rich.text import Text
 
     with Console(file=output.err).status(title) as status:
-        yield lambda text: status.update(f"{title}: {text}")
+        yield lambda text: status.update(Text(make_line_printable(f"{title}: {text}")))
 
 
 def counted(tell: Tell) -> Callable[[int, int], None]:

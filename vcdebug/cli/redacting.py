@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vcdebug.amount_text import plural
 from vcdebug.cli.output import Output
 from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.file_access import check_replaceable, replace_file
 
 if TYPE_CHECKING:
     from vcdebug.snapshot.redact import Redaction
@@ -23,6 +24,7 @@ def check_map(path: str | None, *, force: bool) -> None:
     target = Path(path)
     if target.exists() and (target.is_dir() or not force):
         raise SnapshotError("exists already", "choose another name, or --force", path)
+    check_replaceable(target)
     if not target.absolute().parent.is_dir():
         raise SnapshotError("no such folder", where=str(target.parent))
 
@@ -35,9 +37,8 @@ def write_map(done: Redaction, path: str | None, output: Output) -> None:
 
     target = Path(path)
     try:
-        target.touch(PRIVATE)
-        target.chmod(PRIVATE)
-        target.write_text(json.dumps(done.mapping, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        with replace_file(target, PRIVATE) as file:
+            file.write(f"{json.dumps(done.mapping, indent=1, sort_keys=True)}\n".encode())
     except OSError as error:
         raise SnapshotError(f"cannot be written: {error.strerror or error}", where=path) from error
     output.narrate(f"which name became which is in {path}: keep it to yourself")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec
 from vcdebug.cli.output import Output
 from vcdebug.views.base import Line, Style, Table, padded, text_of
 from vcdebug.views.document import Block, Code, Listed, Paragraph
+from vcdebug.views.printable import make_block_printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,11 +45,12 @@ def answer(
 
 
 def show(blocks: Iterable[Block], output: Output) -> None:
-    """Write the blocks, with colours where a person reads them."""
+    """Write the printable form of the blocks, with colours where a person reads them."""
+    shown = map(make_block_printable, blocks)
     if output.is_terminal:
-        _show_rich(blocks, output)
+        _show_rich(shown, output)
         return
-    for block in blocks:
+    for block in shown:
         for line in _plain(block):
             output.text(line)
 

@@ -19,6 +19,7 @@ from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recordings import is_recording_file, open_recording
 from vcdebug.framework.bound import Bound
 from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.load import load
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
@@ -88,7 +89,7 @@ def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
 
 def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
     """The snapshot under the scheduler configuration of a file; raises ConfigError for one that is rejected."""
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    text = read_file(path).decode(errors="replace")
     conf = parse_conf(text, snapshot.release)
     if conf.built_in:
         raise ConfigError(conf.problems[0].what, "the real scheduler would go by its built-in configuration", path)

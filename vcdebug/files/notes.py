@@ -14,6 +14,7 @@ from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
 from vcdebug.files.text import check_target, read_text, split_force, write_text
 from vcdebug.snapshot.bundled import is_bundled
+from vcdebug.snapshot.file_access import expand_path
 from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -58,7 +59,7 @@ def save_notes(driver: Driver, argument: str) -> str:
 def load_notes(driver: Driver, argument: str) -> str:
     """Set what a file holds, in addition to what is set; raises VcdebugError where an entry cannot be read."""
     named = argument.strip()
-    path = Path(named).expanduser() if named else _beside(driver, "load FILE")
+    path = expand_path(named) if named else _beside(driver, "load FILE")
     faults = driver.notebook.load(read_notes(str(path)))
     driver.refresh()
     if faults:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 import vcdebug
 from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.snapshot.file_access import check_replaceable, replace_file
 from vcdebug.snapshot.sources import Source
 from vcdebug.stored.form import MAGIC, DamagedError, ForeignError, UnstorableError
 from vcdebug.stored.names import ROOMS as NAMED
@@ -85,25 +85,13 @@ def save_recording(recording: Recording, path: Path, step: Callable[[], object] 
     """Write the recording; raises VcdebugError where that is impossible. `step` may raise to stop it."""
     from vcdebug.stored.write import stored
 
+    check_replaceable(path)
     recording.prepare(step)
     try:
-        with collector_paused(), _replaced(path) as file:
+        with collector_paused(), replace_file(path) as file:
             for piece in stored(recording, program(), step):
                 file.write(piece)
     except UnstorableError as error:
         raise UnstorableError(f"this recording cannot be saved: {error}", where=str(path)) from error
     except OSError as error:
         raise UnwritableError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
-
-
-@contextmanager
-def _replaced(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of another once it is whole."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            yield file
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise

@@ -16,6 +16,7 @@ from vcdebug.files.text import check_target, split_force, write_text
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import is_bundled
 from vcdebug.trace.recording import Recording
+from vcdebug.views.printable import make_document_printable
 from vcdebug.views.report import Subject, report
 
 MARKDOWN, HTML = "md", "html"
@@ -37,7 +38,7 @@ def form_of(file: str) -> str:
 
 def text_of(subject: Subject, form: str) -> str:
     """The document in one of the forms."""
-    return WRITERS[form](report(subject))
+    return WRITERS[form](make_document_printable(report(subject)))
 
 
 def target_of(file: str, *, force: bool) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.documents import read_documents
+from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.gather import Gathered, object_name
 from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.snapshot import Manifest
@@ -23,8 +24,8 @@ _FORM = '{"2": [manifest, ...], "3": [...]}: the number of a cycle from 2 on, an
 def read_arrivals(path: Path) -> Arrivals:
     """The file's manifests; raises SnapshotError where anything of it could not take part."""
     try:
-        documents = list(read_documents(path.read_bytes()))
-    except (DocumentError, OSError) as error:
+        documents = list(read_documents(read_file(path)))
+    except DocumentError as error:
         raise SnapshotError(str(error), _FORM, str(path)) from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise SnapshotError("does not say what arrives when", _FORM, str(path))

@@ -8,6 +8,7 @@ from pathlib import Path
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.file_access import read_file, replace_file
 
 SIGN = "@"
 """`--set @FILE` means the edits of a file."""
@@ -17,7 +18,8 @@ def write_edits(path: str, edits: Iterable[str], about: str) -> None:
     """Write the edits; a file that is there is replaced. Raises SnapshotError."""
     lines = [f"# what-if edits of {about}: --set {SIGN}{path}", *edits]
     try:
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        with replace_file(Path(path)) as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
     except OSError as error:
         raise SnapshotError(f"cannot be written: {error.strerror or error}", where=path) from error
 
@@ -25,10 +27,9 @@ def write_edits(path: str, edits: Iterable[str], about: str) -> None:
 def read_edits(path: str) -> list[str]:
     """The edits of a file, each of them readable; raises SnapshotError or EditError, with file and line."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        what = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise SnapshotError(f"the edits cannot be read: {what}", where=path) from error
+        text = read_file(path).decode()
+    except UnicodeDecodeError as error:
+        raise SnapshotError("the edits cannot be read: it is no text", where=path) from error
     edits = []
     for number, line in enumerate(text.splitlines(), start=1):
         edit = line.strip()

@@ -8,6 +8,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.archive import SourceFile
 from vcdebug.snapshot.documents import starts_like_json
 from vcdebug.snapshot.json_documents import ReadSoFar
+from vcdebug.snapshot.yaml_documents import DocumentError
 
 Progress = Callable[[int, int, str], object]
 """Called with bytes read so far, bytes in all (0 if unknown), and the file at hand; False stops."""
@@ -51,7 +52,10 @@ class Meter:
 def yaml_warning(file: SourceFile) -> str:
     """For a large YAML file: that it takes long, about how long, and what to do; empty for any other file."""
     size = len(file.data)
-    if size < SLOW_YAML_BYTES or starts_like_json(file.data):
+    try:
+        if size < SLOW_YAML_BYTES or starts_like_json(file.data):
+            return ""
+    except DocumentError:  # the reader says so
         return ""
     seconds = size // YAML_BYTES_PER_SECOND
     return f"{file.name}: {size >> 20} MB of YAML take about {seconds} s to read; as JSON some seconds (-o json)"

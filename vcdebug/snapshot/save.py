@@ -14,6 +14,7 @@ from typing import Any
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.chance import Chance
 from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
+from vcdebug.snapshot.file_access import replace_file
 from vcdebug.snapshot.gather import EXTENDER_FILE, META_FILE, USAGE_FILE
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
 from vcdebug.snapshot.process import Process
@@ -148,13 +149,5 @@ def _write_folder(snapshot: Snapshot, folder: Path) -> None:
 
 def _replace(target: Path, data: bytes, mode: int) -> None:
     """Write beside the target and move into place, so that a failure leaves no half file."""
-    if target.is_dir():
-        raise SnapshotError("is a folder", "choose another name", str(target))
-    part = target.with_name(f".{target.name}.part")
-    try:
-        part.touch(mode)
-        part.chmod(mode)
-        part.write_bytes(data)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with replace_file(target, mode) as file:
+        file.write(data)

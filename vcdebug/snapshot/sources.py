@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
@@ -24,6 +23,7 @@ from vcdebug.snapshot.archive import (
     tar_files,
     zip_files,
 )
+from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
 from vcdebug.snapshot.report import Report
 
 Begins = Callable[[int, int, str], None]
@@ -43,7 +43,7 @@ def open_source(source: Source, report: Report, begins: Begins | None = None) ->
     """The files of a snapshot in a fixed order; raises SnapshotError if the source cannot be read at all."""
     budget = Budget()
     if source == "-":
-        return _stream_files(sys.stdin.buffer, "stdin", budget, report)
+        return _data_files(read_stdin(budget.max_bytes), "stdin", budget, report)
     if isinstance(source, str | Path):
         return _path_files(Path(source), budget, report, begins)
     return _stream_files(source, str(getattr(source, "name", "stream")), budget, report)
@@ -63,30 +63,16 @@ def source_name(source: Source) -> str:
 
 
 def _path_files(path: Path, budget: Budget, report: Report, begins: Begins | None) -> Iterator[SourceFile]:
-    where = str(path)
     try:
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            return _folder_files(path, budget, report, begins)
-        if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
-            raise SnapshotError("is a device, not a snapshot", where=where)
-        if status.st_size > budget.max_bytes:
-            raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=where)
-        with path.open("rb") as stream:
-            data = stream.read(budget.max_bytes + 1)
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
-        raise SnapshotError(_reason(error), where=where) from error
+        raise SnapshotError(describe_read_error(error), where=str(path)) from error
+    if is_folder:
+        return _folder_files(path, budget, report, begins)
+    data = read_file(path, budget.max_bytes)
     if begins:
         begins(0, len(data), path.name)
     return _data_files(data, path.name, budget, report)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "no such file or folder"
-    if isinstance(error, PermissionError):
-        return "may not be read"
-    return f"cannot be read: {getattr(error, 'strerror', None) or error}"
 
 
 def _stream_files(stream: IO[bytes], name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
@@ -152,7 +138,7 @@ def _folder_paths(folder: Path, budget: Budget, report: Report) -> list[Path]:
         try:
             entries = sorted(waiting.pop().iterdir())
         except OSError as error:
-            report.add(_reason(error), "the folder is left out", file=str(folder))
+            report.add(describe_read_error(error), "the folder is left out", file=str(folder))
             continue
         for path in entries:
             budget.take_file(str(folder))
@@ -174,7 +160,7 @@ def _read_file(path: Path, name: str, budget: Budget, report: Report) -> Iterato
             raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=name)
         data = path.read_bytes()
     except OSError as error:
-        report.add(_reason(error), "the file is left out", file=name)
+        report.add(describe_read_error(error), "the file is left out", file=name)
         return
     budget.take(len(data), name)
     yield SourceFile(name, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,17 +12,22 @@ from pathlib import Path
 
 from textual import events
 from textual.app import App
+from textual.driver import Driver
+from textual.filter import LineFilter
 
 from vcdebug.debugger.captures import Captures
 from vcdebug.files.kept import KeptRecordings
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
+from vcdebug.snapshot.archive import MAX_BYTES
+from vcdebug.snapshot.file_access import read_stdin
 from vcdebug.snapshot.history import timeline_of
 from vcdebug.tui.config import Settings, read_settings
 from vcdebug.tui.folders import state_folder
 from vcdebug.tui.keymap import main_keys
 from vcdebug.tui.keynames import key_names
 from vcdebug.tui.leaving import LOOK, Leaving, lead
+from vcdebug.tui.line_filter import PRINTABLE
 from vcdebug.tui.main.screen import MainScreen
 from vcdebug.tui.session_state import Store
 from vcdebug.tui.start import STDIN, Next, Start
@@ -65,13 +71,26 @@ class VcdebugApp(App[int]):
     def on_mount(self) -> None:
         """The first screen."""
         if not self.is_headless and os.isatty(0):
-            leaving = Leaving(lambda: self.exit(0))
+            leaving = Leaving(self.exit)
             leaving.listen()
             self.set_interval(LOOK, leaving.look)
         if self.start is None:
             self.choose()
         else:
             self.show(self.start)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """No widget has to remember that text from outside may write to the terminal."""
+        return [*super().get_line_filters(), PRINTABLE]
+
+    def get_driver_class(self) -> type[Driver]:
+        """A terminal's driver is ours; a browser and a test have their own."""
+        from textual.drivers.linux_driver import LinuxDriver
+
+        from vcdebug.tui.terminal_driver import TerminalDriver
+
+        found = super().get_driver_class()
+        return TerminalDriver if found is LinuxDriver else found
 
     def choose(self, failure: str = "") -> None:
         """Ask which snapshot; a failure says why the one before could not be opened."""
@@ -154,12 +173,12 @@ def run_tui(
     limits: Limits = USUAL,
     kept: KeptRecordings | None = None,
 ) -> int:
-    """Run the terminal debugger until somebody leaves it."""
+    """Run the terminal debugger until somebody leaves it; answers with the exit code."""
     settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
     start = None
     if source is not None:
         piped = source == STDIN
-        origin = BytesIO(sys.stdin.buffer.read()) if piped else source
+        origin = BytesIO(read_stdin(MAX_BYTES)) if piped else source
         name = "standard input" if piped else Path(source).name
         start = Start(
             origin,
@@ -179,7 +198,14 @@ def run_tui(
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
         _keys_from_terminal()
-    return VcdebugApp(start, settings, Store(state_folder()), kept).run(mouse=settings.mouse) or 0
+    app = VcdebugApp(start, settings, Store(state_folder()), kept)
+    before = signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # until `Leaving` listens: asyncio's own would cut drawing off
+    try:
+        return app.run(mouse=settings.mouse) or 0
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _keys_from_terminal() -> None:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args
 from textual.app import App
 
 from vcdebug.errors import ConfigError
+from vcdebug.printable import make_printable
 from vcdebug.tui.folders import short, state_folder
 
 Clipboard = Literal["auto", "native", "osc52", "file"]
@@ -22,7 +23,11 @@ THROUGH_TERMINAL = "through the terminal (OSC 52)"
 
 
 def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any: what the program answers
-    """Copy, and say how. Not every terminal listens to OSC 52, so `auto` tries a native tool as well."""
+    """Copy, and say how. Not every terminal listens to OSC 52, so `auto` tries a native tool as well.
+
+    What is copied is pasted into terminals: it is copied in its printable form.
+    """
+    text = make_printable(text)
     if how == "file":
         return f"to {short(_write(text))}"
     tool = _native(text) if how in ("auto", "native") else ""

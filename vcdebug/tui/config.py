@@ -9,7 +9,8 @@ from typing import Final, TypeVar
 
 import yaml
 
-from vcdebug.errors import ConfigError
+from vcdebug.errors import ConfigError, SnapshotError
+from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_values import Json
 from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
 from vcdebug.tui.folders import config_file, short
@@ -46,9 +47,9 @@ def read_settings(path: Path | None = None) -> Settings:
             return Settings()
         raise ConfigError("no such file", "--print-config prints one to begin with", str(path))
     try:
-        content = yaml.safe_load(wanted.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = str(getattr(error, "problem", None) or getattr(error, "strerror", None) or error).splitlines()[0]
+        content = yaml.safe_load(read_file(wanted).decode())
+    except (SnapshotError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = str(getattr(error, "problem", None) or getattr(error, "message", None) or error).splitlines()[0]
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark is not None else ""
         return Settings(problems=(f"{short(wanted)}: {place}{reason}; the usual settings hold",))

@@ -12,6 +12,7 @@ from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 from vcdebug.cli.watching import add_watching
 from vcdebug.errors import CaptureError
+from vcdebug.snapshot.file_access import check_replaceable
 
 if TYPE_CHECKING:
     from vcdebug.capture import CaptureOptions
@@ -169,6 +170,7 @@ def check_target(target: Path, *, force: bool) -> None:
         raise CaptureError("no such folder", where=str(target.parent))
     if target.exists() and not force:
         raise CaptureError("exists already", "choose another name, or --force", str(target))
+    check_replaceable(target)
 
 
 def seconds(text: str) -> float:

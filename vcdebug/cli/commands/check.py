@@ -32,10 +32,11 @@ class Check(Command):
         from vcdebug.compare.log import check_log
         from vcdebug.errors import VcdebugError
         from vcdebug.files.text import STDIN, read_text
+        from vcdebug.snapshot.archive import MAX_BYTES
 
         if args.log == args.snapshot == STDIN:
             raise VcdebugError("the log and the snapshot cannot both come from standard input")
-        lines = read_text(args.log).split("\n")
+        lines = read_text(args.log, MAX_BYTES).split("\n")
         recording = replay_of(args).recording
         try:
             checked = check_log(lines, recording, cycle=args.cycle)

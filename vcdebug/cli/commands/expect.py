@@ -13,6 +13,7 @@ from vcdebug.cli.arguments import share
 from vcdebug.cli.commands.base import Command, Outcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
+from vcdebug.printable import make_printable
 
 if TYPE_CHECKING:
     from vcdebug.cli.reports.expectations import Checked
@@ -38,11 +39,12 @@ class Expect(Command):
         from vcdebug.debugger.expectations import read_expectations
         from vcdebug.files.text import check_target, read_text, write_text
 
+        target = None if args.junit is None else check_target(args.junit, force=True)
         text, folder = read_text(args.file), Path(args.file).parent
         cases = [case for one in read_expectations(text, args.file) for case in _each(one, folder)]
         checked = [_checked(case, folder, complete=args.complete) for case in cases]
-        if args.junit is not None:
-            write_text(check_target(args.junit, force=True), expectations.junit(checked))
+        if target is not None:
+            write_text(target, make_printable(expectations.junit(checked)))
         answer(args, output, expectations.document, expectations.blocks, checked)
         if any(one.error for one in checked):
             return Outcome.FAILED

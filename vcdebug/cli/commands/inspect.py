@@ -46,9 +46,10 @@ def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
     from vcdebug.cli.reports import dumped
     from vcdebug.compare.dump import compare_dump
     from vcdebug.files.text import read_text
+    from vcdebug.snapshot.archive import MAX_BYTES
 
     try:
-        comparison = compare_dump(read_text(args.against), snapshot)
+        comparison = compare_dump(read_text(args.against, MAX_BYTES), snapshot)
     except VcdebugError as error:
         raise error if error.where else type(error)(error.message, error.hint, args.against) from error
     answer(args, output, dumped.document, dumped.blocks, comparison)

@@ -65,6 +65,7 @@ class Open(Command):
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
         ask_extender = extender_client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
+        from vcdebug.tui.leaving import EXIT_INTERRUPTED
 
         place: JsonDict = {
             name: getattr(args, name, None)
@@ -84,8 +85,8 @@ class Open(Command):
 
             word, place["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
             place["follow"] = getattr(args, "follow", None) or 0.0
-        run_tui(None if word is None else str(word), ask_extender=ask_extender, **place, **looks)
-        return Outcome.DONE
+        code = run_tui(None if word is None else str(word), ask_extender=ask_extender, **place, **looks)
+        return Outcome.INTERRUPTED if code == EXIT_INTERRUPTED else Outcome.DONE
 
 
 def is_live(args: Namespace) -> bool:

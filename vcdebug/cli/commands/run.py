@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from vcdebug.cli.arguments import bound_of, share
 from vcdebug.cli.commands.base import Command, Outcome
@@ -16,6 +16,8 @@ from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
 from vcdebug.cli.keeping import keeping_of
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
+from vcdebug.printable import escape_json
+from vcdebug.snapshot.file_access import check_replaceable, replace_file
 
 if TYPE_CHECKING:
     from vcdebug.trace.recording import Recording
@@ -60,6 +62,8 @@ class Run(Command):
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
         if args.extender_answers is not None and args.extender_url is None:
             raise VcdebugError("--extender-answers needs --extender-url")
+        for target in filter(None, (args.save, args.extender_answers)):
+            check_replaceable(Path(target))
         check_cycles(args)
         recording, seconds = replay_of(args, bound=bound_of(args), keeping=keeping_of(args, output))
         if args.extender_answers is not None:
@@ -96,10 +100,21 @@ def _several(first: Recording, seconds: dict[str, float], args: Namespace, outpu
 
 def _write_trace(write: Callable[[TextIO], None], target: str, output: Output) -> None:
     if target == STDOUT:
-        write(output.out)
+        write(cast("TextIO", EscapingJson(output.out)) if output.is_terminal else output.out)
         return
     with _open_text(Path(target)) as file:
         write(file)
+
+
+class EscapingJson:
+    """A terminal for JSON lines: what it would obey is written as JSON's escapes, which mean the same."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Write one piece of the text; answers with the number of characters written."""
+        return self._terminal.write(escape_json(text))
 
 
 def _write_answers(recording: Recording, target: str) -> None:
@@ -108,7 +123,8 @@ def _write_answers(recording: Recording, target: str) -> None:
 
     extender = recording.session.plugins.get(Extender.name)
     answers = extender.answered if isinstance(extender, Extender) else {}
-    Path(target).write_text(json.dumps(answers, indent=2) + "\n", encoding="utf-8")
+    with replace_file(Path(target)) as file:
+        file.write(f"{json.dumps(answers, indent=2)}\n".encode())
 
 
 def _open_text(path: Path) -> TextIO:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import share
@@ -43,8 +41,9 @@ class Script(Command):
 
 
 def _lines(file: str) -> list[str]:
-    text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8", errors="replace")
-    return text.splitlines()
+    from vcdebug.files.text import read_text
+
+    return read_text(file).splitlines()
 
 
 def _run(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
-
+from vcdebug.tui.widgets.wrapping import measure_cells
 from vcdebug.views.base import Column, OnDemand, Row
 
 GAP = 2
@@ -33,12 +32,12 @@ def natural_widths(
     columns: Sequence[Column], heads: Sequence[str], rows: Sequence[Row], shared: Sequence[str]
 ) -> list[int]:
     """Cells in which nothing has to wrap."""
-    widths = [max(cell_len(part) for part in head.split("\n")) for head in heads]
+    widths = [max(measure_cells(part) for part in head.split("\n")) for head in heads]
     widths = [max(width, 0 if one.flexible else one.least) for width, one in zip(widths, columns, strict=True)]
     looked_at = sampled(rows)
     for row in looked_at:
         for i, cell in enumerate(row.cells):
-            size = cell_len(cell.text)
+            size = measure_cells(cell.text)
             if shared[i] and cell.text.startswith(shared[i]):
                 size -= len(shared[i])
             widths[i] = max(widths[i], size)
@@ -74,12 +73,12 @@ def least_widths(
 
 def head_least(head: str) -> int:
     """The longest word of a head."""
-    return max((cell_len(word) for word in head.split()), default=0)
+    return max((measure_cells(word) for word in head.split()), default=0)
 
 
 def _longest_word(text: str) -> int:
     """The longest word."""
-    return min(max((cell_len(word) for word in text.split()), default=0), LONG_WORD)
+    return min(max((measure_cells(word) for word in text.split()), default=0), LONG_WORD)
 
 
 def fitted(columns: Sequence[Column], natural: list[int], least: list[int], width: int, gap: int) -> list[int]:

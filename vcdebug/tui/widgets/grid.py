@@ -17,6 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
+from vcdebug.printable import make_line_printable
 from vcdebug.tui.widgets.column_widths import GUTTER
 from vcdebug.tui.widgets.ordering import Order, marked, next_order
 from vcdebug.tui.widgets.pens import meaning
@@ -314,7 +315,10 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         line = self._on_terminal[y] = self._shown_line(y)
-        segments = [Segment(text, self._pen(style, line.selected, cell)) for text, style, cell in line.strokes]
+        segments = [
+            Segment(make_line_printable(text), self._pen(style, line.selected, cell))
+            for text, style, cell in line.strokes
+        ]
         return Strip(segments).crop_extend(line.left, line.left + line.width, self._pen("", False, False))
 
     def _sight(self) -> Sight:

@@ -11,6 +11,7 @@ from vcdebug.amount_text import grouped, plural
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.recordings import BRANCH
 from vcdebug.framework.forced import FORCED
+from vcdebug.printable import make_line_printable
 from vcdebug.releases.release import Release
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.views.names import path_words
@@ -76,7 +77,7 @@ class Header(Widget):
             "event ",
             (count, "bold"),
         )
-        name = Text(moment.recording.snapshot.name)
+        name = Text(make_line_printable(moment.recording.snapshot.name))
         name.truncate(max(LEAST_NAME, room - len(TITLE) - said.cell_len - 1), overflow="ellipsis")
         return Text.assemble((TITLE, "bold reverse"), " ", name, said)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
 from vcdebug.tui.widgets.table_layout import STANDS_IN, Layout, Placed
-from vcdebug.tui.widgets.wrapping import pad
+from vcdebug.tui.widgets.wrapping import measure_cells, pad
 from vcdebug.views.base import Column
 
 
@@ -67,6 +65,6 @@ def filled(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
     used = 0
     for stroke in strokes:
         yield stroke
-        used += cell_len(stroke.text) if width else 0
+        used += measure_cells(stroke.text) if width else 0
     if used < width:
         yield Stroke(" " * (width - used))

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
 from vcdebug.tui.widgets.column_widths import (
     GAP,
     GUTTER,
@@ -25,7 +23,7 @@ from vcdebug.tui.widgets.column_widths import (
     total,
 )
 from vcdebug.tui.widgets.tree_rows import TreeRoom, spread
-from vcdebug.tui.widgets.wrapping import wrap, wrap_text
+from vcdebug.tui.widgets.wrapping import measure_cells, wrap, wrap_text
 from vcdebug.views.base import Column, Line, Piece, Row, Table
 
 STANDS_IN = 4
@@ -224,7 +222,12 @@ class _Measured:
         self._wrapped_rows = rows if self.wraps else ()
         self.least = least_widths(table.columns, heads, self._wrapped_rows, self.natural)
         self.unbroken = [
-            max([least, *(size for row in self._wrapped_rows if (size := cell_len(row.cells[i].text)) <= A_FEW_WORDS)])
+            max(
+                [
+                    least,
+                    *(size for row in self._wrapped_rows if (size := measure_cells(row.cells[i].text)) <= A_FEW_WORDS),
+                ]
+            )
             for i, least in enumerate(self.least)
         ]
         """As narrow as columns get before a few words, such as a sign with a number, are broken."""
@@ -410,7 +413,7 @@ def _folded(column: Column, shared: str) -> str:
     if column.flexible or len(words) == 1:
         return column.title
     halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
-    return "\n".join(min(halves, key=lambda half: max(map(cell_len, half))))
+    return "\n".join(min(halves, key=lambda half: max(map(measure_cells, half))))
 
 
 def _head_lines(heads: Sequence[str], bands: tuple[Band, ...]) -> list[Placed]:
@@ -430,7 +433,7 @@ def _broken(head: str, width: int) -> list[str]:
         first, *rest = part.split(" ")
         lines.append(first)
         for word in rest:
-            if cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            if measure_cells(lines[-1]) + 1 + measure_cells(word) <= width:
                 lines[-1] += f" {word}"
             else:
                 lines.append(word)
@@ -448,7 +451,7 @@ def _band_heads(parts: Sequence[list[str]], band: int) -> list[Placed]:
 def _wrapped_cells(
     cells: tuple[Piece, ...], columns: Sequence[Column], widths: Sequence[int]
 ) -> list[tuple[Piece, ...]]:
-    if all(cell_len(cell.text) <= width for cell, width in zip(cells, widths, strict=True)):
+    if all(measure_cells(cell.text) <= width for cell, width in zip(cells, widths, strict=True)):
         return [cells]
     parts = [
         wrap_text(cell.text, width) if column.flexible else [cell.text]

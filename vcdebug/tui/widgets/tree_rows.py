@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
-from vcdebug.tui.widgets.wrapping import ELLIPSIS, closer, middle, sign_of, tighter
+from vcdebug.tui.widgets.wrapping import ELLIPSIS, closer, measure_cells, middle, sign_of, tighter
 from vcdebug.views.base import NO, YES, Piece
 
 MOST_ABOVE = 8
@@ -48,7 +46,7 @@ def spread(cells: Sequence[Piece], room: TreeRoom) -> TreeRow:
     label = closer(name.text) if room.close else name.text
     for text, numbered in _ways(label, came.text, room):
         edge = room.width - (room.number if numbered else 0)
-        if cell_len(label) + (cell_len(text) + 1 if text else 0) <= edge:
+        if measure_cells(label) + (measure_cells(text) + 1 if text else 0) <= edge:
             return _row((name._replace(text=label), came._replace(text=text), number), room, edge)
     label = middle(tighter(label), room.width)
     return _row((name._replace(text=label), came._replace(text=""), number), room, room.width)
@@ -59,7 +57,7 @@ def _ways(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
     sign = sign_of(came)
     if room.words:
         yield from ((came, True), (came, False))
-        left = room.width - cell_len(label) - 1
+        left = room.width - measure_cells(label) - 1
         if left >= SHORTENED:
             spared = left - room.number
             yield (_shortened(came, spared), True) if spared >= SHORTENED else (_shortened(came, left), False)
@@ -69,17 +67,17 @@ def _ways(label: str, came: str, room: TreeRoom) -> Iterator[tuple[str, bool]]:
 def _shortened(text: str, width: int) -> str:
     """Up to its first comma, or an answer without who gave it, where that has room; else both of its ends."""
     first, comma, _ = text.partition(",")
-    if comma and cell_len(first) < width:
+    if comma and measure_cells(first) < width:
         return first + ELLIPSIS
     said = text[max(text.find(YES), text.find(NO), 0) :]
-    return said if cell_len(said) <= width else middle(text, width)
+    return said if measure_cells(said) <= width else middle(text, width)
 
 
 def _row(cells: tuple[Piece, Piece, Piece], room: TreeRoom, edge: int) -> TreeRow:
     name, came, number = cells
-    size = cell_len(came.text)
+    size = measure_cells(came.text)
     start = min(room.start, edge - size)
-    start = max(start, cell_len(name.text) + 1) if size else edge
+    start = max(start, measure_cells(name.text) + 1) if size else edge
     last = room.width - edge
     return TreeRow((name, came, number if last else Piece("")), (start, edge - start, last))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.cells import cell_len, set_cell_size
 
+from vcdebug.printable import make_line_printable
 from vcdebug.views.base import Line, Piece
 
 ELLIPSIS = "…"
@@ -15,18 +16,23 @@ NARROW = 20
 """Cells below which a list is broken behind a comma, so that `mem 60Gi` stays together."""
 
 
+def measure_cells(text: str) -> int:
+    """How many cells the printable form of the text takes, which is what is drawn in its place."""
+    return cell_len(make_line_printable(text))
+
+
 def wrap_text(text: str, width: int) -> list[str]:
     """Break at spaces, a word only where it is longer than a line; further lines keep the indent, long words less."""
-    if cell_len(text) <= width:
+    if measure_cells(text) <= width:
         return [text]
     usual = min(len(text) - len(text.lstrip()) + INDENT, width // 2)
     lines: list[str] = []
     rest, indent = text, usual
-    while cell_len(rest) > width:
+    while measure_cells(rest) > width:
         cut = _cut(rest, width, indent)
         lines.append(rest[:cut].rstrip())
         rest = rest[cut:].lstrip()
-        spare = width - cell_len(_together(rest, width))
+        spare = width - measure_cells(_together(rest, width))
         indent = min(usual, spare) if spare >= 0 else usual
         rest = " " * indent + rest
     return [*lines, rest]
@@ -35,7 +41,7 @@ def wrap_text(text: str, width: int) -> list[str]:
 def _together(text: str, width: int) -> str:
     """What the next line should not break: its first word, in a narrow column the first item of a list."""
     item, comma, _ = text.partition(", ")
-    if comma and width < NARROW and cell_len(item) < width:
+    if comma and width < NARROW and measure_cells(item) < width:
         return f"{item},"
     return text.partition(" ")[0]
 
@@ -55,18 +61,18 @@ def _cut(text: str, width: int, indent: int) -> int:
 
 def wrap(line: Line, width: int) -> list[Line]:
     """A line of pieces broken at spaces into lines of at most `width` cells."""
-    if width <= 0 or cell_len("".join(piece.text for piece in line)) <= width:
+    if width <= 0 or measure_cells("".join(piece.text for piece in line)) <= width:
         return [line]
     lines: list[Line] = []
     current: list[Piece] = []
     used = 0
     for word in (Piece(text, piece.style) for piece in line for text in _words(piece.text)):
-        size = cell_len(word.text)
-        if used and used + cell_len(word.text.rstrip()) > width:
+        size = measure_cells(word.text)
+        if used and used + measure_cells(word.text.rstrip()) > width:
             lines.append(tuple(current))
             current, used = [Piece(" " * INDENT)], INDENT
             word = Piece(word.text.lstrip(), word.style)
-            size = cell_len(word.text)
+            size = measure_cells(word.text)
         current.append(word)
         used += size
     return [*lines, tuple(current)]
@@ -83,6 +89,7 @@ def _words(text: str) -> list[str]:
 
 def pad(text: str, width: int, *, right: bool, name: bool = False) -> str:
     """Exactly `width` cells, shortened with an ellipsis; a name keeps both of its ends."""
+    text = make_line_printable(text)
     size = cell_len(text)
     if size > width:
         if width < SIGN:
@@ -112,7 +119,7 @@ def tighter(text: str) -> str:
 
 def middle(text: str, width: int) -> str:
     """Exactly `width` cells, both ends kept; names differ at their ends, which keep more."""
-    if cell_len(text) <= width:
+    if measure_cells(text) <= width:
         return text.ljust(width)
     if width <= 1:
         return ELLIPSIS[:width]

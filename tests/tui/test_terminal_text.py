@@ -1,0 +1,72 @@
+"""Nothing that a terminal obeys reaches it from the screen, whichever panel, page or line shows it."""
+
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.color import Color
+
+from tests.hostile import HOSTILE, obeyed, write_hostile
+from tests.tui.driving import NARROW, WIDE, Desk, opened
+from vcdebug.tui.line_filter import PRINTABLE
+from vcdebug.tui.panels import PANELS
+
+PICTURE = "␛]0;PWNED"
+PAGES = ("overview", "waiting", "bookmarks", "where", "fits", "help", "job odd-1", "node gpu-a100-01", "queue research")
+
+
+def faults(desk: Desk, what: str) -> list[tuple[str, object]]:
+    """What of the screen a terminal would obey, and lines that are wider than it."""
+    width, _ = desk.app.size
+    lines = desk.screen().split("\n")
+    wide = [line for line in lines if cell_len(line) > width]
+    found = obeyed("".join(lines))
+    return [*([(what, found)] if found else []), *((what, line) for line in wide)]
+
+
+@pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
+async def test_no_panel_page_or_message_writes_to_the_terminal(size: tuple[int, int], tmp_path: Path) -> None:
+    found: list[tuple[str, object]] = []
+    seen = ""
+    async with opened(str(write_hostile(tmp_path / "cluster")), size) as desk:
+        for event in (1, 40):
+            await desk.command(f"goto {event}")
+            for panel in PANELS:
+                await desk.press(panel.key)
+                found += faults(desk, panel.name)
+                seen += desk.screen()
+        for page in PAGES:
+            await desk.command(page)
+            found += faults(desk, page)
+            await desk.close_everything()
+        for words in (f"note {HOSTILE}", f"nonsense {HOSTILE}", f"filter {HOSTILE}", f"break {HOSTILE}", "bookmarks"):
+            await desk.command(words)
+            found += faults(desk, words)
+            seen += desk.screen()
+        desk.app.notify(HOSTILE, title=HOSTILE, markup=False)
+        await desk.pause()
+        found += faults(desk, "notification")
+    assert ([], True) == (found, PICTURE in seen)
+
+
+@pytest.mark.parametrize("panel", ["problems", "nodes", "moment"])
+async def test_a_row_with_such_text_keeps_its_place_in_the_frame(panel: str, tmp_path: Path) -> None:
+    async with opened(str(write_hostile(tmp_path / "cluster")), WIDE) as desk:
+        await desk.command(f"panel {panel}")
+        await desk.press("z")
+        rows = [line for line in desk.screen().split("\n") if line.startswith("┃")]
+    assert (True, []) == (len(rows) > 20, [line for line in rows if not line.endswith("┃")])
+
+
+@pytest.mark.parametrize("text", ["plain", "größe 工作", "a\x1b[31mb", "\u202eab\u200b", "a\nb\tc", "\x9b\x9b"])
+def test_a_line_keeps_its_cells(text: str) -> None:
+    segments = [Segment("| "), Segment(text), Segment(" rest of the line |")]
+    drawn = PRINTABLE.apply(segments, Color(0, 0, 0))
+    shown = "".join(segment.text for segment in drawn)
+    assert (set(), Segment.get_line_length(segments)) == (obeyed(shown), Segment.get_line_length(drawn))
+
+
+def test_a_line_without_such_text_is_not_made_anew() -> None:
+    segments = [Segment("job"), Segment(" node")]
+    assert PRINTABLE.apply(segments, Color(0, 0, 0)) is segments

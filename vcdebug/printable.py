@@ -1,0 +1,49 @@
+"""The printable form of text from outside: what a terminal would obey, or would not show, gets a visible substitute."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_HARMFUL: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u3164\ufeff\uffa0"  # no width, or blank letters
+    "\u2028-\u202e\u2060-\u206f"  # line separators, overrides and isolates of the writing direction
+    "\ud800-\udfff\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff]"
+)
+"""Marks that change the letter before them (category Mn, variation selectors) are not in it: names need them."""
+_BREAKS: Final = str.maketrans({"\t": "␉", "\n": "␊"})
+_PICTURES: Final = 0x2400
+"""Unicode's pictures of the control characters begin here, in the order of the characters."""
+_DELETE: Final = "\x7f"
+_DELETE_PICTURE: Final = "␡"
+_SUBSTITUTE: Final = "\ufffd"
+
+
+def make_printable(text: str) -> str:
+    """The text with one visible character for each that a terminal would obey or not show; tab and newline stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _HARMFUL.sub(_substitute, text)
+
+
+def make_line_printable(text: str) -> str:
+    """The same for text that has to stay on its line: tab and newline are visible too."""
+    return make_printable(text).translate(_BREAKS) if not text.isprintable() else make_printable(text)
+
+
+def escape_json(text: str) -> str:
+    """JSON that means the same, with JSON's own escapes for such characters; line ends outside of strings stay."""
+    return text if text.isascii() and "\x7f" not in text else _HARMFUL.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    units = found.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
+
+
+def _substitute(found: re.Match[str]) -> str:
+    character = found.group()
+    if character < " ":
+        return chr(_PICTURES + ord(character))
+    return _DELETE_PICTURE if character == _DELETE else _SUBSTITUTE

@@ -1,0 +1,120 @@
+"""Files that a person names: none is read without an end, and no device, pipe or link is ever replaced."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from vcdebug.errors import SnapshotError
+
+MAX_FILE_BYTES: Final = 64 << 20
+"""Bytes of a file that a person or a tool wrote by itself: a configuration, edits, commands, expectations."""
+OPEN_PIPES: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Pipes with a writer already, as `<(command)` makes them; opening any other pipe may wait for ever."""
+
+
+def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """The bytes of a regular file, or of a pipe that is open already; raises SnapshotError for anything else."""
+    where = str(path)
+    try:
+        status = Path(path).stat()
+        if problem := _find_problem(where, status, max_bytes):
+            raise SnapshotError(*problem, where=where)
+        with Path(path).open("rb") as stream:
+            data = stream.read(max_bytes + 1)
+    except FileNotFoundError as error:
+        raise SnapshotError("no such file", where=where) from error
+    except (OSError, ValueError) as error:
+        raise SnapshotError(describe_read_error(error), where=where) from error
+    return _within(data, max_bytes, where)
+
+
+def read_stdin(max_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """The bytes of standard input; raises SnapshotError for more than that."""
+    try:
+        data = sys.stdin.buffer.read(max_bytes + 1)
+    except (OSError, ValueError) as error:
+        raise SnapshotError(describe_read_error(error), where="stdin") from error
+    return _within(data, max_bytes, "stdin")
+
+
+def describe_read_error(error: OSError | ValueError) -> str:
+    """Why a file cannot be read, in words."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, PermissionError):
+        return "may not be read"
+    return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+def expand_path(word: str) -> Path:
+    """The path with the home folder for `~`; raises SnapshotError for a user that does not exist."""
+    try:
+        return Path(word).expanduser()
+    except RuntimeError as error:
+        raise SnapshotError("the home folder of this user is not known", where=word) from error
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise SnapshotError for a path that a file must not take the place of: only a regular file is replaced."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except ValueError as error:
+        raise SnapshotError(f"is no name of a file: {error}", where=str(path)) from error
+    if stat.S_ISDIR(mode):
+        raise SnapshotError("is a folder", "choose another name", str(path))
+    if stat.S_ISLNK(mode):
+        raise SnapshotError("is a symbolic link, which is not replaced", "name the file itself", str(path))
+    if not stat.S_ISREG(mode):
+        raise SnapshotError("is a device, a pipe or a socket, which is not replaced", "name a file", str(path))
+
+
+@contextmanager
+def replace_file(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
+    """A new file that takes the place of `path` once it is whole; `mode` are its permissions, else those of the umask.
+
+    Raises SnapshotError as `check_replaceable` does, and OSError where the file cannot be written.
+    """
+    check_replaceable(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        # O_EXCL: a link that somebody else put there would lead the bytes elsewhere
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
+        with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor, not a path
+            if mode is not None:
+                part.chmod(mode)
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _find_problem(where: str, status: os.stat_result, max_bytes: int) -> tuple[str, str] | None:
+    """What keeps a file from being read, and what to do about it."""
+    if stat.S_ISDIR(status.st_mode):
+        return "is a folder", "name a file"
+    if stat.S_ISFIFO(status.st_mode):
+        return None if where.startswith(OPEN_PIPES) else ("is a named pipe, not a file", "name a regular file")
+    if not stat.S_ISREG(status.st_mode):
+        return "is a device, not a file", "name a regular file"
+    if status.st_size > max_bytes:
+        return _too_large(max_bytes), ""
+    return None
+
+
+def _within(data: bytes, max_bytes: int, where: str) -> bytes:
+    if len(data) > max_bytes:
+        raise SnapshotError(_too_large(max_bytes), where=where)
+    return data
+
+
+def _too_large(max_bytes: int) -> str:
+    return f"is larger than {max_bytes >> 20} MiB"

@@ -7,11 +7,10 @@ from typing import Final
 
 from vcdebug.causes.gates.admission import admission
 from vcdebug.causes.gates.gang import search_reasons
-from vcdebug.causes.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.causes.gates.validity import gated, validity
 from vcdebug.explain.amounts import plural
 from vcdebug.explain.answer import Finding, Step, StepState
-from vcdebug.explain.job_view import EVICTING_ACTIONS, WAITING_PHASES, JobView
+from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE
 from vcdebug.framework.record import HookEvent, StateEvent
 from vcdebug.grouping import by_key
@@ -41,13 +40,13 @@ def steps(view: JobView) -> tuple[Step, ...]:
     for action in _evicting(view):
         found += _evicting_steps(view, action)
     for action in dict.fromkeys(view.actions):
-        if action in GANG_ACTIONS:
+        if view.facts_of(action).evicts_by_gang:
             found += _gang_steps(view, action)
     return tuple(found)
 
 
 def _evicting(view: JobView) -> list[str]:
-    return [action for action in dict.fromkeys(view.actions) if action in EVICTING_ACTIONS]
+    return [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts_by_pod]
 
 
 def _in_session(view: JobView) -> Step:

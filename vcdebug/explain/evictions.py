@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import listed
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.grouping import by_key
@@ -151,7 +151,8 @@ def _fates(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[st
 def price(view: JobView) -> str:
     """`; conformance alone decided ..., n2 would have done as well`; empty where there is nothing to say."""
     evicted = carried_out(view.recording)
-    mine = [one for one in evicted if one.preemptor in view.tasks and one.action in EVICTING_ACTIONS]
+    facts_of = view.recording.conf.facts_of
+    mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
     return "".join(f"; {part}" for part in (_decided(view, mine[0]), _elsewhere(view, mine[0])) if part) if mine else ""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from vcdebug.actions import ACTIONS
 from vcdebug.explain.votes import question
 from vcdebug.framework.bundles import Bundle, BundleType, roi, sum_requests
 from vcdebug.framework.gang_eviction import GangEviction, idle_and_releasing, needed
@@ -69,7 +68,7 @@ def bundles_at(recording: Recording, seq: Seq) -> Bundles | None:
     if session is None or span.name not in session.jobs:
         return None
     arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
-    made: _GangAction = resolve(ACTIONS[action.name])(arguments)
+    made: _GangAction = resolve(recording.conf.known[action.name])(arguments)
     session.record.silent += 1
     allowed = asked.outcome if isinstance(asked.outcome, tuple) else ()
     found = _in_domain(session, made.eviction, session.jobs[span.name], event.candidates, allowed)

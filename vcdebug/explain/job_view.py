@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from vcdebug.framework.record import ActionEvent, HookEvent
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.subject import name_in
 from vcdebug.grouping import by_key
 from vcdebug.model.job import JobInfo
@@ -19,7 +20,6 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.visits import TaskTry, Visit, visits
 
-EVICTING_ACTIONS = ("preempt", "reclaim")
 WAITING_PHASES = (PENDING, "")
 """Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
 PLACED = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
@@ -35,6 +35,10 @@ class JobView:
         self.queue: QueueInfo = recording.session.queues[self.job.queue]
         self.pod = pod
         self.actions = recording.conf.actions
+
+    def facts_of(self, action: str) -> ActionFacts:
+        """What an action does."""
+        return self.recording.conf.facts_of(action)
 
     # Tasks
 

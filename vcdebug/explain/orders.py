@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.plugin import Difference, Then, decided, smaller_first
 from vcdebug.explain.plugins import words
 from vcdebug.framework.combine import Tiers
@@ -109,7 +108,8 @@ def kind_of(recording: Recording, seq: Seq) -> Kind | None:
 
 def _eviction(recording: Recording, seq: Seq) -> bool:
     span, action = recording.tree.innermost(seq), recording.tree.around(seq, Level.ACTION)
-    return span is not None and span.level is Level.NODE and action is not None and action.name in EVICTING_ACTIONS
+    on_node = span is not None and span.level is Level.NODE
+    return on_node and action is not None and recording.conf.facts_of(action.name).evicts_by_pod
 
 
 Heap = tuple[int, str, str]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.trace.action_outcomes import ActionOutcome, action_outcomes, rejections
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -21,7 +22,7 @@ def outcome(recording: Recording, index: int) -> Piece:
     """The outcome of the span with this index."""
     span = recording.spans[index]
     if span.level is Level.ACTION:
-        return _action(span, action_outcomes(recording)[index])
+        return _action(span, action_outcomes(recording)[index], recording.conf.facts_of(span.name))
     events = recording.events[span.first - 1 : span.last]
     match span.level:
         case Level.QUEUE:
@@ -35,8 +36,8 @@ def outcome(recording: Recording, index: int) -> Piece:
     return Piece("")
 
 
-def _action(span: Span, came: ActionOutcome) -> Piece:
-    if span.name == "enqueue":
+def _action(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
+    if facts.admits:
         if not came.popped:
             return muted("nothing waits")
         return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")

@@ -19,7 +19,6 @@ NOT_CONFIGURED = "action-not-configured"
 
 PERMITTING = ("sla",)
 """Plugins whose permit is a promise to the job, and not just the want of an objection."""
-SCHEDULING_ACTIONS = ("allocate", "preempt", "reclaim", "backfill")
 
 
 def admission(view: JobView) -> Finding | None:
@@ -37,7 +36,7 @@ def admission(view: JobView) -> Finding | None:
 
 
 def _first_scheduling(view: JobView) -> Seq | None:
-    starts = (view.action_starts(action) for action in SCHEDULING_ACTIONS)
+    starts = (view.action_starts(action) for action in view.actions if view.facts_of(action).places)
     return min((start for start in starts if start is not None), default=None)
 
 

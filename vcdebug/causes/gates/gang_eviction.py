@@ -22,7 +22,6 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.state_before import total
 from vcdebug.trace.visits import Visit
 
-GANG_ACTIONS = ("gangpreempt", "gangreclaim")
 POINT = "UnifiedEvictable"
 NOWHERE = Spared("", "outside every domain that the job may use")
 
@@ -30,7 +29,7 @@ NOWHERE = Spared("", "outside every domain that the job may use")
 def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
     """The actions that evict for a whole gang."""
     for action in dict.fromkeys(view.actions):
-        finding = gang_evicting(view, action, task) if action in GANG_ACTIONS else None
+        finding = gang_evicting(view, action, task) if view.facts_of(action).evicts_by_gang else None
         if finding is not None:
             yield Gate(action, Chance.REAL, finding)
 
@@ -110,7 +109,7 @@ def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> F
     )
     if not allowed:
         sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {listed(offered)}."
-        quota_veto = visit.action == "gangreclaim" and event.plugin in veto.QUOTA_PLUGINS
+        quota_veto = view.facts_of(visit.action).across_queues and event.plugin in veto.QUOTA_PLUGINS
         cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
         look = cluster(f"look at plugin {event.plugin}: its enable{POINT} switch, or what protects these pods")
         return Finding(cause, sentence, numbers, evidence, (look,))

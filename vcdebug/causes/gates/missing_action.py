@@ -15,7 +15,7 @@ from vcdebug.causes.given_away import takers
 from vcdebug.causes.no_node import histogram_lines, search_evidence
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, cluster, proof
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
@@ -84,10 +84,10 @@ def missing_action(
     view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
 ) -> list[Finding] | None:
     """Before all others where it would help on most nodes; none where an action that evicts task by task came near."""
-    if room.free or any(gate.chance is Chance.REAL and gate.action in EVICTING_ACTIONS for gate in met):
+    if room.free or any(gate.chance is Chance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met):
         return None
-    for action in EVICTING_ACTIONS:
-        if action in view.actions or not room.could_free(action):
+    for action in view.recording.conf.known:
+        if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.could_free(action):
             continue
         trial = try_action(view.recording, view.job.uid, action)
         if trial is not None and trial.evicted:

@@ -22,7 +22,6 @@ from vcdebug.plugins.priority import Rank, higher_first, rank
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import job_before, job_of, task_of, tasks_of
 
-GANG_RECLAIM = "gangreclaim"
 LOWER = "candidate's priority < preemptor's priority"
 COLUMNS = ("candidate", "preemptor")
 
@@ -53,7 +52,7 @@ def evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     action, span = recording.tree.around(seq, Level.ACTION), recording.tree.around(seq, Level.JOB)
     uid = span.name if span is not None else ""
     title, own = f"priority: who is of lower priority than {uid}?", recording.session.jobs.get(uid)
-    if own is None or (action is not None and action.name == GANG_RECLAIM):
+    if own is None or (action is not None and recording.conf.facts_of(action.name).across_queues):
         terms = [Term(key, (None, None), True) for key in event.candidates]
         return choice(title, "every candidate: priority does not count between queues", COLUMNS, terms)
     tasks = tasks_of(recording, event.candidates)

@@ -11,7 +11,7 @@ from vcdebug.causes.gates.eviction import at_once, entitlement, filtering, veto
 from vcdebug.causes.no_node import search_evidence
 from vcdebug.explain.amounts import count, listed, plural
 from vcdebug.explain.answer import Evidence, Finding, owner, sharers
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status
@@ -68,7 +68,7 @@ class Gate:
 def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
     """The actions that evict task by task."""
     for action in dict.fromkeys(view.actions):
-        if action in EVICTING_ACTIONS:
+        if view.facts_of(action).evicts_by_pod:
             yield from evicting(view, action, task, room)
 
 

@@ -74,7 +74,7 @@ def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Find
         for node, seat in seats[:5]
         if seat.seq is not None
     )
-    cause = NOT_ABOVE_DESERVED if attempt.action == "reclaim" and plugin in QUOTA_PLUGINS else plugin
+    cause = NOT_ABOVE_DESERVED if view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS else plugin
     counted = {
         "candidates": count(len(offered), "pods"),
         "victims": count(len(left), "pods"),

@@ -16,6 +16,7 @@ from vcdebug.explain.evictions import fate_of
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
 from vcdebug.framework import hooks
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREDICATE, PREEMPTIVE, SIMULATE_ALLOCATABLE
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -26,7 +27,7 @@ from vcdebug.trace.visits import between_jobs, inside
 
 NEVER: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
-QUEUE_LIMITS: Final = ("Allocatable", "SimulateAllocatable")
+QUEUE_LIMITS: Final = (ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
 
 
@@ -145,7 +146,7 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
 def _one_by_one(recording: Recording, span: Span) -> tuple[int, int]:
     """(nodes that the predicates were asked about outside a search, those of them that they refused)."""
     turns = [inner.name for inner in inside(recording, span) if inner.level is Level.NODE]
-    answers = (event for _, event in recording.of_kind(HookEvent, span.seqs) if event.point == "Predicate")
+    answers = (event for _, event in recording.of_kind(HookEvent, span.seqs) if event.point == PREDICATE.upstream)
     asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
     return len(asked), len([name for name in asked if name not in turns])
 
@@ -155,9 +156,9 @@ def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
     if task.pod.preemption_policy == NEVER:
         return "its preemptionPolicy is Never"
     for _, event in recording.of_kind(HookEvent, reversed(span.seqs)):
-        if event.point == "Preemptive" and event.result is False:
+        if event.point == PREEMPTIVE.upstream and event.result is False:
             return f"{event.plugin}: its queue may not reclaim"
-        if event.point == "PrePredicate" and event.result is not None:
+        if event.point == PRE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin} objects before any node"
     if task.pod.nominated_node_name:
         return f"{task.pod.nominated_node_name} is already nominated for it"

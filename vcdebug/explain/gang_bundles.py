@@ -9,6 +9,7 @@ from vcdebug.explain.votes import question
 from vcdebug.framework.bundles import Bundle, BundleType, roi, sum_requests
 from vcdebug.framework.gang_eviction import GangEviction, idle_and_releasing, needed
 from vcdebug.framework.gang_plan import pending_for_eviction
+from vcdebug.framework.hooks import UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
@@ -19,7 +20,7 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 
-POINT = "UnifiedEvictable"
+POINT = UNIFIED_EVICTABLE.upstream
 WHOLE_OFF = "whole bundles are switched off (allowWholeBundle)"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.subject import name_in
@@ -83,7 +84,7 @@ class JobView:
     @cached_property
     def placing_tries(self) -> list[TaskTry]:
         """Tries of allocate's last visit, and all of backfill's."""
-        visited = [*self.visits_of("allocate")[-1:], *self.visits_of("backfill")]
+        visited = [*self.visits_of(ALLOCATE)[-1:], *self.visits_of(BACKFILL)]
         return [attempt for visit in visited for attempt in visit.tries]
 
     @cached_property

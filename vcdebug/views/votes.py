@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.votes import HOOK_AT, Question, Seat, question
 from vcdebug.framework.forced import FORCED
+from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
@@ -93,11 +94,13 @@ def _decider(asked: Question) -> str:
 def outcome_words(asked: Question) -> tuple[bool, str]:
     """(whether it lets things go on, what the combined answer is)."""
     value = asked.outcome
-    if asked.point == "Overused":
+    if asked.point == OVERUSED.upstream:
         return not value, "overused" if value else "not overused"
     if isinstance(value, bool):
         return value, "yes" if value else "no"
-    if asked.point in ("JobValid", "PrePredicate", "Predicate") or asked.point.startswith("Simulate"):
+    if asked.point in (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream) or asked.point.startswith(
+        "Simulate"
+    ):
         return value is None, "no objection" if value is None else "objection"
     if value is None:
         return True, "done"

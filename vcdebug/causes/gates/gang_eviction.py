@@ -15,6 +15,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.votes import question
 from vcdebug.framework.evictions import NOT_RECLAIMABLE
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -22,7 +23,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.state_before import total
 from vcdebug.trace.visits import Visit
 
-POINT = "UnifiedEvictable"
+POINT = UNIFIED_EVICTABLE.upstream
 NOWHERE = Spared("", "outside every domain that the job may use")
 
 
@@ -44,7 +45,7 @@ def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     visit = visits[-1]
     if visit.committed and visit.planned:
         return None
-    refused = [(seq, event) for seq, event in visit.hooks("Preemptive") if not event.result]
+    refused = [(seq, event) for seq, event in visit.hooks(PREEMPTIVE.upstream) if not event.result]
     if refused:
         return queue_limits.not_preemptive(view, task, *refused[-1])
     votes = visit.hooks(POINT)
@@ -133,8 +134,8 @@ def _failed_trial(view: JobView, visit: Visit) -> tuple[str, tuple[Evidence, ...
             found = searches.told(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
             return f"{name} fits none of {where} ({reasons})", proof(seq, f"no node for {name}")
-        if isinstance(event, HookEvent) and event.point == "Allocatable" and not event.result:
+        if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
             return f"its queue may not allocate {name}", proof(seq, f"{event.plugin} refuses {name}")
-        if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
+        if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
             return f"PrePredicate fails for {name}", proof(seq, f"{event.plugin} refuses {name}")
     return None

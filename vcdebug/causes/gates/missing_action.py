@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
+from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.causes.gates.eviction import Chance, Gate
 from vcdebug.causes.gates.gang import DISCARD
 from vcdebug.causes.gates.queue_limits import refusals
@@ -29,7 +30,7 @@ from vcdebug.trace.replay import replay
 if TYPE_CHECKING:
     from vcdebug.trace.effects import Effects
 
-AFTER = ("allocate", "preempt")
+AFTER = (ALLOCATE, PREEMPT)
 
 
 class Trial(NamedTuple):
@@ -125,6 +126,6 @@ def _finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Trial, helped
     refused = tuple(Evidence(seq, f"{e.plugin}: the queue may not allocate it") for seq, e in refusals(view)[:1])
     last = proof(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
     evidence = tuple(sorted((*(refused or search_evidence(view, task)), *last)))
-    after = ", after allocate" if "allocate" in view.actions else ""
+    after = ", after allocate" if ALLOCATE in view.actions else ""
     advice = (cluster(f"put {trial.action} into actions{after}: the replay with it places the job"),)
     return Finding(NOT_CONFIGURED, sentence, numbers, evidence, advice, histogram_lines(room))

@@ -13,6 +13,7 @@ from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then
 from vcdebug.explain.plugins.gang import parts_of
+from vcdebug.framework.hooks import JOB_ORDER, JOB_STARVING, PREEMPTABLE, SUB_JOB_ORDER, TASK_ORDER, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
@@ -88,7 +89,11 @@ def order(
 
 
 WORDS = PluginWords(
-    equations={"JobStarving": job_starving, "Preemptable": preemptable, "UnifiedEvictable": evictable},
-    comparators={"job_order": order, "sub_job_order": order, "task_order": order},
+    equations={
+        JOB_STARVING.upstream: job_starving,
+        PREEMPTABLE.upstream: preemptable,
+        UNIFIED_EVICTABLE.upstream: evictable,
+    },
+    comparators={JOB_ORDER.method: order, SUB_JOB_ORDER.method: order, TASK_ORDER.method: order},
     kept=kept,
 )

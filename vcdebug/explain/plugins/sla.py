@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from vcdebug.explain.amounts import duration
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import Difference, PluginWords, Then
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, time_of
@@ -49,5 +50,6 @@ def _until(deadline: int | None, now: int) -> str:
 
 
 WORDS = PluginWords(
-    equations={"JobEnqueueable": overdue, "JobPipelined": overdue}, comparators={"job_order": job_order}
+    equations={JOB_ENQUEUEABLE.upstream: overdue, JOB_PIPELINED.upstream: overdue},
+    comparators={JOB_ORDER.method: job_order},
 )

@@ -13,12 +13,12 @@ from vcdebug.explain.votes import Question, Seat, question
 from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
 from vcdebug.trace.state_before import holds_without, room_without, task_of
 from vcdebug.trace.visits import NodeTry, TaskTry
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
-QUOTA_PLUGINS = ("proportion", "capacity")
-PRIORITY = "priority"
+QUOTA_PLUGINS = (PROPORTION, CAPACITY)
 OWN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
 Seats = Sequence[tuple[NodeTry, Seat]]
 

@@ -8,7 +8,6 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, priority_cla
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.evictions import evictions
 from vcdebug.explain.funnel import REACH, VICTIMS, Funnel, NodeFunnel, funnels
-from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
 from vcdebug.framework.record import HookEvent, Level, OpEvent, StatementEvent
 from vcdebug.trace.recording import Recording
@@ -17,7 +16,7 @@ from vcdebug.trace.replay import replay
 
 def searches(recording: Recording) -> Iterator[Funnel]:
     for span in recording.spans:
-        if span.level is Level.ACTION and span.name in EVICTING_ACTIONS and span.last >= span.first:
+        if span.level is Level.ACTION and recording.conf.facts_of(span.name).evicts_by_pod and span.last >= span.first:
             yield from funnels(recording, span.first)
 
 

@@ -6,10 +6,9 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.recorded import bundled
-from vcdebug.explain.ledger import OVERCOMMIT, ledger, pairs, total
+from vcdebug.explain.ledger import ledger, pairs, total
 from vcdebug.explain.plugins.proportion import dealt
 from vcdebug.explain.queues import (
-    PROPORTION,
     places,
     queue_share,
     real_capability,
@@ -18,6 +17,7 @@ from vcdebug.explain.queues import (
     tree_is_broken,
 )
 from vcdebug.model.resource import Resource, deep_equal
+from vcdebug.plugins import OVERCOMMIT, PROPORTION
 from vcdebug.snapshot.edit_apply import released
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay

@@ -4,6 +4,10 @@ from vcdebug.framework.registry import OtherForms, Registry
 from vcdebug.releases.change import Change
 from vcdebug.releases.scheduling import ALLOCATE_FLAT_RETRY, GANG_EVICTION, RECLAIM_IMMEDIATE
 
+ENQUEUE, ALLOCATE, BACKFILL = "enqueue", "allocate", "backfill"
+PREEMPT, RECLAIM, GANG_PREEMPT, GANG_RECLAIM = "preempt", "reclaim", "gangpreempt", "gangreclaim"
+"""Names by which others speak of a particular action; what any action does, its class says (framework/action)."""
+
 ACTIONS: Registry = {
     "enqueue": "vcdebug.actions.enqueue:Enqueue",
     "allocate": "vcdebug.actions.allocate:Allocate",

@@ -26,6 +26,7 @@ class Backfill(Action):
     """Binds best-effort tasks directly, without a statement and without looking at idle resources."""
 
     name = "backfill"
+    places = True
 
     def execute(self, ssn: Session) -> None:
         """The order of all tasks is fixed before the first one is placed. Upstream: actions/backfill.Execute."""

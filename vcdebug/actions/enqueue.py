@@ -17,6 +17,7 @@ class Enqueue(Action):
     """Moves PodGroups from Pending to Inqueue, queue by queue, as long as the plugins agree."""
 
     name = "enqueue"
+    admits = True
 
     def execute(self, ssn: Session) -> None:
         """Pop queues until none has a pending job left. Upstream: actions/enqueue.Execute."""

@@ -24,6 +24,7 @@ class GangPreempt(Action):
     """
 
     name = "gangpreempt"
+    places = evicts = by_gang = True
     kind: ClassVar[EvictionKind] = EvictionKind.GANG_PREEMPT
 
     def __init__(self, arguments: Arguments) -> None:

@@ -25,6 +25,7 @@ class GangReclaim(Action):
     """
 
     name = "gangreclaim"
+    places = evicts = by_gang = across_queues = True
     kind: ClassVar[EvictionKind] = EvictionKind.GANG_RECLAIM
 
     def __init__(self, arguments: Arguments) -> None:

@@ -20,6 +20,7 @@ class Shuffle(Action):
     """No statement, no gang protection: whoever is named goes, in the order of a map."""
 
     name = "shuffle"
+    evicts = True
 
     def execute(self, ssn: Session) -> None:
         """Ask about all running tasks, then evict. Upstream: actions/shuffle.Execute."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
 from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.plugins import DEVICESHARE
 from vcdebug.snapshot.device_config import FILE as KEY
 from vcdebug.snapshot.device_config import NAME, NAME_ARGUMENT, NAMESPACE, NAMESPACE_ARGUMENT
 from vcdebug.snapshot.problem import Problem
@@ -13,7 +14,7 @@ from vcdebug.snapshot.problem import Problem
 if TYPE_CHECKING:
     from vcdebug.framework.arguments import Arguments
 
-PLUGIN = "deviceshare"
+PLUGIN = DEVICESHARE
 SWITCHES = ("deviceshare.VGPUEnable", "deviceshare.AscendHAMiVNPUEnable")
 MISSING = "the device configuration"
 BUILT_IN = "the built-in names of virtual GPUs and Ascend NPUs are used, which this cluster may not use"

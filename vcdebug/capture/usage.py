@@ -11,10 +11,11 @@ from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
 from vcdebug.capture.permission import FILE
+from vcdebug.plugins import USAGE
 from vcdebug.snapshot.json_values import Json, JsonDict
 from vcdebug.snapshot.problem import Problem
 
-PLUGIN, SOURCE = "usage", "prometheus"
+PLUGIN, SOURCE = USAGE, "prometheus"
 PERIOD = "10m"
 QUERIES = {
     "cpu": (

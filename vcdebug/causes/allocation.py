@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.causes.gates import PLACING, gates
+from vcdebug.actions import ALLOCATE, BACKFILL
+from vcdebug.causes.gates import ALLOCATING, gates
 from vcdebug.causes.gates.gang import DISCARD, discarded
 from vcdebug.causes.gates.queue_limits import not_allocatable, refusals
 from vcdebug.causes.no_node import no_best_node, no_node
@@ -16,16 +17,15 @@ from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 
 NOT_TRIED = "not-tried"
-BACKFILL = "backfill"
 
 
 def search_at(view: JobView, task: TaskInfo) -> Seq:
     """The search that left the task without a node; else the end of allocate, when its discarded plans are undone."""
     attempts = [attempt for attempt in view.placing_tries if attempt.task == task.key and attempt.place is None]
     failed = [seq for attempt in attempts for seq, event in attempt.searches if not len(event.feasible)]
-    if failed and discarded(view, "allocate") is None:
+    if failed and discarded(view, ALLOCATE) is None:
         return failed[-1]
-    return view.action_ends("allocate") or len(view.recording)
+    return view.action_ends(ALLOCATE) or len(view.recording)
 
 
 def said(view: JobView, references: tuple[str, ...]) -> Iterator[Finding]:
@@ -35,7 +35,7 @@ def said(view: JobView, references: tuple[str, ...]) -> Iterator[Finding]:
 
 def said_by_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> list[Finding]:
     """What allocate said, the deciding gate first."""
-    found = list(said(view, PLACING))
+    found = list(said(view, ALLOCATING))
     refused = [(seq, event) for seq, event in refusals(view) if event.task == task.key] or refusals(view)
     if refused:
         found.append(_refused(view, task, room, *refused[0]))
@@ -46,7 +46,7 @@ def said_by_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> list[Find
         return [lacking, *found]
     if found:
         return found
-    if "allocate" not in view.actions and not task.best_effort:
+    if ALLOCATE not in view.actions and not task.best_effort:
         from vcdebug.causes.gates.missing_action import no_allocate
 
         return [no_allocate(view, task, room)]

@@ -8,7 +8,7 @@ from vcdebug.amount_text import listed
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.room_at import rooms
-from vcdebug.framework.record import OpEvent, StateEvent
+from vcdebug.framework.record import PLACING_OPS, OpEvent, StateEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.task import TaskInfo
 
@@ -34,7 +34,7 @@ def takers(room: NodeFits) -> list[Taker]:
     if not lost:
         return []
     operations = ((seq, event) for seq, event in recording.every(OpEvent) if seq <= room.seq)
-    placed = {event.task: seq for seq, event in operations if event.op in ("allocate", "pipeline")}
+    placed = {event.task: seq for seq, event in operations if event.op in PLACING_OPS}
     return [
         Taker(task, node, placed[task.key])
         for node in lost

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import listed, plural
 from vcdebug.causes import given_away
 from vcdebug.causes.gates.not_in_session import opened
@@ -15,6 +16,7 @@ from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, Number, cluster, owner
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFit, NodeFits
+from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.model.task import TaskInfo
 
@@ -77,7 +79,7 @@ def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
             for seq, event in attempt.searches:
                 refused = f"{len(event.failed)} of {plural(event.processed, 'node')} refuse"
                 found.setdefault(visit.action, Evidence(seq, f"{visit.action}: {refused} {task.name}"))
-            for seq, hook in attempt.hooks("PrePredicate"):
+            for seq, hook in attempt.hooks(PRE_PREDICATE.upstream):
                 if hook.result is not None:
                     found.setdefault(visit.action, Evidence(seq, f"{visit.action}: PrePredicate fails for {task.name}"))
     return tuple(sorted(found.values())) or _untried(view)
@@ -85,7 +87,7 @@ def search_evidence(view: JobView, task: TaskInfo) -> tuple[Evidence, ...]:
 
 def _untried(view: JobView) -> tuple[Evidence, ...]:
     """The task never came before the predicates: what its nodes lack is read from the state."""
-    end = view.action_ends("allocate")
+    end = view.action_ends(ALLOCATE)
     if end is None:
         return opened(view.recording, "the nodes when the session opened")
     return (Evidence(end, "the nodes when allocate ended; the predicates were not asked"),)

@@ -17,13 +17,12 @@ from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, parse_taints, parse_tolerations, tolerated
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import NODEGROUP, TDM
 from vcdebug.trace.state_before import requested
 
 UNREADY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 PASSING = "node.kubernetes.io/"
 """Taints that the control plane sets and takes away by itself begin like this."""
-NODEGROUP = "nodegroup"
-TDM = "tdm"
 HOLDS = (TaskStatus.RUNNING, TaskStatus.BOUND)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import plural
 from vcdebug.causes.gates.admission import admission
 from vcdebug.causes.gates.gang import search_reasons
-from vcdebug.causes.gates.gang_eviction import GANG_ACTIONS
 from vcdebug.causes.gates.validity import gated, validity
 from vcdebug.explain.answer import Finding, Step, StepState
-from vcdebug.explain.job_view import EVICTING_ACTIONS, WAITING_PHASES, JobView
+from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.node_fit import SHORTAGE
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, JOB_STARVING, JOB_VALID, OVERUSED, PREEMPTIVE
 from vcdebug.framework.record import HookEvent, StateEvent
 from vcdebug.grouping import by_key
 from vcdebug.model.fiterror import FitErrors
@@ -36,18 +37,18 @@ def steps(view: JobView) -> tuple[Step, ...]:
     """Every station in the scheduler's order."""
     found = [_in_session(view), _enqueued(view), _valid(view)]
     if any(step.state == "failed" for step in found):
-        return (*found, *(Step(name, "not reached", "") for name in ("allocate", *_evicting(view))))
+        return (*found, *(Step(name, "not reached", "") for name in (ALLOCATE, *_evicting(view))))
     found += _placing(view)
     for action in _evicting(view):
         found += _evicting_steps(view, action)
     for action in dict.fromkeys(view.actions):
-        if action in GANG_ACTIONS:
+        if view.facts_of(action).evicts_by_gang:
             found += _gang_steps(view, action)
     return tuple(found)
 
 
 def _evicting(view: JobView) -> list[str]:
-    return [action for action in dict.fromkeys(view.actions) if action in EVICTING_ACTIONS]
+    return [action for action in dict.fromkeys(view.actions) if view.facts_of(action).evicts_by_pod]
 
 
 def _in_session(view: JobView) -> Step:
@@ -58,7 +59,7 @@ def _in_session(view: JobView) -> Step:
 
 def _enqueued(view: JobView) -> Step:
     finding = admission(view)
-    answers = view.hooks("JobEnqueueable")
+    answers = view.hooks(JOB_ENQUEUEABLE.upstream)
     if finding is not None:
         return Step("enqueued", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
     if answers:
@@ -73,7 +74,7 @@ def _valid(view: JobView) -> Step:
     finding = validity(view) or gated(view)
     if finding is not None:
         return Step("valid", "failed", finding.cause, tuple(e.seq for e in finding.evidence))
-    answers = view.hooks("JobValid")[-1:]
+    answers = view.hooks(JOB_VALID.upstream)[-1:]
     return Step("valid", "passed", plural(view.job.valid_task_num(), "usable pod"), tuple(seq for seq, _ in answers))
 
 
@@ -89,14 +90,14 @@ def _placing(view: JobView) -> Iterator[Step]:
         yield _search_step(view, (failed or searched)[0], passed=not failed)
     else:
         yield Step("nodes found by allocate", "not reached", "predicates were not asked")
-    ends = [visit for visit in view.visits_of("allocate") if visit.end is not None]
+    ends = [visit for visit in view.visits_of(ALLOCATE) if visit.end is not None]
     if ends:
         yield _statement_step(ends[-1])
 
 
 def _queue_step(view: JobView) -> Step:
-    overused = [(s, e) for s, e in view.hooks("Overused", "queue", view.queue.name) if e.result]
-    answers = [hook for attempt in view.placing_tries for hook in attempt.hooks("Allocatable")]
+    overused = [(s, e) for s, e in view.hooks(OVERUSED.upstream, "queue", view.queue.name) if e.result]
+    answers = [hook for attempt in view.placing_tries for hook in attempt.hooks(ALLOCATABLE.upstream)]
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not view.placing_tries and overused:
         return Step("queue may allocate", "failed", "the queue is overused", (overused[0][0],))
@@ -104,7 +105,7 @@ def _queue_step(view: JobView) -> Step:
         text = f"{refused[0][1].plugin} refuses {plural(len(refused), 'pod')}"
         return Step("queue may allocate", "failed", text, tuple(seq for seq, _ in refused[:3]))
     if answers:
-        return Step("queue may allocate", "passed", "Allocatable", tuple(seq for seq, _ in answers[:1]))
+        return Step("queue may allocate", "passed", ALLOCATABLE.upstream, tuple(seq for seq, _ in answers[:1]))
     return Step("queue may allocate", "passed" if view.placing_tries else "not reached", "nobody was asked")
 
 
@@ -169,7 +170,7 @@ def _starving(view: JobView, action: str) -> Step:
     name = f"starving ({action})"
     if view.action_starts(action) is None:
         return Step(name, "not reached", "the action never ran")
-    answers = view.during(action, "JobStarving")
+    answers = view.during(action, JOB_STARVING.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if not answers:
         return Step(name, "failed", "no plugin says so")
@@ -183,11 +184,11 @@ def _entitled(view: JobView, visit: Visit) -> Step | None:
     never = [attempt for attempt in visit.tries if view.tasks[attempt.task].pod.preemption_policy == "Never"]
     if never:
         return Step(name, "failed", "preemptionPolicy Never", tuple(attempt.first - 1 for attempt in never[:1]))
-    answers = visit.hooks("Preemptive")
+    answers = visit.hooks(PREEMPTIVE.upstream)
     refused = [(seq, event) for seq, event in answers if not event.result]
     if refused:
         return Step(name, "failed", f"{refused[0][1].plugin} says no (Preemptive)", (refused[0][0],))
-    return Step(name, "passed", "Preemptive", (answers[0][0],)) if answers else None
+    return Step(name, "passed", PREEMPTIVE.upstream, (answers[0][0],)) if answers else None
 
 
 def _victim_steps(visit: Visit) -> Iterator[Step]:

@@ -12,11 +12,12 @@ from typing import Final, NamedTuple
 
 from vcdebug.amount_text import resource
 from vcdebug.framework import quirks
-from vcdebug.framework.record import ActionEvent, OpEvent, StatementEvent
+from vcdebug.framework.record import PLANNED_OPS, ActionEvent, OpEvent, StatementEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.plugins import CAPACITY, DRF, PROPORTION
 from vcdebug.trace import change_index
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -35,9 +36,8 @@ QUIRKS: Final[Mapping[str, tuple[str, ...]]] = {
     STATEMENT: (quirks.STATEMENT_LEFT_OPEN,),
 }
 """Rule → quirks of upstream that break it."""
-BOOKS: Final = (("proportion", QUEUE), ("capacity", QUEUE), ("drf", JOB))
+BOOKS: Final = ((PROPORTION, QUEUE), (CAPACITY, QUEUE), (DRF, JOB))
 """Plugins whose `allocated` is a sum over tasks, and by what they keep it."""
-DONE: Final = ("evict", "pipeline", "allocate")
 
 
 class Violation(NamedTuple):
@@ -149,7 +149,7 @@ def _jobs(recording: Recording, rule: str, name: str) -> Iterator[JobInfo]:
 def _below(recording: Recording, name: QueueName) -> Iterator[QueueName]:
     """The queue and, where queues form a tree, those below it."""
     for queue in recording.session.queues:
-        ancestors = recording.timeline.opening_books.get(("capacity", queue, "ancestors")) or ()
+        ancestors = recording.timeline.opening_books.get((CAPACITY, queue, "ancestors")) or ()
         if queue == name or name in ancestors:
             yield queue
 
@@ -202,7 +202,7 @@ def _statements(recording: Recording) -> Iterator[Violation]:
 
 
 def _operate(unsettled: dict[TaskKey, Seq], seq: Seq, event: OpEvent) -> None:
-    if event.via is None and event.op in DONE:
+    if event.via is None and event.op in PLANNED_OPS:
         unsettled[event.task] = seq
     elif event.op.startswith("un"):
         unsettled.pop(event.task, None)

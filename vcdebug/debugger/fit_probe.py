@@ -26,7 +26,6 @@ from vcdebug.trace.passing import passing
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.replay import replay
 
-PLACING: Final = ("enqueue", "allocate", "backfill")
 GROUP: Final = "PodGroup"
 DEFAULT_ACTIONS: Final = 'actions: "enqueue, allocate, backfill"\n'
 
@@ -96,10 +95,11 @@ def no_place(told: Explanation) -> str:
 
 def _placing_only(snapshot: Snapshot) -> Snapshot:
     """The same configuration without the actions that evict, and nothing forced."""
-    kept = [name for name in parse_conf(snapshot.scheduler_conf, snapshot.release).actions if name in PLACING]
+    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    kept = [name for name in conf.actions if not conf.facts_of(name).evicts]
     text = snapshot.scheduler_conf or DEFAULT_ACTIONS
-    conf = edited_conf(text, parse_edit(f'conf:actions="{", ".join(kept)}"'))
-    return replace(snapshot, scheduler_conf=conf if snapshot.scheduler_conf else None, answers=())
+    edited = edited_conf(text, parse_edit(f'conf:actions="{", ".join(kept)}"'))
+    return replace(snapshot, scheduler_conf=edited if snapshot.scheduler_conf else None, answers=())
 
 
 def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, NamedTuple
 
-from vcdebug.actions import ACTIONS
+from vcdebug.framework.action import Action
 from vcdebug.framework.evictions import (
     ASKS_NOTHING,
     GROUP_NOT_PREEMPTABLE,
@@ -25,7 +25,6 @@ from vcdebug.model.names import JobId
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
-RECLAIM: Final = "reclaim"
 ELSEWHERE: Final = (NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB)
 """Rules about pods that were never the action's to take, whatever their flags."""
 
@@ -39,23 +38,18 @@ class Spared(NamedTuple):
 
 
 def filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: bool = False) -> Filter:
-    """The filter of preempt, between jobs or within one, or of reclaim."""
+    """The filter of an action that evicts pod by pod, between jobs or within the asker's own."""
     session = recording.session
     job = session.jobs.get(asker.job)
     if job is None:
         return lambda _: NO_JOB
-    if action == RECLAIM:
-        from vcdebug.actions.reclaim import spares as spares_of_reclaim
-
-        return partial(spares_of_reclaim, session.jobs, session.queues, job)
-    from vcdebug.actions.preempt import spares_of_others, spares_of_own
-
-    return partial(spares_of_own if within else spares_of_others, session.jobs, job, asker)
+    kind: type[Action] = resolve(recording.conf.known[action])
+    return kind.victim_filter(session, job, asker, within=within)
 
 
 def gang_filter(recording: Recording, action: str, job: JobId) -> Filter:
     """The filter of gangpreempt or gangreclaim."""
-    eviction = resolve(ACTIONS[action])(recording.conf.arguments_of(action)).eviction
+    eviction = resolve(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
     return partial(eviction.spares, recording.session, recording.session.jobs[job])
 
 

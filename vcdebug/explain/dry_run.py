@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from vcdebug.actions import PREEMPT
 from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank
 from vcdebug.explain.asked import Asked, is_simulation
 from vcdebug.explain.equations import room_on
-from vcdebug.framework.record import HookEvent, Level, Line, OpEvent, PopEvent, Span
+from vcdebug.framework.hooks import SIMULATE_ADD_TASK, SIMULATE_ALLOCATABLE, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
+from vcdebug.framework.record import EVICT_OP, HookEvent, Level, Line, OpEvent, PopEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.trace.effects import EVICT
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import tasks_of
 
-PREEMPT: Final = "preempt"
 TAKE, PUT_BACK = "take away", "put back"
 ALONE: Final = "the only candidate"
 CANDIDATE: Final = "candidate"
@@ -171,7 +171,7 @@ def _run(recording: Recording, task: TaskKey, span: Span, lines: Sequence[Line])
 def _taken(recording: Recording, task: TaskKey, span: Span, enough: bool) -> Iterator[Trial]:
     """Each pop takes one more away; the last one ends it where the preemptor fits."""
     pops = [(seq, event.name) for seq, event in recording.of_kind(PopEvent, span.seqs)]
-    back = _exchanges(recording, span.seqs, "SimulateAddTask")
+    back = _exchanges(recording, span.seqs, SIMULATE_ADD_TASK.upstream)
     ends = [*(seq for seq, _ in pops[1:]), next((seq for seq, _ in back), span.last + 1)]
     away: tuple[TaskKey, ...] = ()
     for place, ((seq, victim), end) in enumerate(zip(pops, ends, strict=False)):
@@ -195,11 +195,11 @@ def _put_back(
         name, fits = line.values
         victim = next(key for key in order if key.endswith(f"/{name}"))
         seqs = range(first, line.seq + 1)
-        entering = (seq for seq, other in _exchanges(recording, seqs, "SimulateAddTask") if other == victim)
+        entering = (seq for seq, other in _exchanges(recording, seqs, SIMULATE_ADD_TASK.upstream) if other == victim)
         start = next(entering, line.seq)
         without = tuple(each for each in away if each != victim)
         why = "" if fits else _refusal(recording, range(start, line.seq + 1), task, span.name, without)
-        leaving = _exchanges(recording, range(start + 1, line.seq + 1), "SimulateRemoveTask")
+        leaving = _exchanges(recording, range(start + 1, line.seq + 1), SIMULATE_REMOVE_TASK.upstream)
         left = next((seq for seq, other in leaving if other == victim), 0)
         yield Trial(PUT_BACK, victim, start, bool(fits), without, why, left)
         away = without if fits else away
@@ -209,20 +209,20 @@ def _put_back(
 def _refusal(recording: Recording, seqs: range, task: TaskKey, node: NodeName, away: Sequence[TaskKey]) -> str:
     """Queue, room and predicates are asked in this order; the first no is the answer."""
     for _, event in recording.of_kind(HookEvent, seqs):
-        if event.point == "SimulateAllocatable" and not event.result:
+        if event.point == SIMULATE_ALLOCATABLE.upstream and not event.result:
             return f"{event.plugin}: beyond what the queue may have"
     room = room_on(recording, seqs.start, task, node, away)
     if not room.verdict:
         return f"{room.deciding} is short"
     for _, event in recording.of_kind(HookEvent, seqs):
-        if event.point == "SimulatePredicate" and event.result is not None:
+        if event.point == SIMULATE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin}: its simulated predicate refuses"
     return ""
 
 
 def _winner(recording: Recording, span: Span, runs: Sequence[DryRun]) -> tuple[NodeName, str]:
     """Where the victims went, and why there."""
-    name = next((event.node for _, event in recording.of_kind(OpEvent, span.seqs) if event.op == EVICT), "")
+    name = next((event.node for _, event in recording.of_kind(OpEvent, span.seqs) if event.op == EVICT_OP), "")
     found = {
         run.node: rank(Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)))
         for run in runs

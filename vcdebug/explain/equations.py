@@ -14,7 +14,15 @@ from vcdebug.explain.limits import NOT_ASKED, dimensions
 from vcdebug.explain.orders import Compared, Order, order_at, rival
 from vcdebug.explain.plugins import words
 from vcdebug.explain.searches import visited_rows
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
 from vcdebug.framework.record import (
+    ALLOCATE_OP,
+    BIND_OP,
+    EVICT_OP,
+    PIPELINE_OP,
+    UNALLOCATE_OP,
+    UNEVICT_OP,
+    UNPIPELINE_OP,
     BestEvent,
     HookEvent,
     Level,
@@ -34,19 +42,25 @@ from vcdebug.trace.state_before import before, requested, task_of
 FORMULA = "the first difference decides"
 COLUMNS = ("goes first", "the next")
 LATER = "the next would go first: it entered the queue later, or the heap had not been put in order since it changed"
-GATES = ("JobPipelined", "JobReady", "SubJobPipelined", "SubJobReady", "Allocatable")
+GATES = (
+    JOB_PIPELINED.upstream,
+    JOB_READY.upstream,
+    SUB_JOB_PIPELINED.upstream,
+    SUB_JOB_READY.upstream,
+    ALLOCATABLE.upstream,
+)
 Change = Mapping[str, int]
 """Amount of a node → -1, 0 or 1 times the task's request."""
 CHANGES: Final[Mapping[str, Change]] = {
-    "evict": {"releasing": 1},
-    "unevict": {"releasing": -1},
-    "pipeline": {"pipelined": 1},
-    "unpipeline": {"pipelined": -1},
-    "allocate": {"idle": -1, "used": 1},
-    "unallocate": {"idle": 1, "used": -1},
-    "bind": {},
+    EVICT_OP: {"releasing": 1},
+    UNEVICT_OP: {"releasing": -1},
+    PIPELINE_OP: {"pipelined": 1},
+    UNPIPELINE_OP: {"pipelined": -1},
+    ALLOCATE_OP: {"idle": -1, "used": 1},
+    UNALLOCATE_OP: {"idle": 1, "used": -1},
+    BIND_OP: {},
 }
-UNDONE: Final = {"unpipeline": TaskStatus.PIPELINED, "unallocate": TaskStatus.ALLOCATED}
+UNDONE: Final = {UNPIPELINE_OP: TaskStatus.PIPELINED, UNALLOCATE_OP: TaskStatus.ALLOCATED}
 
 
 def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Equation | None:
@@ -231,7 +245,7 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None
 def _promise(recording: Recording, seq: Seq, event: OpEvent) -> Change:
     """An allocation of a task that an earlier cycle pipelined there keeps the promise; its undoing makes it again."""
     was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
-    if event.op == "allocate" and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
+    if event.op == ALLOCATE_OP and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
         return {"pipelined": -1}
     if event.op == "unallocate" and now.status is TaskStatus.PIPELINED:
         return {"pipelined": 1}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from vcdebug.amount_text import listed
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.framework.record import Level, OpEvent, StatementEvent
+from vcdebug.framework.record import PLANNED_OPS, Level, OpEvent, StatementEvent
 from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -17,8 +17,6 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import task_of
 
-PLANNED: Final = ("evict", "pipeline", "allocate")
-"""Operations that a statement plans."""
 MOST_NODES = 3
 WHY = "nodes are tried in order of score, not of their victims' priority"
 
@@ -40,7 +38,7 @@ def statements_between(recording: Recording, first: Seq, last: Seq) -> list[Stat
     found: list[StatementSpan] = []
     pending: list[Seq] = []
     for seq, event in enumerate(recording.events[first - 1 : last], first):
-        if isinstance(event, OpEvent) and event.op in PLANNED and event.via is None:
+        if isinstance(event, OpEvent) and event.op in PLANNED_OPS and event.via is None:
             pending.append(seq)
         elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):
             own = pending[len(pending) - len(event.ops) :] if event.ops else []
@@ -151,7 +149,8 @@ def _fates(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[st
 def price(view: JobView) -> str:
     """`; conformance alone decided ..., n2 would have done as well`; empty where there is nothing to say."""
     evicted = carried_out(view.recording)
-    mine = [one for one in evicted if one.preemptor in view.tasks and one.action in EVICTING_ACTIONS]
+    facts_of = view.recording.conf.facts_of
+    mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
     return "".join(f"; {part}" for part in (_decided(view, mine[0]), _elsewhere(view, mine[0])) if part) if mine else ""
 
 

@@ -13,9 +13,10 @@ from vcdebug.explain.candidates import filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.evictions import fate_of
-from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
+from vcdebug.framework import hooks
 from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREDICATE, PREEMPTIVE, SIMULATE_ALLOCATABLE
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -26,7 +27,7 @@ from vcdebug.trace.visits import between_jobs, inside
 
 NEVER: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
-QUEUE_LIMITS: Final = ("Allocatable", "SimulateAllocatable")
+QUEUE_LIMITS: Final = (ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
 
 
@@ -96,6 +97,8 @@ class Funnel:
     """Feasible nodes that were never tried."""
     reach: str
     """Who is in reach, in words."""
+    two_turns: bool
+    """Whether the action turns to each job twice, the second time to look inside the job."""
     within: bool
     """Whether preempt looks inside the task's own job."""
     stopped: str
@@ -105,7 +108,7 @@ class Funnel:
 def funnel_at(recording: Recording, seq: Seq) -> Funnel | None:
     """The search that an event belongs to."""
     action, task = recording.tree.around(seq, Level.ACTION), recording.tree.around(seq, Level.TASK)
-    if action is None or task is None or action.name not in EVICTING_ACTIONS:
+    if action is None or task is None or not recording.conf.facts_of(action.name).evicts_by_pod:
         return None
     return _funnel(recording, task.index, action.name)
 
@@ -113,7 +116,7 @@ def funnel_at(recording: Recording, seq: Seq) -> Funnel | None:
 def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
     """Every search of the evicting action around an event."""
     action = recording.tree.around(seq, Level.ACTION)
-    if action is None or action.name not in EVICTING_ACTIONS:
+    if action is None or not recording.conf.facts_of(action.name).evicts_by_pod:
         return ()
     tasks = [span for span in inside(recording, action) if span.level is Level.TASK]
     return tuple(_funnel(recording, span.index, action.name) for span in tasks)
@@ -123,7 +126,8 @@ def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
 def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     span = recording.spans[index]
     task = task_of(recording, span.name)
-    within = action == "preempt" and not between_jobs(recording, recording.spans[span.parent])
+    twice = recording.conf.facts_of(action).within_jobs
+    within = twice and not between_jobs(recording, recording.spans[span.parent])
     spares = filter_of(recording, action, task, within=within)
     turns = (inner for inner in inside(recording, span) if inner.level is Level.NODE)
     tried = tuple(_node(recording, turn, spares) for turn in turns)
@@ -132,18 +136,18 @@ def _funnel(recording: Recording, index: int, action: str) -> Funnel:
     if search is None:
         asked, refused = _one_by_one(recording, span)
         stopped = "" if asked else _stopped(recording, span, task)
-        return Funnel(action, task.key, at, asked, refused, tried, (), reach, within, stopped)
+        return Funnel(action, task.key, at, asked, refused, tried, (), reach, twice, within, stopped)
     visited = dict.fromkeys(each.node for each in tried)
     feasible = (recording.node_names[row] for row in search.feasible.tolist())
     never = tuple(name for name in feasible if name not in visited)
-    return Funnel(action, task.key, at, search.considered, len(search.failed), tried, never, reach, within, "")
+    return Funnel(action, task.key, at, search.considered, len(search.failed), tried, never, reach, twice, within, "")
 
 
 def _one_by_one(recording: Recording, span: Span) -> tuple[int, int]:
     """(nodes that the predicates were asked about outside a search, those of them that they refused)."""
     turns = [inner.name for inner in inside(recording, span) if inner.level is Level.NODE]
-    hooks = (event for _, event in recording.of_kind(HookEvent, span.seqs) if event.point == "Predicate")
-    asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in hooks)]) if turns else {}
+    answers = (event for _, event in recording.of_kind(HookEvent, span.seqs) if event.point == PREDICATE.upstream)
+    asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
     return len(asked), len([name for name in asked if name not in turns])
 
 
@@ -152,9 +156,9 @@ def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
     if task.pod.preemption_policy == NEVER:
         return "its preemptionPolicy is Never"
     for _, event in recording.of_kind(HookEvent, reversed(span.seqs)):
-        if event.point == "Preemptive" and event.result is False:
+        if event.point == PREEMPTIVE.upstream and event.result is False:
             return f"{event.plugin}: its queue may not reclaim"
-        if event.point == "PrePredicate" and event.result is not None:
+        if event.point == PRE_PREDICATE.upstream and event.result is not None:
             return f"{event.plugin} objects before any node"
     if task.pod.nominated_node_name:
         return f"{task.pod.nominated_node_name} is already nominated for it"
@@ -165,7 +169,7 @@ def _in_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool
     """Who is in reach, in words."""
     own = job_of(recording, task.key)
     queue = own.queue if own is not None else ""
-    if action == "reclaim":
+    if recording.conf.facts_of(action).across_queues:
         return f"tasks of reclaimable queues other than {queue}"
     return "tasks of the same job" if within else f"tasks of other jobs in queue {queue}"
 
@@ -215,7 +219,7 @@ def _tiers(recording: Recording, choice: VictimChoice | None) -> Iterator[Stage]
 def tiers_asked(recording: Recording) -> tuple[int, ...]:
     """Tiers in which some plugin has a say about victims."""
     plugin_calls = recording.session.plugin_calls
-    methods = ("preemptable", "reclaimable")
+    methods = (hooks.PREEMPTABLE.method, hooks.RECLAIMABLE.method)
     size = len(recording.conf.tiers)
     return tuple(n for n in range(1, size + 1) if any(m in plugin_calls and plugin_calls[m][n - 1] for m in methods))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from vcdebug.actions import ACTIONS
 from vcdebug.explain.votes import question
 from vcdebug.framework.bundles import Bundle, BundleType, roi, sum_requests
 from vcdebug.framework.gang_eviction import GangEviction, idle_and_releasing, needed
 from vcdebug.framework.gang_plan import pending_for_eviction
+from vcdebug.framework.hooks import UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.framework.registry import resolve
 from vcdebug.framework.session import Session
@@ -20,7 +20,7 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.moment import session_at
 from vcdebug.trace.recording import Recording
 
-POINT = "UnifiedEvictable"
+POINT = UNIFIED_EVICTABLE.upstream
 WHOLE_OFF = "whole bundles are switched off (allowWholeBundle)"
 
 
@@ -69,7 +69,7 @@ def bundles_at(recording: Recording, seq: Seq) -> Bundles | None:
     if session is None or span.name not in session.jobs:
         return None
     arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
-    made: _GangAction = resolve(ACTIONS[action.name])(arguments)
+    made: _GangAction = resolve(recording.conf.known[action.name])(arguments)
     session.record.silent += 1
     allowed = asked.outcome if isinstance(asked.outcome, tuple) else ()
     found = _in_domain(session, made.eviction, session.jobs[span.name], event.candidates, allowed)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.framework.record import ActionEvent, HookEvent
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.subject import name_in
 from vcdebug.grouping import by_key
 from vcdebug.model.job import JobInfo
@@ -19,7 +21,6 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.visits import TaskTry, Visit, visits
 
-EVICTING_ACTIONS = ("preempt", "reclaim")
 WAITING_PHASES = (PENDING, "")
 """Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
 PLACED = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
@@ -35,6 +36,10 @@ class JobView:
         self.queue: QueueInfo = recording.session.queues[self.job.queue]
         self.pod = pod
         self.actions = recording.conf.actions
+
+    def facts_of(self, action: str) -> ActionFacts:
+        """What an action does."""
+        return self.recording.conf.facts_of(action)
 
     # Tasks
 
@@ -79,7 +84,7 @@ class JobView:
     @cached_property
     def placing_tries(self) -> list[TaskTry]:
         """Tries of allocate's last visit, and all of backfill's."""
-        visited = [*self.visits_of("allocate")[-1:], *self.visits_of("backfill")]
+        visited = [*self.visits_of(ALLOCATE)[-1:], *self.visits_of(BACKFILL)]
         return [attempt for visit in visited for attempt in visit.tries]
 
     @cached_property

@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 from vcdebug.explain.plugins import words
 from vcdebug.explain.queues import capacity_tree, dimensions_of, sharer
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.plugin import PERMIT
 from vcdebug.model.inqueue import Reserving, reserved_resource, whole_minimum
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.podgroup import INQUEUE, RUNNING
 from vcdebug.model.resource import MIN_RESOURCE, Resource
+from vcdebug.plugins import OVERCOMMIT
 from vcdebug.plugins.overcommit import reserved_at_open
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.trace.recording import Recording
@@ -79,7 +81,6 @@ def surplus(plugin: str, deserved: Resource, allocated: Resource, dimension: str
     return 0.0 if quota is None else quota.surplus(deserved, allocated, dimension)
 
 
-OVERCOMMIT = "overcommit"
 REST, WHOLE = "minResources less what it has allocated", "its whole minResources"
 
 
@@ -131,7 +132,7 @@ def _admissions(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]
         return _permits(recording, plugin, seq)
     told: dict[JobId, None] = {}
     last: dict[JobId, Seq] = {}
-    for at, event in recording.calls("JobEnqueued"):
+    for at, event in recording.calls(JOB_ENQUEUED.upstream):
         last[event.job] = at
         if event.plugin == plugin:
             told[event.job] = None
@@ -140,7 +141,7 @@ def _admissions(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]
 
 def _permits(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
     """Jobs that the plugin permitted: the older form reserves with its own vote, whatever becomes of the job."""
-    votes = ((at, event) for at, event in recording.calls("JobEnqueueable") if event.plugin == plugin)
+    votes = ((at, event) for at, event in recording.calls(JOB_ENQUEUEABLE.upstream) if event.plugin == plugin)
     return {event.job: at for at, event in votes if event.result == PERMIT and at <= seq}
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.explain.dry_run import dry_run_at
-from vcdebug.framework.record import Level, NodeAmounts, OpEvent
+from vcdebug.framework.record import PLACING_OPS, Level, NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import requested, task_of
-
-PLACING = ("allocate", "pipeline")
 
 
 class NodeRoom(NamedTuple):
@@ -44,4 +42,4 @@ def _placed(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Se
     if span is None or recording.timeline.state_at(seq).tasks[task].node != node:
         return 0
     earlier = recording.of_kind(OpEvent, range(seq, span.first - 1, -1))
-    return next((at for at, event in earlier if event.task == task and event.op in PLACING), 0)
+    return next((at for at, event in earlier if event.task == task and event.op in PLACING_OPS), 0)

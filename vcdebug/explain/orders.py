@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.plugin import Difference, Then, decided, smaller_first
 from vcdebug.explain.plugins import words
 from vcdebug.framework.combine import Tiers
@@ -109,13 +108,12 @@ def kind_of(recording: Recording, seq: Seq) -> Kind | None:
 
 def _eviction(recording: Recording, seq: Seq) -> bool:
     span, action = recording.tree.innermost(seq), recording.tree.around(seq, Level.ACTION)
-    return span is not None and span.level is Level.NODE and action is not None and action.name in EVICTING_ACTIONS
+    on_node = span is not None and span.level is Level.NODE
+    return on_node and action is not None and recording.conf.facts_of(action.name).evicts_by_pod
 
 
 Heap = tuple[int, str, str]
 """Which queue of elements: the span in which it lives, the kind of its elements, whose they are."""
-KEPT = ("allocate", "backfill")
-"""Actions that keep a job's queue of tasks from one visit to the next."""
 
 
 @per_recording(most=8)
@@ -129,7 +127,10 @@ def _heaps(recording: Recording, index: int) -> Mapping[Heap, Seqs]:
 
 
 def heap_of(recording: Recording, seq: Seq) -> Heap:
-    """The queue that a pop left: jobs of one queue, over all of its turns; tasks of one job, or victims on one node."""
+    """The queue that a pop left: jobs of one queue, over all of its turns; tasks of one job, or victims on one node.
+
+    Actions that only place keep a job's queue of tasks from one visit to the next.
+    """
     event, span = recording.event(seq), recording.tree.innermost(seq)
     action, kind = recording.tree.around(seq, Level.ACTION), getattr(event, "kind", "")
     if action is None or span is None:
@@ -137,7 +138,8 @@ def heap_of(recording: Recording, seq: Seq) -> Heap:
     if kind in ("queue", "job"):
         queue = recording.tree.around(seq, Level.QUEUE) if kind == "job" else None
         return action.index, kind, queue.name if queue is not None else ""
-    if action.name in KEPT and span.level is Level.JOB:
+    facts = recording.conf.facts_of(action.name)
+    if span.level is Level.JOB and facts.places and not facts.evicts:
         return action.index, kind, span.name
     return span.index, kind, ""
 

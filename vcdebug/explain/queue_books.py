@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from vcdebug.framework.record import HookEvent, Level, OpEvent
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, SIMULATE_ADD_TASK, SIMULATE_REMOVE_TASK
+from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, HookEvent, Level, OpEvent
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import CAPACITY
 from vcdebug.trace.index import TASK
 from vcdebug.trace.index import before as before_seq
 from vcdebug.trace.memo import per_recording
@@ -19,7 +21,7 @@ from vcdebug.trace.state_before import before, task_of
 if TYPE_CHECKING:
     from vcdebug.plugins.capacity.reservation import Reservations
 
-EXCHANGES = {"SimulateAddTask": True, "SimulateRemoveTask": False}
+EXCHANGES = {SIMULATE_ADD_TASK.upstream: True, SIMULATE_REMOVE_TASK.upstream: False}
 
 
 def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) -> Seq | None:
@@ -28,7 +30,7 @@ def dry_run_start(recording: Recording, seq: Seq, plugin: str, task: TaskKey) ->
     earlier = before_seq(about, seq)
     while earlier is not None:
         event = recording.event(earlier)
-        if isinstance(event, HookEvent) and (event.plugin, event.point) == (plugin, "PrePredicate"):
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (plugin, PRE_PREDICATE.upstream):
             return earlier
         earlier = before_seq(about, earlier)
     return None
@@ -46,10 +48,6 @@ def simulated(
             if recording.owners.queues.get(task.job) in family:
                 held = held.add(task.resreq) if EXCHANGES[event.point] else held.sub(task.resreq)
     return held
-
-
-CAPACITY: Final = "capacity"
-TAKES, GIVES = ("allocate", "pipeline", "unevict"), ("evict", "unpipeline", "unallocate")
 
 
 def reserved_beside(recording: Recording, seq: Seq, queue: QueueName, task: TaskInfo) -> Resource | None:
@@ -74,11 +72,11 @@ def _kept(recording: Recording, seq: Seq) -> Reservations:
     kept = Reservations(opening)
     for number in range(1, seq):
         event = recording.event(number)
-        if isinstance(event, HookEvent) and (event.plugin, event.point) == (CAPACITY, "Allocatable"):
+        if isinstance(event, HookEvent) and (event.plugin, event.point) == (CAPACITY, ALLOCATABLE.upstream):
             if event.result:
                 kept.add(event.queue, timeline.tasks[event.task])
-        elif isinstance(event, OpEvent) and event.op in TAKES:
+        elif isinstance(event, OpEvent) and event.op in CHARGING_OPS:
             kept.remove(timeline.tasks[event.task].uid)
-        elif isinstance(event, OpEvent) and event.op in GIVES and event.task in owners.jobs:
+        elif isinstance(event, OpEvent) and event.op in RELEASING_OPS and event.task in owners.jobs:
             kept.add(owners.queues[owners.jobs[event.task]], timeline.tasks[event.task])
     return kept

@@ -17,6 +17,7 @@ from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import CAPACITY
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -69,7 +70,7 @@ def unbound(view: JobView) -> list[TaskInfo]:
     return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
 
 
-TREE_PLUGIN = "capacity"
+TREE_PLUGIN = CAPACITY
 BROKEN_TREE_ADVICE = (
     owner("see vcdebug inspect for what is missing"),
     sharers(

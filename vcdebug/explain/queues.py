@@ -15,6 +15,7 @@ from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.queuelimit import QueueLimit
 from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, PODS, Resource
+from vcdebug.plugins import CAPACITY, PROPORTION
 from vcdebug.plugins.proportion import Proportion
 from vcdebug.plugins.proportion import QueueAttr as ProportionAttr
 from vcdebug.plugins.proportion import recalled as proportion_attr
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from vcdebug.plugins.capacity import Capacity
     from vcdebug.plugins.capacity.attr import QueueAttr as CapacityAttr
 
-PROPORTION, CAPACITY = "proportion", "capacity"
 SHARERS: Final = (PROPORTION, CAPACITY)
 """Plugins that keep figures of queues."""
 ENDLESS: Final = float(MAX_INT64)

@@ -20,6 +20,7 @@ from vcdebug.framework.placement import NOT_IN_SHARD
 from vcdebug.framework.record import Level, PredicateEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import NodeName, Seq
+from vcdebug.plugins import PREDICATES
 from vcdebug.plugins.predicates.stable import STATUSES as STABLE_STATUSES
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -109,7 +110,7 @@ def checks_in(asked: Asked, recorded: tuple[Status, ...]) -> Iterator[Check]:
     for plugin in (plugin_call.plugin for tier in asked.session.plugin_calls[PREDICATE.method] for plugin_call in tier):
         found = _derived(plugin, words(plugin).refusals, asked)
         yield from found
-        if CACHED in recorded and plugin == "predicates":
+        if CACHED in recorded and plugin == PREDICATES:
             known = remembered(asked)
             yield from () if known is None else (Check(plugin, known),)
         if any(one.refuses for one in found):

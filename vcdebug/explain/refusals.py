@@ -8,13 +8,19 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from vcdebug.explain.funnel import PLACED, funnels
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_ENQUEUEABLE, PREEMPTIVE, SIMULATE_ALLOCATABLE
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, PredicateEvent
 from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
 
-QUEUE_POINTS: Final = ("JobEnqueueable", "Allocatable", "SimulateAllocatable", "Preemptive")
+QUEUE_POINTS: Final = (
+    JOB_ENQUEUEABLE.upstream,
+    ALLOCATABLE.upstream,
+    SIMULATE_ALLOCATABLE.upstream,
+    PREEMPTIVE.upstream,
+)
 """Hooks that answer for a queue."""
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from vcdebug.framework import combine
-from vcdebug.framework.combine import Answer, Args, Call, PluginCall, Tiers
-from vcdebug.framework.hooks import HOOKS, OBJECTIONS, PREDICATE, AnyHook
-from vcdebug.framework.plugin import ValidateResult
+from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, Call, PluginCall, RecordedAnswer, Tiers
+from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import TASK, VOTE, Result, Subject, candidates_in, name_in
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
 
-Rule = Callable[[Tiers, Args], Answer]
 SeatState = Literal["answered", "abstained", "not asked", "switched off"]
 
 HOOK_AT: Final[dict[str, AnyHook]] = {hook.upstream: hook for hook in HOOKS}
@@ -86,16 +83,6 @@ class _CutShortError(Exception):
     """The recording ends inside the question."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    tier: int
-    place: int
-    plugin: str
-    seq: Seq
-    result: Result
-    vote: int | None
-
-
 def _asked_about(event: HookEvent) -> Subject:
     """What is asked about: without the plugin's own vote."""
     return tuple(pair for pair in event.subject if pair[0] != VOTE)
@@ -148,21 +135,22 @@ class _Replay:
         self.recording = recording
         self.event = event
         self.hook = HOOK_AT[event.point]
+        self.rule = self.hook.recorded_rule
         self.first = first
         self.next = first
-        self.calls: list[_Call] = []
+        self.calls: list[RecordedAnswer] = []
         self.tasks: dict[TaskKey, NamedTask] = {}
 
     def run(self) -> Question:
         """Ask, and tell who had a say."""
         finished, outcome = True, None
         try:
-            outcome = rule_of(self.hook)(self._tiers(), ())
+            outcome = self.rule.combine(self._tiers(), ())
         except _CutShortError:
             finished = False
         if not self.calls:
             self._call(0, 0, self.event.plugin)
-        tier, plugin = _decided(self.hook, self.calls, outcome) if finished else (None, None)
+        tier, plugin = self.rule.find_decider(self.calls, outcome) if finished else NO_DECIDER
         seats = tuple(_seats(self.recording, self.hook, self.calls))
         subject = _asked_about(self.event)
         return Question(self.event.point, subject, self.first, self.next - 1, seats, _named(outcome), tier, plugin)
@@ -184,19 +172,9 @@ class _Replay:
         event = self.recording.event(self.next) if self.next <= len(self.recording) else None
         if not isinstance(event, HookEvent) or event.plugin != plugin or not _same(event, self.event):
             raise _CutShortError
-        self.calls.append(_Call(tier, place, plugin, self.next, event.result, event.vote))
+        self.calls.append(RecordedAnswer(tier, place, plugin, self.next, event.result, event.vote))
         self.next += 1
-        return self._native(event.result, event.vote)
-
-    def _native(self, result: Result, vote: int | None) -> Answer:
-        """The answer in the form in which the rule takes it."""
-        if self.hook.rule is combine.tier_intersection:
-            return [self._task(key) for key in result], vote
-        if self.hook.rule is combine.first_union:
-            return [self._task(key) for key in result]
-        if self.hook.rule is combine.first_failure and result is not None:
-            return ValidateResult(result["pass"], result["reason"], result["message"])
-        return result
+        return self.rule.restore_answer(event.result, event.vote, self._task)
 
     def _task(self, key: TaskKey) -> NamedTask:
         return self.tasks.setdefault(key, NamedTask(key))
@@ -209,48 +187,9 @@ def _named(outcome: Answer) -> Answer:
     return outcome
 
 
-def rule_of(hook: AnyHook) -> Rule:
-    """How answers combine; Predicate is recorded only where one node is asked about, and stops at the first error."""
-    return combine.first_not_none if hook is PREDICATE else hook.rule
-
-
-def _is_last_word(hook: AnyHook, call: _Call, outcome: Answer) -> bool:
-    """Whether this answer alone made the rest of the question needless."""
-    rule = rule_of(hook)
-    if rule in (combine.all_true, combine.first_tier_all):
-        return not call.result
-    if rule is combine.any_true:
-        return bool(call.result)
-    if rule is combine.vote:
-        return bool(call.result < 0)
-    if rule is combine.first_failure:
-        return outcome is not None
-    if rule is combine.first_not_none:
-        return call.result is not None
-    return rule is combine.first_answer
-
-
-def _decided(hook: AnyHook, calls: Sequence[_Call], outcome: Answer) -> tuple[int | None, str | None]:
-    """(tier, plugin) that decided."""
-    last = calls[-1]
-    if _is_last_word(hook, last, outcome):
-        return last.tier, last.plugin
-    rule = rule_of(hook)
-    if rule is combine.first_tier_all:
-        return last.tier, None
-    if rule is combine.tier_intersection:
-        return (last.tier, None) if outcome is not None else (None, None)
-    if rule is combine.first_union:
-        return (last.tier, None) if outcome else (None, None)
-    if rule is combine.vote:
-        permitted = any(call.result > 0 for call in calls if call.tier == last.tier)
-        return (last.tier, None) if permitted else (None, None)
-    return None, None
-
-
-def _seats(recording: Recording, hook: AnyHook, calls: Sequence[_Call]) -> Iterator[Seat]:
+def _seats(recording: Recording, hook: AnyHook, calls: Answers) -> Iterator[Seat]:
     """Every plugin that has this hook, in configuration order."""
-    functions = recording.session.functions
+    functions, rule = recording.session.functions, hook.recorded_rule
     for tier, options in enumerate(recording.conf.tiers, start=1):
         place = 0
         for option in options:
@@ -263,32 +202,7 @@ def _seats(recording: Recording, hook: AnyHook, calls: Sequence[_Call]) -> Itera
             call = next((c for c in calls if (c.tier, c.place) == (tier, place)), None)
             place += 1
             if call is None:
-                yield Seat(tier, option.name, "not asked", None, None, _why_not(hook, tier, calls))
+                yield Seat(tier, option.name, "not asked", None, None, rule.explain_not_asked(tier, calls))
             else:
-                yield Seat(tier, option.name, _state(hook, call), call.seq, call.result, "")
-
-
-def _state(hook: AnyHook, call: _Call) -> SeatState:
-    if hook.rule is combine.tier_intersection:
-        return "abstained" if call.vote == 0 else "answered"
-    if hook.rule is combine.vote:
-        return "abstained" if call.result == 0 else "answered"
-    return "answered"
-
-
-def _why_not(hook: AnyHook, tier: int, calls: Sequence[_Call]) -> str:
-    """Why a plugin of this tier had no say."""
-    here = [call for call in calls if call.tier == tier]
-    last = here[-1] if here else calls[-1]
-    rule = rule_of(hook)
-    if rule is combine.tier_intersection:
-        return f"{last.plugin} offered nobody, which ends the tier" if here else f"tier {last.tier} decided"
-    if rule is combine.vote:
-        return f"{last.plugin} rejected" if last.result < 0 else f"tier {last.tier} permitted"
-    if rule is combine.first_tier_all:
-        return f"{last.plugin} said no" if here else f"tier {last.tier} decides alone"
-    if rule in (combine.all_true, combine.any_true):
-        return f"{last.plugin} said {'yes' if last.result else 'no'}"
-    if hook.gives in OBJECTIONS:
-        return f"{last.plugin} objected"
-    return f"{last.plugin} answered first"
+                state: SeatState = "abstained" if rule.is_abstention(call) else "answered"
+                yield Seat(tier, option.name, state, call.seq, call.result, "")

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.evictions import Filter
 from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.plugin import PluginError
@@ -22,6 +23,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
+from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 
 ERROR_CACHE = "predicateErrorCacheEnable"
@@ -33,6 +35,29 @@ class Action(ABC):
     name: ClassVar[str]
     later_arguments: ClassVar[Mapping[str, Change]] = {}
     """Arguments that a release does not read while the older form of the change is in force."""
+
+    # What it does: `facts_of` reads these, and explanations know actions by them.
+    admits: ClassVar[bool] = False
+    """Whether it admits PodGroups (Pending → Inqueue)."""
+    places: ClassVar[bool] = False
+    """Whether it gives pods a node: it allocates or pipelines."""
+    evicts: ClassVar[bool] = False
+    """Whether it may evict pods."""
+    by_gang: ClassVar[bool] = False
+    """Whether it evicts for all pods of a gang together, in a domain, instead of pod by pod and node by node."""
+    across_queues: ClassVar[bool] = False
+    """Whether its victims are pods of other queues; else of the queue that it evicts for."""
+    within_jobs: ClassVar[bool] = False
+    """Whether it turns to each job a second time, to evict pods of that job itself."""
+    evicts_copies: ClassVar[bool] = False
+    """Whether it evicts copies, so that the session's own objects of running pods stay as they are."""
+
+    @staticmethod
+    def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> Filter:  # noqa: ARG004
+        """For an action that evicts pod by pod: the rule by which it leaves a task alone for the task `_asker` of a
+        job (empty for a candidate); `within` where it looks inside that job.
+        """
+        return lambda _: ""
 
     def __init__(self, arguments: Arguments) -> None:
         self.arguments = arguments

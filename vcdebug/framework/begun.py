@@ -5,7 +5,7 @@ Upstream: none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import StateEvent
@@ -14,13 +14,11 @@ from vcdebug.model.opening import Opening
 if TYPE_CHECKING:
     from vcdebug.framework.session import Session
 
-SPARING: Final = ("enqueue", "allocate", "backfill", "preempt", "reclaim")
-"""Actions that place tasks which wait, and evict copies: a task that runs is never changed by them."""
-
 
 def is_sparing(conf: SchedulerConf) -> bool:
     """Whether a cycle changes no task that is on a node already, but copies of it."""
-    return all(name in SPARING for name in conf.actions)
+    facts = map(conf.facts_of, conf.actions)
+    return all(each.evicts_copies or not each.evicts for each in facts)
 
 
 def opening_of(before: Session, conf: SchedulerConf) -> Opening | None:

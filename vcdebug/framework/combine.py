@@ -1,20 +1,25 @@
-"""How the answers of several plugins become one: a function per rule, not per extension point.
+"""How the answers of several plugins become one: an object per rule, not per extension point.
+
+A new rule is a class with `combine`, `silence` and `words`, and one line that makes its object.
 
 Upstream: framework/session_plugins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from vcdebug.framework.plugin import ValidateResult, Victims
+from vcdebug.framework.plugin import ABSTAIN, ValidateResult, Victims
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
+from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 
 if TYPE_CHECKING:
     from vcdebug.framework.recorded_calls import RecordedCall
 
+R = TypeVar("R")
 Args = tuple[Any, ...]  # Any: each extension point has its own
 Answer = Any  # Any: each extension point has its own
 Call = Callable[..., Answer]
@@ -47,116 +52,302 @@ class Tiers(list[list[PluginCall]]):
         self.calls = [plugin_call.call for tier in self for plugin_call in tier]
 
 
-def first_difference(tiers: Tiers, args: Args) -> int:
+Decider = tuple[int | None, str | None]
+"""The tier and the plugin that decided; without plugin where a tier decided as a whole."""
+NO_DECIDER: Decider = (None, None)
+
+
+class RecordedAnswer(NamedTuple):
+    """What one plugin answered to a question, as a recording keeps it: tasks by their keys."""
+
+    tier: int
+    """From 1."""
+    place: int
+    """Among the plugins of the tier that take part, from 0."""
+    plugin: str
+    seq: Seq
+    result: Answer
+    vote: int | None
+
+
+Answers = Sequence[RecordedAnswer]
+"""The recorded answers to one question, in the order in which they were given."""
+
+
+def last_answer(answers: Answers, tier: int) -> RecordedAnswer | None:
+    """The last one that a tier gave; None where the tier was not asked."""
+    return next((answer for answer in reversed(answers) if answer.tier == tier), None)
+
+
+class CombiningRule(ABC, Generic[R]):
+    """How the answers of several plugins become one, and what can be said of that afterwards."""
+
+    words: str = ""
+    """The rule in words."""
+    silence: ClassVar[Answer]
+    """The combined answer where no plugin takes part, or all abstain."""
+    decided_by: ClassVar[Literal["plugin", "tier", ""]] = "plugin"
+    """What ends the question by an outcome other than silence; empty where each plugin is asked."""
+
+    @staticmethod
+    @abstractmethod
+    def combine(tiers: Tiers, args: Args, /) -> R:
+        """Ask the plugins as far as the rule needs them. A hook binds this function, so that a question costs no more
+        than the call.
+        """
+
+    def find_decider(self, answers: Answers, outcome: Answer) -> Decider:
+        """The tier and plugin after which no other needed to be asked; `answers` has at least one."""
+        if not self.decided_by or outcome == self.silence:
+            return NO_DECIDER
+        return answers[-1].tier, answers[-1].plugin if self.decided_by == "plugin" else None
+
+    def explain_not_asked(self, tier: int, answers: Answers) -> str:
+        """Why a plugin of this tier was not asked; `answers` has at least one."""
+        return f"{(last_answer(answers, tier) or answers[-1]).plugin} answered first"
+
+    def is_abstention(self, answer: RecordedAnswer) -> bool:
+        """Whether the plugin left the decision to the others."""
+        return False
+
+    def restore_answer(self, result: Answer, vote: int | None, task_of: Callable[[TaskKey], Answer]) -> Answer:
+        """A recorded answer in the form in which `combine` takes it; `task_of` makes a task of its key."""
+        return result
+
+
+class _FirstDifference(CombiningRule[int]):
     """The first non-zero comparison, else 0."""
-    for call in tiers.calls:
-        answer = call(*args)
-        if answer != 0:
-            return int(answer)
-    return 0
+
+    words = "the first difference decides"
+    silence = 0
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> int:
+        for call in tiers.calls:
+            answer = call(*args)
+            if answer != 0:
+                return int(answer)
+        return 0
 
 
-def first_failure(tiers: Tiers, args: Args) -> ValidateResult | None:
+class _FirstFailure(CombiningRule[ValidateResult | None]):
     """The first answer that does not pass."""
-    for call in tiers.calls:
-        answer: ValidateResult | None = call(*args)
-        if answer is not None and not answer.passed:
-            return answer
-    return None
+
+    words = "the first failure decides"
+    silence = None
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> ValidateResult | None:
+        for call in tiers.calls:
+            answer: ValidateResult | None = call(*args)
+            if answer is not None and not answer.passed:
+                return answer
+        return None
+
+    def explain_not_asked(self, tier: int, answers: Answers) -> str:
+        return f"{(last_answer(answers, tier) or answers[-1]).plugin} objected"
+
+    def restore_answer(self, result: Answer, vote: int | None, task_of: Callable[[TaskKey], Answer]) -> Answer:
+        return result if result is None else ValidateResult(result["pass"], result["reason"], result["message"])
 
 
-def all_true(tiers: Tiers, args: Args) -> bool:
-    """AND over all tiers, stopping at the first False; nobody means True."""
-    for call in tiers.calls:  # noqa: SIM110 - a generator would take twice the time here
-        if not call(*args):
-            return False
-    return True
+class _AllTrue(CombiningRule[bool]):
+    """AND over all tiers, stopping at the first False."""
 
+    words = "all must agree; the first no ends it"
+    silence = True
 
-def any_true(tiers: Tiers, args: Args) -> bool:
-    """OR over all tiers, stopping at the first True; nobody means False."""
-    for call in tiers.calls:  # noqa: SIM110 - as above
-        if call(*args):
-            return True
-    return False
-
-
-def first_tier_all(tiers: Tiers, args: Args) -> bool:
-    """AND inside the first tier with a participant; nobody means False."""
-    for tier in tiers:
-        for plugin_call in tier:
-            if not plugin_call.call(*args):
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> bool:
+        for call in tiers.calls:  # noqa: SIM110 - a generator would take twice the time here
+            if not call(*args):
                 return False
-        if tier:
-            return True
-    return False
+        return True
+
+    def explain_not_asked(self, tier: int, answers: Answers) -> str:
+        last = last_answer(answers, tier) or answers[-1]
+        return f"{last.plugin} said {'yes' if last.result else 'no'}"
 
 
-def vote(tiers: Tiers, args: Args) -> bool:
+class _AnyTrue(CombiningRule[bool]):
+    """OR over all tiers, stopping at the first True."""
+
+    words = "one yes is enough"
+    silence = False
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> bool:
+        for call in tiers.calls:  # noqa: SIM110 - as above
+            if call(*args):
+                return True
+        return False
+
+    explain_not_asked = _AllTrue.explain_not_asked
+
+
+class _FirstTierAll(CombiningRule[bool]):
+    """AND inside the first tier with a participant."""
+
+    words = "only the first tier with a voter is asked; all of it must agree"
+    silence = False
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> bool:
+        for tier in tiers:
+            for plugin_call in tier:
+                if not plugin_call.call(*args):
+                    return False
+            if tier:
+                return True
+        return False
+
+    def find_decider(self, answers: Answers, outcome: Answer) -> Decider:
+        last = answers[-1]
+        return last.tier, None if outcome else last.plugin
+
+    def explain_not_asked(self, tier: int, answers: Answers) -> str:
+        here = last_answer(answers, tier)
+        return f"{here.plugin} said no" if here else f"tier {answers[-1].tier} decides alone"
+
+
+class _Vote(CombiningRule[bool]):
     """A rejection ends it; a tier with a permit passes without asking later ones; all abstaining passes."""
-    for tier in tiers:
-        permitted = False
-        for plugin_call in tier:
-            answer = plugin_call.call(*args)
-            if answer < 0:
-                return False
-            permitted = permitted or answer > 0
-        if permitted:
-            return True
-    return True
+
+    words = "a reject ends it; a tier with a permit ends it; all abstaining passes"
+    silence = True
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> bool:
+        for tier in tiers:
+            permitted = False
+            for plugin_call in tier:
+                answer = plugin_call.call(*args)
+                if answer < 0:
+                    return False
+                permitted = permitted or answer > 0
+            if permitted:
+                return True
+        return True
+
+    def find_decider(self, answers: Answers, outcome: Answer) -> Decider:
+        last = answers[-1]
+        if not outcome:
+            return last.tier, last.plugin
+        permitted = any(answer.result > 0 for answer in answers if answer.tier == last.tier)
+        return (last.tier, None) if permitted else NO_DECIDER
+
+    def explain_not_asked(self, tier: int, answers: Answers) -> str:
+        last = last_answer(answers, tier) or answers[-1]
+        return f"{last.plugin} rejected" if last.result < 0 else f"tier {last.tier} permitted"
+
+    def is_abstention(self, answer: RecordedAnswer) -> bool:
+        return bool(answer.result == ABSTAIN)
 
 
-def call_all(tiers: Tiers, args: Args) -> None:
-    """Everyone is told."""
-    for call in tiers.calls:
-        call(*args)
+class _CallAll(CombiningRule[None]):
+    """Each plugin is told; none answers."""
+
+    words = "everyone is told"
+    silence = None
+    decided_by = ""
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> None:
+        for call in tiers.calls:
+            call(*args)
 
 
-def first_answer(tiers: Tiers, args: Args) -> Answer:
-    """The first participant decides alone, even with an empty answer; nobody means None."""
-    return tiers.calls[0](*args) if tiers.calls else None
+class _FirstAnswer(CombiningRule[Answer]):
+    """The first participant decides alone, even with an empty answer."""
+
+    words = "the first participant decides"
+    silence = None
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> Answer:
+        return tiers.calls[0](*args) if tiers.calls else None
+
+    def find_decider(self, answers: Answers, outcome: Answer) -> Decider:
+        return answers[-1].tier, answers[-1].plugin
 
 
-def first_not_none(tiers: Tiers, args: Args) -> Answer:
+class _FirstNotNone(CombiningRule[Answer]):
     """The first answer that is one: an error or an objection ends it, a node is taken."""
-    for call in tiers.calls:
-        answer = call(*args)
-        if answer is not None:
-            return answer
-    return None
+
+    silence = None
+
+    def __init__(self, words: str, ended_by: str) -> None:
+        self.words = words
+        self._ended_by = ended_by
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> Answer:
+        for call in tiers.calls:
+            answer = call(*args)
+            if answer is not None:
+                return answer
+        return None
+
+    def explain_not_asked(self, tier: int, answers: Answers) -> str:
+        return f"{(last_answer(answers, tier) or answers[-1]).plugin} {self._ended_by}"
 
 
-def each_answer(tiers: Tiers, args: Args) -> dict[str, Answer]:
+class _EachAnswer(CombiningRule[dict[str, Answer]]):
     """plugin → answer."""
-    return {plugin_call.plugin: plugin_call.call(*args) for tier in tiers for plugin_call in tier}
+
+    silence: ClassVar[Answer] = {}
+    decided_by = ""
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> dict[str, Answer]:
+        return {plugin_call.plugin: plugin_call.call(*args) for tier in tiers for plugin_call in tier}
 
 
-def tier_intersection(tiers: Tiers, args: Args) -> list[TaskInfo] | None:
+class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
     """The first tier that ends with victims decides.
 
     An empty answer only ends its own tier, and a disjoint one lets the next plugin of the tier start over.
     """
-    vetoed = ""
-    for tier in tiers:
-        victims: list[TaskInfo] | None = None
-        disjoint = False
-        for plugin_call in tier:
-            answer: Victims = plugin_call.call(*args)
-            candidates, code = answer
-            if code == 0:
-                continue
-            if not candidates:
-                victims, vetoed = None, vetoed or plugin_call.plugin
-                break
-            if disjoint and victims is None:
-                tiers.note(INTERSECTION_RESTARTED, "the tier had nobody left, and {} starts over", plugin_call.plugin)
-            victims = candidates if victims is None else _intersection(victims, candidates)
-            disjoint = victims is None
-        if victims is not None:
-            if vetoed:
-                tiers.note(TIER_VETO_UNDONE, "{} offered nobody, and a later tier offers {}", vetoed, len(victims))
-            return victims
-    return None
+
+    words = "the victims that all voters of a tier offer; the first tier with any decides"
+    silence = None
+    decided_by = "tier"
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> list[TaskInfo] | None:
+        vetoed = ""
+        for tier in tiers:
+            victims: list[TaskInfo] | None = None
+            disjoint = False
+            for plugin_call in tier:
+                answer: Victims = plugin_call.call(*args)
+                candidates, code = answer
+                if code == 0:
+                    continue
+                if not candidates:
+                    victims, vetoed = None, vetoed or plugin_call.plugin
+                    break
+                if disjoint and victims is None:
+                    tiers.note(
+                        INTERSECTION_RESTARTED, "the tier had nobody left, and {} starts over", plugin_call.plugin
+                    )
+                victims = candidates if victims is None else _intersection(victims, candidates)
+                disjoint = victims is None
+            if victims is not None:
+                if vetoed:
+                    tiers.note(TIER_VETO_UNDONE, "{} offered nobody, and a later tier offers {}", vetoed, len(victims))
+                return victims
+        return None
+
+    def explain_not_asked(self, tier: int, answers: Answers) -> str:
+        here = last_answer(answers, tier)
+        return f"{here.plugin} offered nobody, which ends the tier" if here else f"tier {answers[-1].tier} decided"
+
+    def is_abstention(self, answer: RecordedAnswer) -> bool:
+        return answer.vote == ABSTAIN
+
+    def restore_answer(self, result: Answer, vote: int | None, task_of: Callable[[TaskKey], Answer]) -> Answer:
+        return [task_of(key) for key in result], vote
 
 
 def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[TaskInfo] | None:
@@ -168,12 +359,43 @@ def _intersection(victims: list[TaskInfo], candidates: list[TaskInfo]) -> list[T
     return kept or None
 
 
-def first_union(tiers: Tiers, args: Args) -> list[TaskInfo]:
-    """Everything that the plugins of the first productive tier name, each object once."""
-    for tier in tiers:
-        union: dict[int, TaskInfo] = {}
-        for plugin_call in tier:
-            union.update((id(task), task) for task in plugin_call.call(*args))
-        if union:
-            return list(union.values())
-    return []
+class _FirstUnion(CombiningRule[list[TaskInfo]]):
+    """All tasks that the plugins of the first productive tier name, each object once."""
+
+    words = "the first tier that names somebody decides"
+    silence: ClassVar[Answer] = []
+    decided_by = "tier"
+
+    @staticmethod
+    def combine(tiers: Tiers, args: Args, /) -> list[TaskInfo]:
+        for tier in tiers:
+            union: dict[int, TaskInfo] = {}
+            for plugin_call in tier:
+                union.update((id(task), task) for task in plugin_call.call(*args))
+            if union:
+                return list(union.values())
+        return []
+
+    def restore_answer(self, result: Answer, vote: int | None, task_of: Callable[[TaskKey], Answer]) -> Answer:
+        return [task_of(key) for key in result]
+
+
+FIRST_DIFFERENCE = _FirstDifference()
+FIRST_FAILURE = _FirstFailure()
+ALL_TRUE = _AllTrue()
+ANY_TRUE = _AnyTrue()
+FIRST_TIER_ALL = _FirstTierAll()
+VOTE = _Vote()
+CALL_ALL = _CallAll()
+FIRST_ANSWER = _FirstAnswer()
+FIRST_NODE = _FirstNotNone("the first answer decides", "answered first")
+FIRST_ERROR = _FirstNotNone("the first error ends it", "objected")
+FIRST_OBJECTION = _FirstNotNone("the first objection ends it", "objected")
+EACH_ANSWER = _EachAnswer()
+TIER_INTERSECTION = _TierIntersection()
+FIRST_UNION = _FirstUnion()
+
+RULES: tuple[CombiningRule[Answer], ...] = tuple(
+    value for value in globals().values() if isinstance(value, CombiningRule)
+)
+"""Every combining rule."""

@@ -13,7 +13,7 @@ import yaml
 from vcdebug.errors import ConfigError
 from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, switches
-from vcdebug.framework.registry import Registry
+from vcdebug.framework.registry import ActionFacts, Registry, facts_of
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import NEWEST, Release
@@ -65,6 +65,12 @@ class SchedulerConf:
     """Whether the built-in default is in force."""
     metrics: Mapping[str, str] = field(default_factory=dict)
     """The section `metrics`: where nodes' usage comes from, and how often."""
+    known: Registry = field(default_factory=dict, compare=False, repr=False)
+    """The actions that may be named."""
+
+    def facts_of(self, action: str) -> ActionFacts:
+        """What an action does, in the form that the release has."""
+        return facts_of(self.known, action)
 
     def arguments_of(
         self, action: str, release: Release = NEWEST, later: Mapping[str, Change] | None = None
@@ -109,7 +115,8 @@ def read_conf(text: str | None, known: Registry, *, skips: bool = False) -> Sche
 
 def _built_in(problems: tuple[Problem, ...], known: Registry) -> SchedulerConf:
     conf = _parse(DEFAULT_CONF, known)
-    return SchedulerConf(conf.actions, conf.tiers, {}, DEFAULT_CONF.strip() + "\n", problems, built_in=True)
+    text = DEFAULT_CONF.strip() + "\n"
+    return SchedulerConf(conf.actions, conf.tiers, {}, text, problems, built_in=True, known=known)
 
 
 def _parse(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
@@ -124,7 +131,7 @@ def _parse(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
     arguments = _action_arguments(document.get("configurations"))
     metrics = _mapping(document.get("metrics") or {}, "metrics")
     settings = {str(key): str(value) for key, value in metrics.items()}
-    return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings)
+    return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings, known=known)
 
 
 def _actions(raw: object, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ Upstream: framework/session_plugins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 
 from vcdebug.framework import combine, trace_form
-from vcdebug.framework.combine import Args, Tiers
+from vcdebug.framework.combine import Args, CombiningRule, Tiers
 from vcdebug.framework.plugin import NodeScores, PluginError, ValidateResult
 from vcdebug.framework.trace_form import Show
 from vcdebug.model.job import JobInfo
@@ -47,8 +47,6 @@ Gives = Literal[
     "scores",
     "nothing",
 ]
-OBJECTIONS: tuple[Gives, ...] = ("validity", "error", "objection", "verdict")
-"""Answers that say why not, if they say anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class Hook(Generic[P, R]):
     """The point's name in a trace and in upstream's code."""
     switches: tuple[str, ...]
     """Configuration keys of which one must be on; empty where upstream has no switch."""
-    rule: Callable[[Tiers, Args], R]
+    rule: CombiningRule[R]
     gives: Gives
     """What a plugin answers."""
     show: Show | None = None
@@ -70,6 +68,18 @@ class Hook(Generic[P, R]):
     """The change that brought it: the point does not exist in its older form."""
     earlier: tuple[Change, Show] | None = None
     """How a call is recorded in the older form of a change."""
+    rule_of_node: CombiningRule[Any] | None = None  # Any: it is asked about recorded answers only
+    """How the answers about a single node combine, where a trace lists these alone."""
+    combine: Callable[[Tiers, Args], R] = field(init=False, repr=False, compare=False)
+    """The rule's function, bound here because every question of a cycle calls it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "combine", self.rule.combine)
+
+    @property
+    def recorded_rule(self) -> CombiningRule[Any]:  # Any: as above
+        """The rule that combined the answers that a trace lists."""
+        return self.rule_of_node or self.rule
 
     def shown_by(self, release: Release) -> Show | None:
         """How a release's calls are recorded."""
@@ -81,112 +91,112 @@ AnyHook = Hook[Any, Any]  # Any: the table has hooks of each form
 Hypers = list[list[str]]
 
 JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook(
-    "job_order", "JobOrder", ("enableJobOrder",), combine.first_difference, "comparison"
+    "job_order", "JobOrder", ("enableJobOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 QUEUE_ORDER: Hook[[QueueInfo, QueueInfo], int] = Hook(
-    "queue_order", "QueueOrder", ("enableQueueOrder",), combine.first_difference, "comparison"
+    "queue_order", "QueueOrder", ("enableQueueOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 VICTIM_QUEUE_ORDER: Hook[[QueueInfo, QueueInfo, QueueInfo], int] = Hook(
-    "victim_queue_order", "VictimQueueOrder", (), combine.first_difference, "comparison"
+    "victim_queue_order", "VictimQueueOrder", (), combine.FIRST_DIFFERENCE, "comparison"
 )
 TASK_ORDER: Hook[[TaskInfo, TaskInfo], int] = Hook(
-    "task_order", "TaskOrder", ("enableTaskOrder",), combine.first_difference, "comparison"
+    "task_order", "TaskOrder", ("enableTaskOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 SUB_JOB_ORDER: Hook[[SubJobInfo, SubJobInfo], int] = Hook(
     "sub_job_order",
     "SubJobOrder",
     ("enabledSubJobOrder",),
-    combine.first_difference,
+    combine.FIRST_DIFFERENCE,
     "comparison",
     later=SUBJOBS_ABSENT,
 )
 CLUSTER_ORDER: Hook[[str, str], int] = Hook(
-    "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.first_difference, "comparison"
+    "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
-    "job_valid", "JobValid", (), combine.first_failure, "validity", trace_form.job_valid
+    "job_valid", "JobValid", (), combine.FIRST_FAILURE, "validity", trace_form.job_valid
 )
 JOB_READY: Hook[[JobInfo], bool] = Hook(
-    "job_ready", "JobReady", ("enableJobReady",), combine.all_true, "truth", trace_form.job
+    "job_ready", "JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", trace_form.job
 )
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "sub_job_ready",
     "SubJobReady",
     ("enabledSubJobReady",),
-    combine.all_true,
+    combine.ALL_TRUE,
     "truth",
     trace_form.sub_job,
     SUBJOBS_ABSENT,
 )
 JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
-    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.vote, "vote", trace_form.job
+    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", trace_form.job
 )
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "sub_job_pipelined",
     "SubJobPipelined",
     ("enabledSubJobPipelined",),
-    combine.vote,
+    combine.VOTE,
     "vote",
     trace_form.sub_job,
     SUBJOBS_ABSENT,
 )
 JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
-    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.vote, "vote", trace_form.job
+    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", trace_form.job
 )
 JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
-    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.call_all, "nothing", trace_form.job
+    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", trace_form.job
 )
 JOB_STARVING: Hook[[JobInfo], bool] = Hook(
-    "job_starving", "JobStarving", ("enableJobStarving",), combine.first_tier_all, "truth", trace_form.job
+    "job_starving", "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", trace_form.job
 )
 OVERUSED: Hook[[QueueInfo], bool] = Hook(
-    "overused", "Overused", ("enabledOverused",), combine.any_true, "truth", trace_form.queue
+    "overused", "Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", trace_form.queue
 )
 PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
-    "preemptive", "Preemptive", ("enablePreemptive",), combine.all_true, "truth", trace_form.queue_candidates
+    "preemptive", "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", trace_form.queue_candidates
 )
 ALLOCATABLE: Hook[[QueueInfo, TaskInfo], bool] = Hook(
-    "allocatable", "Allocatable", ("enabledAllocatable",), combine.all_true, "truth", trace_form.queue_task
+    "allocatable", "Allocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", trace_form.queue_task
 )
 PREEMPTABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "preemptable", "Preemptable", ("enablePreemptable",), combine.tier_intersection, "victims", trace_form.victims
+    "preemptable", "Preemptable", ("enablePreemptable",), combine.TIER_INTERSECTION, "victims", trace_form.victims
 )
 RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.tier_intersection, "victims", trace_form.victims
+    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.TIER_INTERSECTION, "victims", trace_form.victims
 )
 UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
     "unified_evictable",
     "UnifiedEvictable",
     (),
-    combine.tier_intersection,
+    combine.TIER_INTERSECTION,
     "victims",
     trace_form.unified_victims,
     GANG_EVICTION,
 )
 VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
-    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.first_union, "tasks", trace_form.victim_tasks
+    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.FIRST_UNION, "tasks", trace_form.victim_tasks
 )
 PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
-    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.first_not_none, "error", trace_form.pre_predicate
+    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.FIRST_ERROR, "error", trace_form.pre_predicate
 )
 PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
-    "predicate", "Predicate", ("enablePredicate",), combine.each_answer, "verdict"
+    "predicate", "Predicate", ("enablePredicate",), combine.EACH_ANSWER, "verdict", rule_of_node=combine.FIRST_OBJECTION
 )
 """Vectorised; framework/placement narrows the rows itself, and records single-node calls."""
 NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores]] = Hook(
-    "node_order", "NodeOrder", ("enableNodeOrder",), combine.each_answer, "scores"
+    "node_order", "NodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
 )
 BATCH_NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores | None]] = Hook(
-    "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.each_answer, "scores"
+    "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
 )
 BEST_NODE: Hook[[TaskInfo, NodeRows], NodeInfo | None] = Hook(
-    "best_node", "BestNode", ("enableBestNode",), combine.first_not_none, "node", trace_form.task
+    "best_node", "BestNode", ("enableBestNode",), combine.FIRST_NODE, "node", trace_form.task
 )
 HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, float]]] = Hook(
     "hyper_node_order",
     "HyperNodeOrder",
     ("enabledHyperNodeOrder",),
-    combine.each_answer,
+    combine.EACH_ANSWER,
     "scores",
     trace_form.hyper_node_order,
 )
@@ -194,7 +204,7 @@ HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], Hypers | None] = Hook(
     "hyper_node_gradient_for_job",
     "HyperNodeGradientForJob",
     ("enabledHyperNodeGradient",),
-    combine.first_answer,
+    combine.FIRST_ANSWER,
     "rows",
     trace_form.gradient_job,
     NTA_NODE_SCORE_ONLY,
@@ -204,23 +214,23 @@ HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = H
     "hyper_node_gradient_for_sub_job",
     "HyperNodeGradientForSubJob",
     ("enabledHyperNodeGradient",),
-    combine.first_answer,
+    combine.FIRST_ANSWER,
     "rows",
     trace_form.gradient_sub_job,
     NTA_NODE_SCORE_ONLY,
     earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
-    "target_job", "TargetJob", ("enableTargetJob",), combine.first_answer, "job"
+    "target_job", "TargetJob", ("enableTargetJob",), combine.FIRST_ANSWER, "job"
 )
 RESERVED_NODES: Hook[[], None] = Hook(
-    "reserved_nodes", "ReservedNodes", ("enableReservedNodes",), combine.call_all, "nothing"
+    "reserved_nodes", "ReservedNodes", ("enableReservedNodes",), combine.CALL_ALL, "nothing"
 )
 SIMULATE_ALLOCATABLE: Hook[[CycleState, QueueInfo, TaskInfo], bool] = Hook(
     "simulate_allocatable",
     "SimulateAllocatable",
     ("enabledAllocatable",),
-    combine.all_true,
+    combine.ALL_TRUE,
     "truth",
     trace_form.state_queue_task,
 )
@@ -228,7 +238,7 @@ SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_predicate",
     "SimulatePredicate",
     ("enablePredicate",),
-    combine.first_not_none,
+    combine.FIRST_OBJECTION,
     "objection",
     trace_form.state_task_node,
 )
@@ -236,7 +246,7 @@ SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] 
     "simulate_add_task",
     "SimulateAddTask",
     ("enablePreemptable", "enabledAllocatable"),
-    combine.first_not_none,
+    combine.FIRST_OBJECTION,
     "objection",
     trace_form.state_task_other_node,
 )
@@ -244,7 +254,7 @@ SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | Non
     "simulate_remove_task",
     "SimulateRemoveTask",
     ("enablePreemptable", "enabledAllocatable"),
-    combine.first_not_none,
+    combine.FIRST_OBJECTION,
     "objection",
     trace_form.state_task_other_node,
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, BEST_NODE, NODE_ORDER, PREDICATE
 from vcdebug.framework.record import ActionEvent, OpEvent, PredicateEvent, Record, ScoreEvent
 from vcdebug.model.names import Codes
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from vcdebug.model.nodetable import NodeRows
     from vcdebug.model.task import TaskInfo
 
-PLACING: Final = ("enqueue", "allocate", "backfill")
-"""Actions that change nodes by operations alone; the others try things out without recording them."""
 FREE: Final = ("Queue", "PodGroup", "PriorityClass")
 """Kinds of which no node and no score knows."""
 POD: Final = "Pod"
@@ -51,7 +50,7 @@ class Past:
     """The steps of the earlier cycle, and how many of them this one has repeated."""
 
     def __init__(self, before: Session, now: Session, changed: Mapping[int, Manifest]) -> None:
-        self._steps = _steps(before.record)
+        self._steps = _steps(before.record, before.conf)
         self._nodes = len(now.node_table)
         self._changed = changed
         self._before = before.reasons
@@ -144,8 +143,10 @@ def _search_step(task: str, nodes: int) -> Step:
     return ("search", task, str(nodes))
 
 
-def _steps(record: Record) -> Iterator[Step | Search]:
-    """Everything that what is found later may depend on, up to the first action that tries things out."""
+def _steps(record: Record, conf: SchedulerConf) -> Iterator[Step | Search]:
+    """Everything that what is found later may depend on, up to the first action that evicts: it tries things out
+    without recording them.
+    """
     helpers = iter([seq for seq, key, _ in record.lines.rows if key == HELPER])
     helper = next(helpers, None)
     events = record.events
@@ -161,6 +162,6 @@ def _steps(record: Record) -> Iterator[Step | Search]:
                 scores = following if isinstance(following, ScoreEvent) else None
                 yield Search(_search_step(event.task, event.considered), event, scores)
             case ActionEvent("start", action):
-                if action not in PLACING:
+                if conf.facts_of(action).evicts:
                     return
                 yield ("action", action)

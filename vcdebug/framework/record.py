@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from vcdebug.framework import subject
 from vcdebug.framework.columns import OPERATION, ChangeLog, LineLog, NoteLog, SpanLog
@@ -35,6 +35,21 @@ from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
 from vcdebug.model.podgroup import Condition
 from vcdebug.model.status import TaskStatus
 
+EVICT_OP: Final = "evict"
+PIPELINE_OP: Final = "pipeline"
+ALLOCATE_OP: Final = "allocate"
+BIND_OP: Final = "bind"
+UNEVICT_OP: Final = "unevict"
+UNPIPELINE_OP: Final = "unpipeline"
+UNALLOCATE_OP: Final = "unallocate"
+PLACING_OPS: Final = (ALLOCATE_OP, PIPELINE_OP)
+"""Operations that give a task a node."""
+CHARGING_OPS: Final = (*PLACING_OPS, UNEVICT_OP)
+"""Operations after which plugins count the task for its queue and node; event handlers call them allocations."""
+RELEASING_OPS: Final = (EVICT_OP, UNPIPELINE_OP, UNALLOCATE_OP)
+"""Operations after which plugins count it no longer."""
+PLANNED_OPS: Final = (EVICT_OP, PIPELINE_OP, ALLOCATE_OP)
+"""Operations that a statement holds until it is committed or discarded."""
 made = tuple.__new__
 """`made(HookEvent, (...))`: an event from its fields in order, in a third of the time of calling its class."""
 

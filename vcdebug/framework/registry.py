@@ -1,4 +1,5 @@
-"""Names in a configuration → classes, imported on first use; a release may have another class under a name.
+"""Names in a configuration → classes, imported on first use, and what actions say of themselves; a release may have
+another class under a name.
 
 Upstream: framework/plugins (plugin builders), actions/factory.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release
@@ -22,6 +23,44 @@ def resolve(reference: str) -> Any:  # Any: who asks knows what stands there
     """The object behind `module:Name`."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
+
+
+class ActionFacts(NamedTuple):
+    """What an action does, as its class declares: fields and defaults are those of framework/action.Action."""
+
+    admits: bool = False
+    places: bool = False
+    evicts: bool = False
+    by_gang: bool = False
+    across_queues: bool = False
+    within_jobs: bool = False
+    evicts_copies: bool = False
+
+    @property
+    def evicts_by_pod(self) -> bool:
+        """Whether it looks for victims for one pod after the other, on one node after the other."""
+        return self.evicts and self.places and not self.by_gang
+
+    @property
+    def evicts_by_gang(self) -> bool:
+        """Whether it looks for victims for all pods of a gang together."""
+        return self.evicts and self.places and self.by_gang
+
+
+def facts_of(actions: Registry, name: str) -> ActionFacts:
+    """What an action does; nothing where the registry does not have it. Its module is imported."""
+    if name not in actions:
+        return ActionFacts()
+    kind = resolve(actions[name])
+    return ActionFacts(
+        kind.admits,
+        kind.places,
+        kind.evicts,
+        kind.by_gang,
+        kind.across_queues,
+        kind.within_jobs,
+        kind.evicts_copies,
+    )
 
 
 def registry_of(

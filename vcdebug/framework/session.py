@@ -169,7 +169,7 @@ class Session:
 
     def ask(self, hook: Hook[P, R], *args: P.args, **_: P.kwargs) -> R:
         """The combined answer of every plugin that takes part in the hook."""
-        return hook.rule(self.plugin_calls[hook.method], args)
+        return hook.combine(self.plugin_calls[hook.method], args)
 
     def withdraw(self, plugin: Plugin, method: str) -> None:
         """In on_session_open: this instance does not register the hook."""

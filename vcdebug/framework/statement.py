@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from vcdebug.framework import transitions
-from vcdebug.framework.record import StatementEvent, made
+from vcdebug.framework.record import ALLOCATE_OP, StatementEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import Resource
@@ -86,8 +86,8 @@ class Statement:
                 f"Task {task.namespace}/{task.name} allocate to node {host} error and errInfos num is {len(errors)}, "
                 "allocation has been rolled back"
             )
-        transitions.record_op(self._ssn, "allocate", task, node=host)
-        self.operations.append(made(Operation, ("allocate", task, "")))
+        transitions.record_op(self._ssn, ALLOCATE_OP, task, node=host)
+        self.operations.append(made(Operation, (ALLOCATE_OP, task, "")))
         return None
 
     def _announce(self, what: str, operations: list[Operation]) -> None:
@@ -101,7 +101,7 @@ class Statement:
         self._announce("commit", self.operations)
         for operation in self.operations:
             operation.task.last_transaction = None
-            if operation.kind == "allocate":
+            if operation.kind == ALLOCATE_OP:
                 self._bind(operation.task)
         self.operations = []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
-from vcdebug.framework.record import OpEvent, made
+from vcdebug.framework.record import ALLOCATE_OP, OpEvent, made
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
 from vcdebug.model.panics import SchedulerPanic
@@ -194,7 +194,7 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
         ssn.record.change("task", task.key, (task.status, task.node_name))
         return error
     ssn.allocated(task)
-    record_op(ssn, "allocate", task, node=host, via="session")
+    record_op(ssn, ALLOCATE_OP, task, node=host, via="session")
     if not ssn.ask(JOB_READY, job):
         return None
     for allocated in job.with_status(TaskStatus.ALLOCATED):

@@ -10,12 +10,22 @@ from functools import partial
 
 from vcdebug.explain.equation import Term
 from vcdebug.explain.equations import equation
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    JOB_VALID,
+    OVERUSED,
+    PREEMPTABLE,
+    PREEMPTIVE,
+    RECLAIMABLE,
+    UNIFIED_EVICTABLE,
+)
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import Result
 from vcdebug.logs.context import Context, Said
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import Resource
+from vcdebug.plugins import DRF, GANG, PRIORITY, PROPORTION
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import job_before
@@ -83,7 +93,7 @@ def proportion_victims(at: Context, subject: Subject, result: Result) -> Iterato
 def proportion_overused(at: Context, subject: Subject, result: Result) -> Iterator[Said]:
     """The queue's figures where it is overused."""
     if result:
-        figures = (at.state.figure("proportion", subject["queue"], name) for name in ("deserved", "allocated", "share"))
+        figures = (at.state.figure(PROPORTION, subject["queue"], name) for name in ("deserved", "allocated", "share"))
         yield "proportion.overused", subject["queue"], *figures
 
 
@@ -96,20 +106,20 @@ def proportion_refused(at: Context, subject: Subject, result: Result) -> Iterato
     candidates = [at.task(key) for key in ([subject["task"]] if "task" in subject else subject["candidates"])]
     for task in candidates:
         request.add(task.resreq)
-    figures = (at.state.figure("proportion", queue, name) for name in ("deserved", "allocated"))
+    figures = (at.state.figure(PROPORTION, queue, name) for name in ("deserved", "allocated"))
     yield "proportion.refused", queue, *figures, request, candidates[0].name
 
 
 ANSWERS: Mapping[tuple[str, str], Callable[[Context, Subject, Result], Iterator[Said]]] = {
-    ("gang", "JobValid"): gang_valid,
-    ("gang", "Preemptable"): gang_victims,
-    ("gang", "Reclaimable"): gang_victims,
-    ("priority", "Preemptable"): priority_victims,
-    ("priority", "UnifiedEvictable"): lambda _, __, result: iter([("priority.unified", list(result))]),
-    ("drf", "Preemptable"): drf_victims,
-    ("proportion", "Reclaimable"): proportion_victims,
-    ("proportion", "Overused"): proportion_overused,
-    ("proportion", "Allocatable"): proportion_refused,
-    ("proportion", "Preemptive"): proportion_refused,
+    (GANG, JOB_VALID.upstream): gang_valid,
+    (GANG, PREEMPTABLE.upstream): gang_victims,
+    (GANG, RECLAIMABLE.upstream): gang_victims,
+    (PRIORITY, PREEMPTABLE.upstream): priority_victims,
+    (PRIORITY, UNIFIED_EVICTABLE.upstream): lambda _, __, result: iter([("priority.unified", list(result))]),
+    (DRF, PREEMPTABLE.upstream): drf_victims,
+    (PROPORTION, RECLAIMABLE.upstream): proportion_victims,
+    (PROPORTION, OVERUSED.upstream): proportion_overused,
+    (PROPORTION, ALLOCATABLE.upstream): proportion_refused,
+    (PROPORTION, PREEMPTIVE.upstream): proportion_refused,
 }
 """(plugin, point) → what it prints."""

@@ -8,15 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.framework.quirks import VIEW_LOST_POD
-from vcdebug.framework.record import ActionEvent, OpEvent, StatementEvent
+from vcdebug.framework.record import (
+    ALLOCATE_OP,
+    CHARGING_OPS,
+    PIPELINE_OP,
+    UNPIPELINE_OP,
+    ActionEvent,
+    OpEvent,
+    StatementEvent,
+)
 from vcdebug.logs.context import Context, Said
 from vcdebug.logs.message import UNKNOWN
+from vcdebug.plugins import CAPACITY, DRF, PREDICATES, PROPORTION, USAGE
 from vcdebug.releases.nodes import USAGE_SHADOW_LOAD
 
-PLACING = ("allocate", "pipeline", "unevict")
-AMOUNTS = {"allocate": "allocated", "pipeline": "pipelined", "unpipeline": "unpipelined"}
+AMOUNTS = {ALLOCATE_OP: "allocated", PIPELINE_OP: "pipelined", UNPIPELINE_OP: "unpipelined"}
 SHADOW = USAGE_SHADOW_LOAD.id
-BOOKS = ("drf", "proportion", "capacity")
+BOOKS = (DRF, PROPORTION, CAPACITY)
 """Plugins that print each change of what a job or queue holds."""
 
 
@@ -35,7 +43,7 @@ def statement(at: Context, event: StatementEvent) -> Iterator[Said]:
         return
     yield (f"statement.{event.what}",)
     if event.what == "commit":
-        yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == "allocate")
+        yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == ALLOCATE_OP)
 
 
 def operation(at: Context, event: OpEvent) -> Iterator[Said]:
@@ -49,21 +57,21 @@ def operation(at: Context, event: OpEvent) -> Iterator[Said]:
         yield f"statement.{AMOUNTS[event.op]}", event.task, event.node, *event.after[:3]
     books = dict(event.books)
     for plugin in at.recording.session.plugins:
-        if plugin == "predicates":
+        if plugin == PREDICATES:
             yield from _view(at, event)
         elif plugin in books and plugin in BOOKS:
             share = books[plugin].get("share", UNKNOWN)
-            what = "allocate" if event.op in PLACING else "deallocate"
+            what = "allocate" if event.op in CHARGING_OPS else "deallocate"
             yield f"{plugin}.{what}", event.task, at.task(event.task).resreq, share
-        elif plugin == "usage" and event.op not in PLACING and SHADOW not in at.recording.snapshot.release.older:
+        elif plugin == USAGE and event.op not in CHARGING_OPS and SHADOW not in at.recording.snapshot.release.older:
             yield "load.deallocate", event.task
-    if event.op == "allocate" and event.via is None:
+    if event.op == ALLOCATE_OP and event.via is None:
         yield ("statement.allocating",)
 
 
 def _view(at: Context, event: OpEvent) -> Iterator[Said]:
     """The Kubernetes view of nodes that predicates keeps: a pod whose return was refused stays lost."""
-    if event.op not in PLACING:
+    if event.op not in CHARGING_OPS:
         yield "view.deallocate", event.node
         missing = event.task in at.lost
         yield "view.missing" if missing else "view.removed", event.task, event.node, at.task(event.task).name

@@ -23,6 +23,7 @@ from vcdebug.logs.message import UNKNOWN
 from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, fit_error_text
 from vcdebug.model.names import IntArray, KeptScores, NodeName, Row, TaskKey
 from vcdebug.model.resource import Resource
+from vcdebug.plugins import BINPACK, NODEORDER, PREDICATES, RESOURCE_STRATEGY_FIT, USAGE
 from vcdebug.plugins.nodeorder import BALANCED, IMAGES, KEYS, LEAST, TAINTS, weights_of
 
 SHORT = "Insufficient "
@@ -76,12 +77,12 @@ def _filtered(
     """What filters print of a node; those behind the one that refuses it are not asked, nor any where room is short."""
     node = at.recording.node_names[row]
     for plugin in _reached(asked, statuses):
-        if plugin == "predicates" and any(status.reason == POD_NUMBER_EXCEEDED for status in statuses):
+        if plugin == PREDICATES and any(status.reason == POD_NUMBER_EXCEEDED for status in statuses):
             most = int(at.recording.session.nodes[node].allocatable.max_task_num)
             yield "filter.pods", task, node, most, UNKNOWN
-        elif plugin == "usage":
+        elif plugin == USAGE:
             yield from usage_lines.filtered(at, task, row)
-        elif plugin == "resource-strategy-fit" and not any(status.plugin == plugin for status in statuses):
+        elif plugin == RESOURCE_STRATEGY_FIT and not any(status.plugin == plugin for status in statuses):
             yield "strategy.pass", task, node
 
 
@@ -91,7 +92,7 @@ def _reached(asked: Sequence[str], statuses: tuple[Status, ...]) -> Sequence[str
         return asked
     if statuses[0].reason.startswith(SHORT):
         return ()
-    by = statuses[-1].plugin if statuses[-1].plugin in asked else "predicates"
+    by = statuses[-1].plugin if statuses[-1].plugin in asked else PREDICATES
     return asked[: asked.index(by) + 1] if by in asked else ()
 
 
@@ -135,7 +136,7 @@ def scores(at: Context, event: ScoreEvent) -> Iterator[Said]:
     parts = dict(event.parts)
     yield from _node_by_node(at, event, names, {name: part.tolist() for name, part in parts.items()})
     for plugin in _answering(at, BATCH_NODE_ORDER.method):
-        if plugin in ("nodeorder", "predicates"):
+        if plugin in (NODEORDER, PREDICATES):
             for part, scored in _batch_parts(at, plugin, parts):
                 yield "score.batch-part", part, event.task, partial(_by_node, names, scored)
             yield f"score.{plugin}-batch", event.task, partial(_by_node, names, parts.get(f"{plugin}/batch"))
@@ -147,28 +148,28 @@ def _node_by_node(
 ) -> Iterator[Said]:
     """What each plugin gave a node, which is nothing (not a number) where it was not asked."""
     asked = [plugin for plugin in _answering(at, NODE_ORDER.method) if plugin in parts]
-    own = _parts_of_nodeorder(at, parts) if "nodeorder" in asked else ()
+    own = _parts_of_nodeorder(at, parts) if NODEORDER in asked else ()
     for index, node in enumerate(names):
         for plugin in asked:
             score = parts[plugin][index]
-            if plugin == "usage":
+            if plugin == USAGE:
                 yield from usage_lines.scored(at, event.task, node, int(event.rows[index]), score)
-            elif not isnan(score) and plugin == "nodeorder":
+            elif not isnan(score) and plugin == NODEORDER:
                 yield from _parts(event.task, node, own, index)
                 yield "score.nodeorder", event.task, node, score
-            elif not isnan(score) and plugin == "binpack":
+            elif not isnan(score) and plugin == BINPACK:
                 yield "score.binpack", event.task, node, score
 
 
 def _batch_parts(at: Context, plugin: str, parts: Mapping[str, KeptScores]) -> Iterator[tuple[str, KeptScores | None]]:
     """The scorers of a batch by name; over no nodes those that are asked whatever there is."""
     if not parts:
-        always = [CLAIMS] if plugin == "predicates" else [part for part in ALWAYS if _weights(at)[KEYS[part]]]
+        always = [CLAIMS] if plugin == PREDICATES else [part for part in ALWAYS if _weights(at)[KEYS[part]]]
         yield from ((part, None) for part in always)
         return
     for name in sorted(parts):
         part = name.removeprefix(BATCH_PARTS)
-        if name.startswith(BATCH_PARTS) and (part == CLAIMS) == (plugin == "predicates"):
+        if name.startswith(BATCH_PARTS) and (part == CLAIMS) == (plugin == PREDICATES):
             yield part, parts[name]
 
 
@@ -203,7 +204,7 @@ def _parts(task: TaskKey, node: NodeName, parts: tuple[_Part, ...], index: int) 
 
 
 def _weights(at: Context) -> dict[str, int]:
-    option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == "nodeorder")
+    option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == NODEORDER)
     return weights_of(Arguments(option.arguments))
 
 

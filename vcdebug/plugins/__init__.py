@@ -10,6 +10,19 @@ from vcdebug.releases.nodes import (
 )
 from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY
 
+BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE, DRF, GANG = (
+    "binpack",
+    "capacity",
+    "conformance",
+    "deviceshare",
+    "drf",
+    "gang",
+)
+NODEGROUP, NODEORDER, NUMA_AWARE, OVERCOMMIT, PDB = "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb"
+PREDICATES, PRIORITY, PROPORTION, SLA, TDM, USAGE = "predicates", "priority", "proportion", "sla", "tdm", "usage"
+RESOURCE_STRATEGY_FIT = "resource-strategy-fit"
+"""Names by which others speak of a particular plugin."""
+
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
     "capacity": "vcdebug.plugins.capacity:Capacity",

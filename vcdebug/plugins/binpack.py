@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray
@@ -69,7 +70,7 @@ class Binpack(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/binpack.OnSessionOpen."""
         if self.weight == 0:
-            ssn.withdraw(self, "node_order")
+            ssn.withdraw(self, NODE_ORDER.method)
         table = ssn.node_table
         self._known: RowCache[np.float64] = RowCache(len(table), table.changes)
         self._counted: dict[Wanted, Counted] = {}

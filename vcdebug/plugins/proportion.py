@@ -12,6 +12,7 @@ from typing import NamedTuple
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.figures import Figures
+from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE
 from vcdebug.framework.persistence import counted, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
@@ -133,7 +134,7 @@ class Proportion(Plugin):
         Accounts(WHOLE, "", figures("total")),
         Accounts(QUEUE, "queues", FIGURES, operation=("allocated", "share"), admission=("inqueue",)),
     )
-    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE, "pre_predicate": TOPOLOGY_PREEMPT_ABSENT}
+    later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
     ssn: Session
 
     def __init__(self, arguments: Arguments) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import ClassVar, NamedTuple
 
+from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.session import Session
 from vcdebug.framework.slice_sort import slice_sorted
@@ -132,7 +133,7 @@ class Rescheduling(Plugin):
         if due:
             ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
         if not due or STRATEGY not in self._settings.strategies:
-            ssn.withdraw(self, "victim_tasks")
+            ssn.withdraw(self, VICTIM_TASKS.method)
         if not due:
             ssn.log("rescheduling.not-due")
         elif STRATEGY in self._settings.strategies:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from vcdebug.framework.hooks import JOB_ENQUEUED
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Manifest
@@ -50,7 +51,7 @@ class ResourceQuota(Plugin):
     """Rejects a job whose minimum, with that of the jobs admitted before it in this session, breaks a quota."""
 
     name = "resourcequota"
-    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE}
+    later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE}
     ssn: Session
     quotas: dict[str, list[Quota]]
     pending: dict[str, dict[str, int]]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from vcdebug.amount_text import age, plural, resource
 from vcdebug.causes.subject import NotFoundError, find_subject
 from vcdebug.causes.volumes_wanted import claims
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.gotime import time_in
 from vcdebug.kube.ports import host_ports
@@ -141,11 +141,13 @@ def _holder(
 
 def _taken_back(recording: Recording, task: TaskInfo, room: NodeFits | None) -> str:
     """Whether some configured action could, by its own filter; plugins may still object."""
-    configured = [action for action in dict.fromkeys(recording.conf.actions) if action in EVICTING_ACTIONS]
+    conf = recording.conf
+    evicting = [action for action in conf.known if conf.facts_of(action).evicts_by_pod]
+    configured = [action for action in dict.fromkeys(conf.actions) if action in evicting]
     if task.status is TaskStatus.RELEASING:
         return "is leaving already"
     if not configured:
-        return f"no: neither {' nor '.join(EVICTING_ACTIONS)} is among the actions"
+        return f"no: neither {' nor '.join(evicting)} is among the actions"
     if room is None:
         return "yes, unless a plugin objects" if task.preemptable else "no: volcano.sh/preemptable is false"
     kept = {action: room.spared(action, task) for action in configured}

@@ -10,14 +10,13 @@ from vcdebug.amount_text import number, numbers_apart
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.equation import Equation, equation_document, figure_words
 from vcdebug.explain.equations_scores import ScorePart, score_parts, scores_before
-from vcdebug.framework.record import BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
+from vcdebug.framework.record import PLACING_OPS, BestEvent, Level, OpEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.questions.evicted import find_pod
 from vcdebug.questions.reply import Question, Reply, Sheet
 from vcdebug.trace.recording import Recording
 
 MOST_NODES = 8
-PLACING = ("allocate", "pipeline")
 
 
 class Scored(NamedTuple):
@@ -61,7 +60,7 @@ def _choice(recording: Recording, seq: Seq, pod: TaskKey, node: NodeName) -> tup
 
 def _places(recording: Recording, seq: Seq, pod: TaskKey) -> bool:
     event = recording.event(seq)
-    return isinstance(event, OpEvent) and event.op in PLACING and event.task == pod
+    return isinstance(event, OpEvent) and event.op in PLACING_OPS and event.task == pod
 
 
 def _before(recording: Recording, seq: Seq, kind: type, pod: TaskKey) -> Seq | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from vcdebug.amount_text import plural
 from vcdebug.explain.answer import Evidence
 from vcdebug.explain.evictions import CARRIED_OUT, WHY, Eviction, evictions, milder
-from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.orders import Order, kind_of, order_at
 from vcdebug.explain.victims import VictimChoice, next_choice
 from vcdebug.framework.record import Level, PopEvent
@@ -86,7 +85,8 @@ def _spared(choice: VictimChoice | None) -> Sheet:
 
 def _elsewhere(recording: Recording, one: Eviction) -> Iterator[str]:
     """Other nodes where less important pods would have made room."""
-    if one.preemptor not in recording.owners.jobs or one.action not in EVICTING_ACTIONS:
+    by_pod = recording.conf.facts_of(one.action).evicts_by_pod
+    if one.preemptor not in recording.owners.jobs or not by_pod:
         return
     found = milder(recording, one)
     for node, task in list(found.items())[:MOST_NODES]:

@@ -33,10 +33,11 @@ from vcdebug.framework.subject import Result
 from vcdebug.framework.trace_form import statuses
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, Resource
+from vcdebug.plugins import DRF
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.trace.recording import Recording
 
-UNWRITTEN = (("drf", "allocated"),)
+UNWRITTEN = ((DRF, "allocated"),)
 """(plugin, figure) of operations that time travel needs and the schema does not have."""
 
 AT_ONCE = 500

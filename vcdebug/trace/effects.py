@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import NamedTuple
 
-from vcdebug.framework.record import ActionEvent, Event, OpEvent, PanicEvent, StatementEvent
+from vcdebug.framework.record import (
+    ALLOCATE_OP,
+    BIND_OP,
+    EVICT_OP,
+    PLACING_OPS,
+    ActionEvent,
+    Event,
+    OpEvent,
+    PanicEvent,
+    StatementEvent,
+)
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
@@ -16,7 +26,6 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 COMMIT, DISCARD = "commit", "discard"
-ALLOCATE, PIPELINE, EVICT, BIND = "allocate", "pipeline", "evict", "bind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,8 @@ def _evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
         if isinstance(event, ActionEvent):
             action = event.action
         elif isinstance(event, StatementEvent) and event.what == COMMIT:
-            moved = [(task, node) for kind, task, node in event.ops if kind == EVICT]
-        elif isinstance(event, OpEvent) and event.op == EVICT:
+            moved = [(task, node) for kind, task, node in event.ops if kind == EVICT_OP]
+        elif isinstance(event, OpEvent) and event.op == EVICT_OP:
             reasons[event.task] = event.reason or ""
             moved = [(event.task, event.node)] if event.via is not None else ()
         for task, node in moved:
@@ -141,13 +150,13 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     for seq, event in deciding(recording):
         if isinstance(event, ActionEvent):
             action = event.action
-        elif isinstance(event, OpEvent) and event.op in (ALLOCATE, PIPELINE, BIND):
+        elif isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP):
             placed[event.task] = (seq, action)
         elif isinstance(event, StatementEvent) and event.what == COMMIT:
             for kind, key, _ in event.ops:
-                if kind != EVICT:
+                if kind != EVICT_OP:
                     placed[key] = (seq, action)
-                if kind == ALLOCATE:
+                if kind == ALLOCATE_OP:
                     handed_over.setdefault(key, (seq, action))
     found: dict[TaskStatus, list[Effect]] = {
         TaskStatus.BINDING: [],

@@ -15,6 +15,7 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskKey
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, RUNNING, UNKNOWN, Condition, PodGroup
+from vcdebug.plugins import GANG, NUMA_AWARE
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.steps import Step
@@ -84,7 +85,7 @@ def _numa(recording: Recording) -> Sequence[Step]:
     ]
 
 
-CLOSING = {"gang": _gang, "numa-aware": _numa}
+CLOSING = {GANG: _gang, NUMA_AWARE: _numa}
 """Plugins that write when the session closes."""
 
 

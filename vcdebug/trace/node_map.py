@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from vcdebug.framework.quirks import VIEW_LOST_POD
-from vcdebug.framework.record import OpEvent
+from vcdebug.framework.record import CHARGING_OPS, RELEASING_OPS, OpEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.plugins import PREDICATES
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import handlers
 
-KEEPER: Final = "predicates"
+KEEPER: Final = PREDICATES
 """The plugin that keeps the view in step with the session."""
-ENTERS: Final = ("allocate", "pipeline", "unevict")
-LEAVES: Final = ("evict", "unpipeline", "unallocate")
 
 
 class PodCount(NamedTuple):
@@ -55,9 +54,9 @@ def _steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
     rows = recording.session.view.row_of
     for seq in recording.index.of_type(OpEvent):
         event = recording.event(seq)
-        if not isinstance(event, OpEvent) or event.node not in rows or event.op not in (*ENTERS, *LEAVES):
+        if not isinstance(event, OpEvent) or event.node not in rows or event.op not in (*CHARGING_OPS, *RELEASING_OPS):
             continue
-        if event.op in LEAVES:
+        if event.op in RELEASING_OPS:
             steps.append((seq, event.node, 0 if event.task in lost else -1))
         elif any(note.code == VIEW_LOST_POD for note in recording.notes_at(seq)):
             lost[event.task] = None

@@ -11,6 +11,7 @@ from functools import partial
 
 from vcdebug.amount_text import plural
 from vcdebug.framework.closing import quantities
+from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.record import HookEvent, JobState, StateEvent
 from vcdebug.grouping import by_key
 from vcdebug.model.job import JobInfo
@@ -195,7 +196,7 @@ def _cycle_states(recording: Recording) -> Sequence[Step]:
     asked: dict[JobId, tuple[Seq, HookEvent]] = {}
     for seq in range(1, last):
         event = recording.event(seq)
-        if isinstance(event, HookEvent) and event.point == "JobValid":
+        if isinstance(event, HookEvent) and event.point == JOB_VALID.upstream:
             asked[event.job] = (seq, event)
     state = recording.event(last) if last <= len(recording) else None
     jobs = state.jobs if isinstance(state, StateEvent) else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, TaskKey
@@ -64,7 +65,7 @@ def _broken(recording: Recording) -> dict[JobId, None]:
 def _invalid(recording: Recording) -> dict[JobId, None]:
     """Jobs that lacked pods of their gang before anything happened in this cycle."""
     first: dict[JobId, HookEvent] = {}
-    for seq in recording.index.at_point("JobValid"):
+    for seq in recording.index.at_point(JOB_VALID.upstream):
         event = recording.event(seq)
         if isinstance(event, HookEvent):
             first.setdefault(event.job, event)

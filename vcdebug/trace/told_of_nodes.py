@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from vcdebug.framework.record import OpEvent
+from vcdebug.framework.record import EVICT_OP, PIPELINE_OP, OpEvent
 from vcdebug.model.resource import PODS, Resource
-from vcdebug.trace.effects import EVICT, PIPELINE
 from vcdebug.trace.input_problems import overfull
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.odd_nodes import odd_nodes
@@ -20,8 +19,8 @@ def told_of_nodes(recording: Recording) -> tuple[str, ...]:
     steps = (recording.event(seq) for seq in recording.index.of_type(OpEvent))
     done = {step.op: None for step in steps if isinstance(step, OpEvent)}
     told = {
-        RELEASING: EVICT in done or any(_has_some(one.releasing) for one in opening),
-        PIPELINED: PIPELINE in done or any(_has_some(one.pipelined) for one in opening),
+        RELEASING: EVICT_OP in done or any(_has_some(one.releasing) for one in opening),
+        PIPELINED: PIPELINE_OP in done or any(_has_some(one.pipelined) for one in opening),
         REMARKS: bool(odd_nodes(recording)) or any(overfull(one.idle) for one in opening),
     }
     return tuple(title for title, something in told.items() if something)

@@ -5,21 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    PREDICATE,
+    PREEMPTABLE,
+    RECLAIMABLE,
+    SIMULATE_ALLOCATABLE,
+    SIMULATE_PREDICATE,
+)
+from vcdebug.framework.record import (
+    PLACING_OPS,
+    Event,
+    HookEvent,
+    Level,
+    OpEvent,
+    PopEvent,
+    PredicateEvent,
+    Span,
+    StatementEvent,
+)
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.trace.recording import Recording
 
 Numbered = tuple[Seq, Event]
-PLACING = ("allocate", "pipeline")
-VOTES = ("Preemptable", "Reclaimable")
+VOTES = (PREEMPTABLE.upstream, RECLAIMABLE.upstream)
 """Who may be evicted."""
-AFTER = ("Allocatable", "SimulateAllocatable", "Predicate", "SimulatePredicate")
+AFTER = (ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream, PREDICATE.upstream, SIMULATE_PREDICATE.upstream)
 """What is asked once the victims of a node are known."""
 
 
 def says_no(event: HookEvent) -> bool:
     """Whether the answer to one of AFTER is against the task; a predicate that objects to nothing answers nothing."""
-    return event.result is not None if event.point.endswith("Predicate") else not event.result
+    return event.result is not None if event.point.endswith(PREDICATE.upstream) else not event.result
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +65,7 @@ class NodeTry:
     @property
     def placed(self) -> bool:
         """Whether the task got a place here."""
-        return any(isinstance(event, OpEvent) and event.op in PLACING for _, event in self.events)
+        return any(isinstance(event, OpEvent) and event.op in PLACING_OPS for _, event in self.events)
 
     @property
     def evicted(self) -> dict[TaskKey, Seq]:
@@ -85,7 +102,7 @@ class TaskTry:
     def place(self) -> tuple[Seq, OpEvent] | None:
         """The operation that gave the task a node, even if it was undone later."""
         found = [
-            (seq, e) for seq, e in self.events if isinstance(e, OpEvent) and e.op in PLACING and e.task == self.task
+            (seq, e) for seq, e in self.events if isinstance(e, OpEvent) and e.op in PLACING_OPS and e.task == self.task
         ]
         return found[-1] if found else None
 
@@ -119,7 +136,7 @@ class Visit:
     def planned(self) -> list[TaskKey]:
         """Tasks for which the statement had a place, or that got one at once."""
         if self.end:
-            return [task for kind, task, _ in self.end[1].ops if kind in PLACING]
+            return [task for kind, task, _ in self.end[1].ops if kind in PLACING_OPS]
         return [one.task for one in self.tries if one.place] if self.at_once else []
 
 

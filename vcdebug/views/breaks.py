@@ -6,6 +6,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from vcdebug.debugger.driver import BreakpointStatus
+from vcdebug.framework.hooks import (
+    JOB_ENQUEUEABLE,
+    JOB_STARVING,
+    OVERUSED,
+    PREDICATE,
+    PREEMPTABLE,
+    RECLAIMABLE,
+    UNIFIED_EVICTABLE,
+)
 from vcdebug.framework.record import BestEvent, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -22,13 +31,13 @@ def breaks(breakpoints: Iterable[BreakpointStatus]) -> Table:
 
 
 _POINTS = {
-    "JobStarving": "starving",
-    "Overused": "overused",
-    "JobEnqueueable": "enqueue",
-    "Preemptable": "victim",
-    "Reclaimable": "victim",
-    "UnifiedEvictable": "victim",
-    "Predicate": "predicate",
+    JOB_STARVING.upstream: "starving",
+    OVERUSED.upstream: "overused",
+    JOB_ENQUEUEABLE.upstream: "enqueue",
+    PREEMPTABLE.upstream: "victim",
+    RECLAIMABLE.upstream: "victim",
+    UNIFIED_EVICTABLE.upstream: "victim",
+    PREDICATE.upstream: "predicate",
 }
 _TYPES = {
     PredicateEvent: "predicate",

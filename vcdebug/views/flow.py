@@ -29,7 +29,6 @@ COLUMNS = (
     Column("ev", right=True),
 )
 GUIDE = "│ "
-PREEMPT = "preempt"
 _SUBJECTS = {Level.QUEUE: "queue", Level.JOB: "job", Level.TASK: "task", Level.NODE: "node"}
 
 
@@ -230,7 +229,7 @@ def _outcome(recording: Recording, span: Span) -> Piece:
 def _phase(recording: Recording, span: Span) -> str:
     """Preempt turns to a job twice: it evicts tasks of other jobs for it first, then of its own."""
     action = recording.tree.around(span.first, Level.ACTION)
-    if span.level is not Level.JOB or action is None or action.name != PREEMPT:
+    if span.level is not Level.JOB or action is None or not recording.conf.facts_of(action.name).within_jobs:
         return ""
     return "phase 1" if between_jobs(recording, span) else "phase 2"
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import plural
 from vcdebug.explain.funnel import PLACED, Funnel, NodeFunnel, Stage, funnel_at, funnels
-from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
@@ -42,11 +41,11 @@ def funnel(recording: Recording, seq: Seq) -> Table:
 
 def _nothing(recording: Recording, seq: Seq) -> str:
     action = recording.tree.around(seq, Level.ACTION)
-    if action is not None and action.name.startswith("gang"):
+    if action is not None and recording.conf.facts_of(action.name).evicts_by_gang:
         return GANGS
-    if action is not None and action.name in EVICTING_ACTIONS:
+    if action is not None and recording.conf.facts_of(action.name).evicts_by_pod:
         return NOBODY_STARVES
-    if not any(name in EVICTING_ACTIONS for name in recording.conf.actions):
+    if not any(recording.conf.facts_of(name).evicts_by_pod for name in recording.conf.actions):
         return NOT_CONFIGURED
     return NO_SEARCH
 
@@ -91,8 +90,8 @@ def _head(found: Funnel) -> Iterator[Line]:
 
 
 def _phase(found: Funnel) -> str:
-    """Preempt looks between jobs first, then inside each job."""
-    if found.action != "preempt":
+    """Which of the two turns of the action it is; empty where the action has one."""
+    if not found.two_turns:
         return ""
     return "phase 2, inside the job; " if found.within else "phase 1, between jobs; "
 

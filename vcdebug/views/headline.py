@@ -7,6 +7,18 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from vcdebug.amount_text import number, plural
+from vcdebug.framework.hooks import (
+    JOB_ENQUEUEABLE,
+    JOB_PIPELINED,
+    JOB_READY,
+    JOB_STARVING,
+    JOB_VALID,
+    OVERUSED,
+    PREEMPTABLE,
+    RECLAIMABLE,
+    SUB_JOB_PIPELINED,
+    UNIFIED_EVICTABLE,
+)
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
@@ -26,10 +38,10 @@ from vcdebug.framework.record import (
 from vcdebug.views.base import NO, YES, Piece, Style, muted
 from vcdebug.views.names import bare, list_or
 
-VICTIM_POINTS = ("Preemptable", "Reclaimable", "UnifiedEvictable")
+VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
-_VOTING = ("JobPipelined", "SubJobPipelined", "JobEnqueueable")
-_OVERUSED = "Overused"
+_VOTING = (JOB_PIPELINED.upstream, SUB_JOB_PIPELINED.upstream, JOB_ENQUEUEABLE.upstream)
+_OVERUSED = OVERUSED.upstream
 
 
 class Headline(NamedTuple):
@@ -49,7 +61,7 @@ def answer(event: HookEvent) -> Piece:
         return _VOTES.get(event.result, Piece(str(event.result)))
     if isinstance(event.result, bool):
         return _truth(event.point, event.result)
-    if event.point == "JobValid":
+    if event.point == JOB_VALID.upstream:
         return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
     if event.result is None:
         return Piece(f"{YES} no objection", "good") if _objects(event.point) else muted("told")
@@ -99,7 +111,9 @@ def _victims(event: HookEvent) -> Piece:
 def _truth(point: str, result: bool) -> Piece:
     if point == _OVERUSED:
         return Piece(f"{NO} overused", "bad") if result else Piece(f"{YES} not overused", "good")
-    word = {"JobStarving": ("starving", "not starving"), "JobReady": ("ready", "not ready")}.get(point, ("yes", "no"))
+    word = {JOB_STARVING.upstream: ("starving", "not starving"), JOB_READY.upstream: ("ready", "not ready")}.get(
+        point, ("yes", "no")
+    )
     return Piece(f"{YES} {word[0]}", "good") if result else Piece(f"{NO} {word[1]}", "bad")
 
 

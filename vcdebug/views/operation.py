@@ -7,12 +7,24 @@ from functools import partial
 
 from vcdebug.amount_text import amount, dimensions, resource_text, short_name
 from vcdebug.framework.figures import Figures
-from vcdebug.framework.record import NodeAmounts, OpEvent
+from vcdebug.framework.record import (
+    ALLOCATE_OP,
+    BIND_OP,
+    CHARGING_OPS,
+    EVICT_OP,
+    PIPELINE_OP,
+    RELEASING_OPS,
+    UNALLOCATE_OP,
+    UNEVICT_OP,
+    UNPIPELINE_OP,
+    NodeAmounts,
+    OpEvent,
+)
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.claims import reserved_claims
-from vcdebug.trace.node_map import ENTERS, KEEPER, LEAVES, pods_in_view
+from vcdebug.trace.node_map import KEEPER, pods_in_view
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.registrations import ALLOCATIONS, DEALLOCATIONS, told
 from vcdebug.trace.timeline import ClusterState
@@ -22,17 +34,17 @@ from vcdebug.views.names import bare
 
 COLUMNS = (Column("what", flexible=True), *plain_columns("dim", "before#", "#", "after#"))
 _WORDS = {
-    "evict": "Running → Releasing: its room counts as future idle",
-    "unevict": "Releasing → Running: the eviction is taken back",
-    "pipeline": "Pending → Pipelined: promised room that is not free yet",
-    "unpipeline": "Pipelined → Pending: the promise is taken back",
-    "allocate": "Pending → Allocated: takes idle room",
-    "unallocate": "Allocated → Pending: the room is given back",
-    "bind": "Allocated → Binding: handed to the cache",
+    EVICT_OP: "Running → Releasing: its room counts as future idle",
+    UNEVICT_OP: "Releasing → Running: the eviction is taken back",
+    PIPELINE_OP: "Pending → Pipelined: promised room that is not free yet",
+    UNPIPELINE_OP: "Pipelined → Pending: the promise is taken back",
+    ALLOCATE_OP: "Pending → Allocated: takes idle room",
+    UNALLOCATE_OP: "Allocated → Pending: the room is given back",
+    BIND_OP: "Allocated → Binding: handed to the cache",
 }
 
-_FROM_PROMISE = {"allocate": "Pipelined → Allocated: takes the room that an earlier cycle promised"}
-_TO_PROMISE = {"unallocate": "Allocated → Pipelined: back to the promise of an earlier cycle"}
+_FROM_PROMISE = {ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle promised"}
+_TO_PROMISE = {UNALLOCATE_OP: "Allocated → Pipelined: back to the promise of an earlier cycle"}
 
 
 def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
@@ -47,12 +59,12 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Table:
 
 def _told(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
     """Whose event handlers were told, in their order, and what predicates' keeps for Kubernetes' checks."""
-    if event.op not in (*ENTERS, *LEAVES):
+    if event.op not in (*CHARGING_OPS, *RELEASING_OPS):
         return
-    what = ALLOCATIONS if event.op in ENTERS else DEALLOCATIONS
+    what = ALLOCATIONS if event.op in CHARGING_OPS else DEALLOCATIONS
     names = [name for name, words in told(recording) if words == what]
     yield line(muted(f"event handlers told: {', '.join(names) or 'none'}"))
-    for claim, one in reserved_claims(recording).items() if event.op in ENTERS else ():
+    for claim, one in reserved_claims(recording).items() if event.op in CHARGING_OPS else ():
         if one.allocation is not None and (one.pod, one.node) == (event.task, event.node):
             found = [f"{device['pool']}/{device['device']}" for device in one.allocation.results]
             yield line(muted(f"claim {bare(claim)} gets {', '.join(found)}"))

@@ -10,6 +10,7 @@ from vcdebug.explain.equations import asked_by
 from vcdebug.explain.orders import Compared, Order, heaps_around, kind_of, order_at, rival, siblings
 from vcdebug.explain.victims import next_choice
 from vcdebug.framework.combine import Tiers
+from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER
 from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
@@ -25,11 +26,11 @@ COLUMNS = (
 )
 AROUND = 50
 _HOOKS = {
-    "job": "job_order",
-    "queue": "queue_order",
-    "task": "task_order",
-    "subjob": "sub_job_order",
-    "victim": "task_order",
+    "job": JOB_ORDER.method,
+    "queue": QUEUE_ORDER.method,
+    "task": TASK_ORDER.method,
+    "subjob": SUB_JOB_ORDER.method,
+    "victim": TASK_ORDER.method,
 }
 _TIES = {
     "job": "older PodGroup, then smaller id",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug.amount_text import plural
-from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, OVERUSED, PRE_PREDICATE
+from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.framework.registry import ActionFacts
 from vcdebug.trace.action_outcomes import ActionOutcome, action_outcomes, rejections
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
@@ -14,7 +16,6 @@ from vcdebug.views.headline import VICTIM_POINTS
 from vcdebug.views.names import bare, list_or
 
 _UNDONE = ("unpipeline", "unallocate")
-_PLACED = ("pipeline", "allocate")
 
 
 @per_recording(most=20_000)
@@ -22,7 +23,7 @@ def outcome(recording: Recording, index: int) -> Piece:
     """The outcome of the span with this index."""
     span = recording.spans[index]
     if span.level is Level.ACTION:
-        return _action(span, action_outcomes(recording)[index])
+        return _action(span, action_outcomes(recording)[index], recording.conf.facts_of(span.name))
     events = recording.events[span.first - 1 : span.last]
     match span.level:
         case Level.QUEUE:
@@ -36,8 +37,8 @@ def outcome(recording: Recording, index: int) -> Piece:
     return Piece("")
 
 
-def _action(span: Span, came: ActionOutcome) -> Piece:
-    if span.name == "enqueue":
+def _action(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
+    if facts.admits:
         if not came.popped:
             return muted("nothing waits")
         return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
@@ -52,7 +53,7 @@ def _action(span: Span, came: ActionOutcome) -> Piece:
 
 def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
     for event in events[:3]:
-        if isinstance(event, HookEvent) and event.point == "Overused" and event.result:
+        if isinstance(event, HookEvent) and event.point == OVERUSED.upstream and event.result:
             return Piece(f"{NO} overused", "bad")
     jobs = [child for child in recording.tree.children(span) if child.level is Level.JOB]
     if len(jobs) == 1:
@@ -69,7 +70,7 @@ def _only(job: str, came: Piece) -> Piece:
 def _job(events: Sequence[Event]) -> Piece:
     for _, plugin in rejections(events):
         return Piece(f"{NO} {plugin} rejects", "bad")
-    if any(isinstance(event, HookEvent) and event.point == "JobEnqueueable" for event in events):
+    if any(isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream for event in events):
         return Piece(f"{YES} admitted", "good")
     fates = [event for event in events if isinstance(event, StatementEvent) and event.what in ("commit", "discard")]
     if any(event.what == "commit" and event.ops for event in fates):
@@ -84,7 +85,7 @@ def _job(events: Sequence[Event]) -> Piece:
 def _task(events: Sequence[Event]) -> Piece:
     node, op = "", ""
     for event in events:
-        if isinstance(event, OpEvent) and event.op in _PLACED:
+        if isinstance(event, OpEvent) and event.op in PLACING_OPS:
             node, op = event.node, event.op
         elif isinstance(event, OpEvent) and event.op in _UNDONE:
             node, op = "", ""
@@ -102,7 +103,7 @@ def _obstacle(events: Sequence[Event]) -> str:
             return "no victims"
         if isinstance(event, HookEvent) and event.result is False:
             return f"{event.point}: {event.plugin}"
-        if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
+        if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
             return f"PrePredicate: {event.plugin}"
         if isinstance(event, PredicateEvent) and not len(event.feasible):
             return f"0/{event.processed} nodes"
@@ -122,7 +123,7 @@ def _tried(events: Sequence[Event]) -> Piece:
     evicted = [event.task for event in events if isinstance(event, OpEvent) and event.op == "evict"]
     if any(isinstance(event, OpEvent) and event.op in _UNDONE for event in events):
         return Piece(f"{NO} undone", "bad")
-    if any(isinstance(event, OpEvent) and event.op in _PLACED for event in events):
+    if any(isinstance(event, OpEvent) and event.op in PLACING_OPS for event in events):
         return Piece(f"▲ {list_or(evicted, 'nobody')}", "good")
     asked = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
     if asked and not any(event.candidates for event in asked):

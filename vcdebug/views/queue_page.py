@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import age, amount, number, plural, resource_text, short_name
-from vcdebug.explain.ledger import OVERCOMMIT, Entry, ledger, pairs, total
+from vcdebug.explain.ledger import Entry, ledger, pairs, total
 from vcdebug.explain.plugins.proportion import Portion, dealt, queue_overused
 from vcdebug.explain.queues import (
-    CAPACITY,
-    PROPORTION,
     dimensions_of,
     queue_share,
     real_capability,
@@ -21,6 +19,7 @@ from vcdebug.explain.refusals import Refusal, queue_refusals
 from vcdebug.framework.figures import Figures
 from vcdebug.gotime import time_in
 from vcdebug.model.names import QueueName, Seq
+from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted, plain_columns
 from vcdebug.views.equation import equation_table

@@ -7,12 +7,13 @@ from functools import partial
 from typing import Final
 
 from vcdebug.amount_text import amount, number, short_amounts, short_name
-from vcdebug.explain.ledger import OVERCOMMIT, Pair, pairs, surplus
+from vcdebug.explain.ledger import Pair, pairs, surplus
 from vcdebug.explain.queues import Place, capacity_tree, places, queue_share, sharer, tree_is_broken
 from vcdebug.framework.figures import Figures
 from vcdebug.grouping import by_key
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import PODS, Resource
+from vcdebug.plugins import OVERCOMMIT
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 from vcdebug.views.base import NO, Column, Line, Piece, Row, Style, Table, line, muted, plain_columns, value_text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vcdebug.explain.evictions import StatementSpan, statements_between
-from vcdebug.framework.record import ActionEvent, HookEvent, OpEvent, StatementEvent
+from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
+from vcdebug.framework.record import ALLOCATE_OP, EVICT_OP, PIPELINE_OP, ActionEvent, HookEvent, OpEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Piece, Row, Style, Table, line, muted
@@ -12,8 +13,8 @@ from vcdebug.views.headline import answer
 from vcdebug.views.names import bare
 
 TITLE = "Statement"
-_GATES = ("JobPipelined", "JobReady", "SubJobPipelined", "SubJobReady")
-_WORDS = {"evict": "▲ evict", "pipeline": "▸ pipeline", "allocate": "● allocate"}
+_GATES = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)
+_WORDS = {EVICT_OP: "▲ evict", PIPELINE_OP: "▸ pipeline", ALLOCATE_OP: "● allocate"}
 
 
 def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:

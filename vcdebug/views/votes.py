@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from vcdebug.explain.votes import HOOK_AT, Question, Seat, question
 from vcdebug.framework.forced import FORCED
-from vcdebug.framework.hooks import Gives
+from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
@@ -23,30 +23,11 @@ VICTIM_COLUMNS = (
     Column("offers", flexible=True),
     Column("answer", flexible=True),
 )
-_RULES = {
-    "first_difference": "the first difference decides",
-    "first_failure": "the first failure decides",
-    "all_true": "all must agree; the first no ends it",
-    "any_true": "one yes is enough",
-    "first_tier_all": "only the first tier with a voter is asked; all of it must agree",
-    "vote": "a reject ends it; a tier with a permit ends it; all abstaining passes",
-    "call_all": "everyone is told",
-    "first_union": "the first tier that names somebody decides",
-    "first_answer": "the first participant decides",
-    "first_not_none": "the first answer decides",
-    "tier_intersection": "the victims that all voters of a tier offer; the first tier with any decides",
-}
-_OBJECTIONS: Mapping[Gives, str] = {
-    "error": "the first error ends it",
-    "objection": "the first objection ends it",
-    "verdict": "the first objection ends it",
-}
 
 
 def rule_words(point: str) -> str:
     """How answers of a hook combine, in words."""
-    hook = HOOK_AT[point]
-    return _OBJECTIONS.get(hook.gives) or _RULES.get(hook.rule.__name__, "")
+    return HOOK_AT[point].recorded_rule.words
 
 
 def asked_about(event: HookEvent) -> str:
@@ -113,11 +94,13 @@ def _decider(asked: Question) -> str:
 def outcome_words(asked: Question) -> tuple[bool, str]:
     """(whether it lets things go on, what the combined answer is)."""
     value = asked.outcome
-    if asked.point == "Overused":
+    if asked.point == OVERUSED.upstream:
         return not value, "overused" if value else "not overused"
     if isinstance(value, bool):
         return value, "yes" if value else "no"
-    if asked.point in ("JobValid", "PrePredicate", "Predicate") or asked.point.startswith("Simulate"):
+    if asked.point in (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream) or asked.point.startswith(
+        "Simulate"
+    ):
         return value is None, "no objection" if value is None else "objection"
     if value is None:
         return True, "done"

@@ -36,6 +36,7 @@ class Allocate(Action):
     """Queue by queue, job by job; a statement per visit, committed once the job is ready."""
 
     name = "allocate"
+    places = True
 
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""

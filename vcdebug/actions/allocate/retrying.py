@@ -35,6 +35,7 @@ class RetryingAllocate(Action):
     """One heap of tasks per job for the whole action: what a visit has taken out of it stays out."""
 
     name = "allocate"
+    places = True
 
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.actions.allocate.domains import DomainSearch
 from vcdebug.framework.action import QueuedJobs
 from vcdebug.framework.hooks import JOB_READY, OVERUSED
@@ -21,8 +22,6 @@ from vcdebug.model.podgroup import INQUEUE
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import QUEUE_ALLOCATION_GATE, SUBGROUP_WITHOUT_HARD
-
-ENQUEUE = "enqueue"
 
 
 def not_admitted(ssn: Session, job: JobInfo) -> bool:

@@ -72,6 +72,7 @@ class Preempt(Action):
     """Between the jobs of a queue first, then within each of them."""
 
     name = "preempt"
+    places = evicts = within_jobs = evicts_copies = True
     later_arguments = {TOPOLOGY_AWARE: TOPOLOGY_PREEMPT_ABSENT}
 
     def __init__(self, arguments: Arguments) -> None:
@@ -79,6 +80,10 @@ class Preempt(Action):
         self.topology_aware: TopologyAwarePreemption | None = None
         if arguments.get_bool(TOPOLOGY_AWARE, default=False):
             self.topology_aware = TopologyAwarePreemption(arguments)
+
+    @staticmethod
+    def victim_filter(ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False) -> Filter:
+        return partial(spares_of_own if within else spares_of_others, ssn.jobs, job, asker)
 
     def execute(self, ssn: Session) -> None:
         """One predicate helper serves all queues, jobs and both phases: its error cache lives that long.
@@ -159,7 +164,7 @@ class Preempt(Action):
                 break
             task = tasks.pop()
             with ssn.scope(Level.TASK, task.key):
-                placed = self._preempt(ssn, helper, statement, task, partial(spares_of_others, ssn.jobs, job, task))
+                placed = self._preempt(ssn, helper, statement, task, self.victim_filter(ssn, job, task))
         if not ssn.ask(JOB_PIPELINED, job):
             statement.discard()
             return False
@@ -175,7 +180,7 @@ class Preempt(Action):
             task = tasks.pop()
             statement = Statement(ssn)
             with ssn.scope(Level.TASK, task.key):
-                placed = self._preempt(ssn, helper, statement, task, partial(spares_of_own, ssn.jobs, job, task))
+                placed = self._preempt(ssn, helper, statement, task, self.victim_filter(ssn, job, task, within=True))
                 if placed or self._commits_failures:
                     statement.commit()
                 else:

@@ -15,6 +15,7 @@ from vcdebug.framework.evictions import (
     NOT_RECLAIMABLE,
     NOT_RUNNING,
     SAME_QUEUE,
+    Filter,
     candidates_on,
     copies,
     make_room,
@@ -49,6 +50,11 @@ class Reclaim(Action):
     """Takes resources back from queues above their share."""
 
     name = "reclaim"
+    places = evicts = across_queues = evicts_copies = True
+
+    @staticmethod
+    def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> Filter:  # noqa: ARG004 - reclaim has no second turn
+        return partial(spares, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
         """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains.

@@ -10,7 +10,7 @@ from functools import partial
 from vcdebug.actions.reclaim import NEVER, REASON, pending_tasks, spares
 from vcdebug.framework import transitions
 from vcdebug.framework.action import Action, collect_starving
-from vcdebug.framework.evictions import candidates_on, copies, make_room
+from vcdebug.framework.evictions import Filter, candidates_on, copies, make_room
 from vcdebug.framework.hooks import JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
 from vcdebug.framework.order import PriorityQueue, victims_queue
 from vcdebug.framework.placement import filter_out_unresolvable, predicate_node
@@ -29,6 +29,11 @@ class ReclaimAtOnce(Action):
     """No statement and no gang: what was evicted stays evicted, whether or not it helped."""
 
     name = "reclaim"
+    places = evicts = across_queues = evicts_copies = True
+
+    @staticmethod
+    def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> Filter:  # noqa: ARG004 - reclaim has no second turn
+        return partial(spares, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
         """Queues take turns, task by task. Upstream: actions/reclaim.Execute."""

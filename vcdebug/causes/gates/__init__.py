@@ -22,7 +22,7 @@ DOORS = (
     "vcdebug.causes.gates.bound_elsewhere:bound_elsewhere",
 )
 """In the scheduler's order: nothing gets past one that is shut."""
-PLACING = (
+ALLOCATING = (
     "vcdebug.causes.gates.gang:discarded_by_allocate",
     "vcdebug.causes.gates.queue_limits:overused_in_allocate",
     "vcdebug.causes.gates.topology:no_hyper_node",
@@ -36,7 +36,7 @@ LAST = (
     "vcdebug.causes.gates.missing_action:missing_action",
 )
 """The first that has something to say speaks last: it gives what is said by all of them another order."""
-GATES = (OUTSIDE, *GOT, *DOORS, *PLACING, *EVICTING, *LAST)
+GATES = (OUTSIDE, *GOT, *DOORS, *ALLOCATING, *EVICTING, *LAST)
 
 
 def gates(references: tuple[str, ...]) -> Iterator[Callable[..., Any]]:  # Any: each kind of gate has its own form

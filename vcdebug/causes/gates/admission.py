@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vcdebug.actions import ALLOCATE, ENQUEUE
 from vcdebug.amount_text import listed
 from vcdebug.causes.gates.not_in_session import opened
 from vcdebug.explain.answer import Evidence, Finding, cluster
@@ -11,15 +12,16 @@ from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.plugins import words
 from vcdebug.explain.queue_admission import not_admitted
 from vcdebug.explain.votes import question
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
+from vcdebug.plugins import SLA
 
 TOO_LATE = "enqueued-too-late"
 NOT_CONFIGURED = "action-not-configured"
 
-PERMITTING = ("sla",)
+PERMITTING = (SLA,)
 """Plugins whose permit is a promise to the job, and not just the want of an objection."""
-SCHEDULING_ACTIONS = ("allocate", "preempt", "reclaim", "backfill")
 
 
 def admission(view: JobView) -> Finding | None:
@@ -28,16 +30,16 @@ def admission(view: JobView) -> Finding | None:
     phase = view.recording.timeline.state_at(len(view.recording) if start is None else start).phases[view.job.uid]
     if phase not in WAITING_PHASES:
         return None
-    rejections = [(seq, event) for seq, event in view.hooks("JobEnqueueable") if event.result < 0]
+    rejections = [(seq, event) for seq, event in view.hooks(JOB_ENQUEUEABLE.upstream) if event.result < 0]
     if rejections:
         return _rejected(view, *rejections[-1])
-    if "enqueue" not in view.actions:
-        return None if "allocate" in view.actions else _no_enqueue(view)
+    if ENQUEUE not in view.actions:
+        return None if ALLOCATE in view.actions else _no_enqueue(view)
     return _too_late(view)
 
 
 def _first_scheduling(view: JobView) -> Seq | None:
-    starts = (view.action_starts(action) for action in SCHEDULING_ACTIONS)
+    starts = (view.action_starts(action) for action in view.actions if view.facts_of(action).places)
     return min((start for start in starts if start is not None), default=None)
 
 
@@ -84,7 +86,7 @@ def _no_enqueue(view: JobView) -> Finding:
 
 
 def _too_late(view: JobView) -> Finding:
-    turns = (view.action_ends("enqueue"), _first_scheduling(view))
+    turns = (view.action_ends(ENQUEUE), _first_scheduling(view))
     evidence = sorted(Evidence(seq, "an action begins or ends") for seq in turns if seq is not None)
     sentence = (
         f"{view.job.uid} was still Pending when {view.actions[0]} began: enqueue comes later in the actions "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates.eviction.entitlement import ineligible
 from vcdebug.causes.gates.queue_limits import room_limit
@@ -13,6 +14,7 @@ from vcdebug.explain.answer import Advice, Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.queue_quota import by_guarantees, gang_in_all
 from vcdebug.explain.searches import told
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED
 from vcdebug.framework.record import StatementEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
@@ -31,13 +33,13 @@ def discarded(view: JobView, action: str, blame: str = "") -> Finding | None:
     """
     ends = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not ends or ends[-1].committed or not ends[-1].planned:
-        return _held(view) if action == "allocate" else None
+        return _held(view) if action == ALLOCATE else None
     return _discarded(view, ends[-1], blame)
 
 
 def discarded_by_allocate(view: JobView) -> Finding | None:
     """Allocate's last statement for the job."""
-    return discarded(view, "allocate")
+    return discarded(view, ALLOCATE)
 
 
 def _discarded(view: JobView, visit: Visit, blame: str) -> Finding:
@@ -97,10 +99,12 @@ def _advice(view: JobView, failed: Sequence[TaskTry], missing: int) -> tuple[Adv
 
 
 def _evidence(visit: Visit, seq: Seq, failed: Sequence[TaskTry]) -> tuple[Evidence, ...]:
-    found = [Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}") for s, e in visit.hooks("JobPipelined")[-1:]]
+    found = [
+        Evidence(s, f"JobPipelined: {e.plugin} answers {e.result}") for s, e in visit.hooks(JOB_PIPELINED.upstream)[-1:]
+    ]
     for one in failed[:1]:
         found += [Evidence(s, f"no place for {one.task}") for s, e in one.searches if not len(e.feasible)][:1]
-        refused = [s for s, e in one.hooks("Allocatable") if not e.result]
+        refused = [s for s, e in one.hooks(ALLOCATABLE.upstream) if not e.result]
         found += [Evidence(s, f"the queue may not take {one.task}") for s in refused]
     found.append(Evidence(seq, f"{visit.action} discards {plural(len(visit.planned), 'placement')}"))
     return tuple(sorted(found))
@@ -124,7 +128,7 @@ def _why(view: JobView, failed: Sequence[TaskTry], visit: Visit, blame: str) -> 
     left_out = ineligible(view, attempt)
     if left_out is not None:
         return f" ({name} may not preempt: {left_out})"
-    if any(not event.result for _, event in attempt.hooks("Allocatable")):
+    if any(not event.result for _, event in attempt.hooks(ALLOCATABLE.upstream)):
         return f" (queue {view.queue.name} may not allocate {name}{_beyond(view, attempt)})"
     reasons = search_reasons(view, attempt)
     if reasons:
@@ -137,7 +141,7 @@ def _why(view: JobView, failed: Sequence[TaskTry], visit: Visit, blame: str) -> 
 
 def _beyond(view: JobView, attempt: TaskTry) -> str:
     """What the queue, or an ancestor, lacks for it."""
-    seq, event = next((s, e) for s, e in attempt.hooks("Allocatable") if not e.result)
+    seq, event = next((s, e) for s, e in attempt.hooks(ALLOCATABLE.upstream) if not e.result)
     limit = room_limit(view, event.plugin, seq, view.tasks[attempt.task].resreq)
     if not limit.exceeded:
         return ""

@@ -17,6 +17,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.explain.votes import question
 from vcdebug.framework.evictions import NOT_RECLAIMABLE
+from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -24,15 +25,14 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.trace.state_before import total
 from vcdebug.trace.visits import Visit
 
-GANG_ACTIONS = ("gangpreempt", "gangreclaim")
-POINT = "UnifiedEvictable"
+POINT = UNIFIED_EVICTABLE.upstream
 NOWHERE = Spared("", "outside every domain that the job may use")
 
 
 def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
     """The actions that evict for a whole gang."""
     for action in dict.fromkeys(view.actions):
-        finding = gang_evicting(view, action, task) if action in GANG_ACTIONS else None
+        finding = gang_evicting(view, action, task) if view.facts_of(action).evicts_by_gang else None
         if finding is not None:
             yield Gate(action, Chance.REAL, finding)
 
@@ -47,7 +47,7 @@ def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     visit = visits[-1]
     if visit.committed and visit.planned:
         return None
-    refused = [(seq, event) for seq, event in visit.hooks("Preemptive") if not event.result]
+    refused = [(seq, event) for seq, event in visit.hooks(PREEMPTIVE.upstream) if not event.result]
     if refused:
         return queue_limits.not_preemptive(view, task, *refused[-1])
     votes = visit.hooks(POINT)
@@ -112,7 +112,7 @@ def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> F
     )
     if not allowed:
         sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {listed(offered)}."
-        quota_veto = visit.action == "gangreclaim" and event.plugin in veto.QUOTA_PLUGINS
+        quota_veto = view.facts_of(visit.action).across_queues and event.plugin in veto.QUOTA_PLUGINS
         cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
         look = cluster(f"look at plugin {event.plugin}: its enable{POINT} switch, or what protects these pods")
         return Finding(cause, sentence, numbers, evidence, (look,))
@@ -136,8 +136,8 @@ def _failed_trial(view: JobView, visit: Visit) -> tuple[str, tuple[Evidence, ...
             found = searches.told(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
             return f"{name} fits none of {where} ({reasons})", proof(seq, f"no node for {name}")
-        if isinstance(event, HookEvent) and event.point == "Allocatable" and not event.result:
+        if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
             return f"its queue may not allocate {name}", proof(seq, f"{event.plugin} refuses {name}")
-        if isinstance(event, HookEvent) and event.point == "PrePredicate" and event.result is not None:
+        if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
             return f"PrePredicate fails for {name}", proof(seq, f"{event.plugin} refuses {name}")
     return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
+from vcdebug.actions import ALLOCATE, PREEMPT
 from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates.eviction import Chance, Gate
 from vcdebug.causes.gates.gang import DISCARD
@@ -16,7 +17,7 @@ from vcdebug.causes.given_away import takers
 from vcdebug.causes.no_node import histogram_lines, search_evidence
 from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, cluster, proof
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.model.names import JobId, NodeName, TaskKey
@@ -30,7 +31,7 @@ from vcdebug.trace.replay import replay
 if TYPE_CHECKING:
     from vcdebug.trace.effects import Effects
 
-AFTER = ("allocate", "preempt")
+AFTER = (ALLOCATE, PREEMPT)
 
 
 class Trial(NamedTuple):
@@ -85,10 +86,10 @@ def missing_action(
     view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
 ) -> list[Finding] | None:
     """Before all others where it would help on most nodes; none where an action that evicts task by task came near."""
-    if room.free or any(gate.chance is Chance.REAL and gate.action in EVICTING_ACTIONS for gate in met):
+    if room.free or any(gate.chance is Chance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met):
         return None
-    for action in EVICTING_ACTIONS:
-        if action in view.actions or not room.could_free(action):
+    for action in view.recording.conf.known:
+        if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.could_free(action):
             continue
         trial = try_action(view.recording, view.job.uid, action)
         if trial is not None and trial.evicted:
@@ -126,6 +127,6 @@ def _finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Trial, helped
     refused = tuple(Evidence(seq, f"{e.plugin}: the queue may not allocate it") for seq, e in refusals(view)[:1])
     last = proof(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
     evidence = tuple(sorted((*(refused or search_evidence(view, task)), *last)))
-    after = ", after allocate" if "allocate" in view.actions else ""
+    after = ", after allocate" if ALLOCATE in view.actions else ""
     advice = (cluster(f"put {trial.action} into actions{after}: the replay with it places the job"),)
     return Finding(NOT_CONFIGURED, sentence, numbers, evidence, advice, histogram_lines(room))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import age, listed, plural
 from vcdebug.causes.gates.not_in_session import opened
 from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding
 from vcdebug.explain.evictions import lost_pods, price
 from vcdebug.explain.job_view import JobView
-from vcdebug.framework.record import OpEvent, StatementEvent
+from vcdebug.framework.hooks import JOB_VALID
+from vcdebug.framework.record import BIND_OP, PLACING_OPS, OpEvent, StatementEvent
 from vcdebug.gotime import SECOND, nanoseconds, time_of
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
@@ -140,7 +142,7 @@ def evicted_for(view: JobView) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
 
 def _broken(view: JobView) -> bool:
     """Whether gang called the job invalid before anything happened: it lost pods earlier, or some were never made."""
-    return any(event.result and not event.result["pass"] for _, event in view.hooks("JobValid")[:1])
+    return any(event.result and not event.result["pass"] for _, event in view.hooks(JOB_VALID.upstream)[:1])
 
 
 def _evidence(
@@ -149,13 +151,13 @@ def _evidence(
     keys = [task.key for task in firm]
     for visit in view.visits:
         for seq, event in visit.events:
-            if isinstance(event, OpEvent) and event.op in ("allocate", "pipeline", "bind") and event.task in keys:
+            if isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP) and event.task in keys:
                 yield Evidence(seq, f"{event.op} {event.task} on {event.node}")
             elif isinstance(event, StatementEvent) and event.what == "commit" and event.ops:
                 yield Evidence(seq, f"{visit.action} commits {plural(len(event.ops), 'operation')}")
     waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
     kept = [task for task in waiting if task.uid in view.session.restored]
-    start = view.action_starts("allocate")
+    start = view.action_starts(ALLOCATE)
     if start is not None:
         for task in kept:
             asks = amount_text.resource(task.init_resreq)

@@ -11,10 +11,10 @@ from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Finding, cluster, proof
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.framework.record import Level, OpEvent, StatementEvent
+from vcdebug.framework.record import PLACING_OPS, Level, OpEvent, StatementEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
-from vcdebug.trace.visits import PLACING, Visit
+from vcdebug.trace.visits import Visit
 
 PLAN_LOST = "plan-lost"
 TAKEN_BACK = ("unallocate", "unpipeline")
@@ -30,7 +30,7 @@ def plan_lost(
         commits = [(s, e) for s, e in visit.events if isinstance(e, StatementEvent) and e.what == "commit"]
         for seq, statement in commits:
             victims = [task for kind, task, _ in statement.ops if kind == "evict"]
-            lost = [task for kind, task, _ in statement.ops if kind in PLACING and task in waiting]
+            lost = [task for kind, task, _ in statement.ops if kind in PLACING_OPS and task in waiting]
             if victims and lost:
                 return [_finding(view, visit, seq, statement, victims, lost)]
     return None
@@ -44,7 +44,7 @@ def _finding(
     victims: Sequence[TaskKey],
     lost: Sequence[TaskKey],
 ) -> Finding:
-    nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING and task in lost)
+    nodes = dict.fromkeys(node for kind, task, node in statement.ops if kind in PLACING_OPS and task in lost)
     undone = _undone(view, seq, lost)
     by, cost = f"{undone[1] if undone is not None else 'something'} took", plural(len(victims), "eviction")
     sentence = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import amount, amounts_apart, listed, plural
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count
@@ -24,6 +25,7 @@ from vcdebug.explain.queue_quota import (
     who_counts,
     whole_cluster,
 )
+from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN
@@ -71,13 +73,14 @@ def overused(view: JobView, action: str) -> Finding | None:
     """None unless the action passed the job by because its queue is overused."""
     if view.action_starts(action) is None or any(visit.tries for visit in view.visits_of(action)):
         return None
-    answers = [(seq, event) for seq, event in view.during(action, "Overused", "queue", view.queue.name) if event.result]
+    asked = view.during(action, hooks.OVERUSED.upstream, "queue", view.queue.name)
+    answers = [(seq, event) for seq, event in asked if event.result]
     return _overused(view, action, *answers[-1]) if answers else None
 
 
 def overused_in_allocate(view: JobView) -> Finding | None:
     """Whether allocate passed the job by."""
-    return overused(view, "allocate")
+    return overused(view, ALLOCATE)
 
 
 def _overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding:
@@ -104,8 +107,8 @@ def _overused(view: JobView, action: str, seq: Seq, event: HookEvent) -> Finding
 
 def refusals(view: JobView) -> list[tuple[Seq, HookEvent]]:
     """Allocatable's refusals when allocate tried the job's tasks."""
-    hooks = (hook for attempt in view.placing_tries for hook in attempt.hooks("Allocatable"))
-    return [(seq, event) for seq, event in hooks if not event.result]
+    answers = (hook for attempt in view.placing_tries for hook in attempt.hooks(hooks.ALLOCATABLE.upstream))
+    return [(seq, event) for seq, event in answers if not event.result]
 
 
 def room_limit(view: JobView, plugin: str, seq: Seq, request: Resource) -> QueueCheck:

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug import amount_text
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import plural
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, owner, sharers
 from vcdebug.explain.job_view import JobView
+from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.trace.state_before import total
 
 NO_HYPER_NODE = "no-hypernode"
-POINT, OF_SUB_JOB = "HyperNodeGradientForJob", "HyperNodeGradientForSubJob"
+POINT, OF_SUB_JOB = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
 
 
 def no_hyper_node(view: JobView) -> Finding | None:
     """None unless allocate turned to the job and was given no HyperNode to try, for it or for any of its sub jobs."""
-    if any(visit.tries for visit in view.visits_of("allocate")):
+    if any(visit.tries for visit in view.visits_of(ALLOCATE)):
         return None
-    visits = view.visits_of("allocate")[-1:]
+    visits = view.visits_of(ALLOCATE)[-1:]
     answers = [hook for visit in visits for hook in visit.hooks(POINT)]
     if not answers:
         return None

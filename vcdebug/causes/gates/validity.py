@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from vcdebug.actions import ALLOCATE
 from vcdebug.amount_text import listed, plural
 from vcdebug.causes.gates.not_in_session import opened, other_scheduler
 from vcdebug.explain.amounts import count
@@ -12,6 +13,7 @@ from vcdebug.explain.answer import Advice, Evidence, Finding, owner, proof, shar
 from vcdebug.explain.evictions import Eviction, lost_pods
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
 from vcdebug.explain.quotas import WAITING, Full, used_up
+from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.model.names import JobId
 from vcdebug.model.status import TaskStatus
 
@@ -29,7 +31,9 @@ def all_hidden(view: JobView) -> Finding | None:
 
 def validity(view: JobView) -> Finding | None:
     """None if the job is valid."""
-    failures = [(seq, event) for seq, event in view.hooks("JobValid") if event.result and not event.result["pass"]]
+    failures = [
+        (seq, event) for seq, event in view.hooks(JOB_VALID.upstream) if event.result and not event.result["pass"]
+    ]
     if not failures and view.tasks:
         return None
     job, hidden = view.job, view.hidden_pods
@@ -37,7 +41,7 @@ def validity(view: JobView) -> Finding | None:
     if hidden and valid + len(hidden) >= job.min_available:
         return other_scheduler(view.recording, job.uid, hidden)
     lost = lost_pods(view)
-    if lost and view.hooks("JobValid")[0][1].result is None:
+    if lost and view.hooks(JOB_VALID.upstream)[0][1].result is None:
         return _lost(view, valid, lost)
     if not view.tasks and job.pod_group.phase in WAITING_PHASES:
         return None
@@ -146,7 +150,7 @@ def gated(view: JobView) -> Finding | None:
         "pods.usable": count(reachable, "pods"),
         "job.minAvailable": count(job.min_available, "pods"),
     }
-    left_out = proof(view.action_starts("allocate"), "allocate leaves gated pods out")
+    left_out = proof(view.action_starts(ALLOCATE), "allocate leaves gated pods out")
     evidence = left_out or opened(view.recording, "the session opens with gated pods")
     advice = (owner(f"whoever set {listed(gates)} must remove it from spec.schedulingGates"),)
     return Finding(GATED, sentence, numbers, evidence, advice)

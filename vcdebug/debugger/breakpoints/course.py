@@ -9,6 +9,11 @@ from vcdebug.actions import ACTIONS
 from vcdebug.debugger.breakpoints.base import Kind, merged
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE, SIMULATE_PREDICATE
 from vcdebug.framework.record import (
+    BIND_OP,
+    PLANNED_OPS,
+    UNALLOCATE_OP,
+    UNEVICT_OP,
+    UNPIPELINE_OP,
     ActionEvent,
     BestEvent,
     HookEvent,
@@ -24,7 +29,7 @@ from vcdebug.trace.recording import Recording
 
 START, END = "start", "end"
 WHOLE = ("commit", "discard", "merge", "save", "recover")
-OPERATIONS = ("evict", "pipeline", "allocate", "unevict", "unpipeline", "unallocate", "bind")
+OPERATIONS = (*PLANNED_OPS, UNEVICT_OP, UNPIPELINE_OP, UNALLOCATE_OP, BIND_OP)
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {"operation": OPERATIONS, "any": (*WHOLE, *OPERATIONS)}
 USUAL = ("commit", "discard")
 

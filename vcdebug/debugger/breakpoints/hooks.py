@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from vcdebug.debugger.breakpoints.base import HOOK_NAMES, Kind
-from vcdebug.explain.job_view import EVICTING_ACTIONS
 from vcdebug.explain.votes import question
 from vcdebug.framework.hooks import (
     JOB_ENQUEUEABLE,
@@ -97,7 +96,9 @@ class Search(Kind):
         task, action = (recording.tree.around(seq, level) for level in (Level.TASK, Level.ACTION))
         if task is None or action is None:
             return False
-        inside = action.name == "preempt" and not between_jobs(recording, recording.spans[task.parent])
+        inside = recording.conf.facts_of(action.name).within_jobs and not between_jobs(
+            recording, recording.spans[task.parent]
+        )
         return not self.words or (WITHIN if inside else BETWEEN) in self.words
 
 
@@ -106,4 +107,4 @@ def _searches(recording: Recording, span: Span) -> bool:
     if span.level is not Level.TASK or span.first > span.last:
         return False
     action = recording.tree.around(span.first, Level.ACTION)
-    return action is not None and action.name in EVICTING_ACTIONS
+    return action is not None and recording.conf.facts_of(action.name).evicts_by_pod

@@ -6,16 +6,18 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from vcdebug.actions import ALLOCATE, BACKFILL, ENQUEUE, GANG_PREEMPT, GANG_RECLAIM, PREEMPT, RECLAIM
 from vcdebug.amount_text import number
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation
 from vcdebug.explain.answer import Harm
 from vcdebug.framework.yaml_v2 import load_yaml
+from vcdebug.plugins import CONFORMANCE, NODEGROUP, OVERCOMMIT, PDB, SLA
 from vcdebug.snapshot.manifest import labels_of
 
-_ORDER: Final = ("enqueue", "allocate", "backfill", "gangpreempt", "preempt", "gangreclaim", "reclaim")
+_ORDER: Final = (ENQUEUE, ALLOCATE, BACKFILL, GANG_PREEMPT, PREEMPT, GANG_RECLAIM, RECLAIM)
 """Where a missing action is put in."""
-_OPTIONAL: Final = ("preempt", "reclaim", "enqueue", "allocate", "backfill")
-_UNSAFE: Final = ("conformance", "pdb")
+_OPTIONAL: Final = (PREEMPT, RECLAIM, ENQUEUE, ALLOCATE, BACKFILL)
+_UNSAFE: Final = (CONFORMANCE, PDB)
 """Plugins that protect what the cluster needs; nobody should be told to switch them off."""
 _FACTOR_LIMIT: Final = 1000
 
@@ -33,12 +35,12 @@ def of_configuration(situation: Situation) -> Iterator[Lever]:
 def _actions(situation: Situation) -> Iterator[Lever]:
     present = [name for name in situation.recording.conf.actions if name]
     causes = {
-        "preempt": ("action-not-configured", "predicates-mixed", "gang-discard", "pod-count"),
-        "reclaim": ("action-not-configured", "predicates-mixed", "gang-discard", "victims-*", "pod-count"),
+        PREEMPT: ("action-not-configured", "predicates-mixed", "gang-discard", "pod-count"),
+        RECLAIM: ("action-not-configured", "predicates-mixed", "gang-discard", "victims-*", "pod-count"),
     }
     waiting = situation.job.tasks.values() if situation.job is not None else ()
     if any(task.best_effort for task in waiting):
-        causes["backfill"] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
+        causes[BACKFILL] = ("not-tried", "not-admitted", "phantom-*", "podgroup-missing")
     for action in _OPTIONAL:
         if action in present:
             continue
@@ -65,7 +67,7 @@ def _actions_in_order(situation: Situation) -> Iterator[Lever]:
 def _factor(situation: Situation) -> Iterator[Lever]:
     for tier in situation.recording.conf.tiers:
         for option in tier:
-            if option.name == "overcommit":
+            if option.name == OVERCOMMIT:
                 raw = option.arguments.get("overcommit-factor", 1.2)
                 present = round(float(raw) * 100) if isinstance(raw, int | float) else 120
                 words = f"raise overcommit-factor to {BLANK} (now {number(present / 100)})"
@@ -80,7 +82,7 @@ def _switches(situation: Situation) -> Iterator[Lever]:
     conf = situation.recording.conf
     for name in conf.plugin_names():
         if name in situation.causes and name not in _UNSAFE:
-            for switch, action in (("enablePreemptable", "preempt"), ("enableReclaimable", "reclaim")):
+            for switch, action in (("enablePreemptable", PREEMPT), ("enableReclaimable", RECLAIM)):
                 on = any(one.name == name and one.enabled([switch]) for tier in conf.tiers for one in tier)
                 if not on or not any(action in each for each in conf.actions):
                     continue
@@ -92,25 +94,25 @@ def _sla_first(situation: Situation) -> Iterator[Lever]:
     """A tier of its own for sla, so that a refusal of its tier does not outvote its permit."""
     document = load_yaml(situation.recording.conf.text)
     tiers = document.get("tiers") if isinstance(document, dict) else None
-    if not isinstance(tiers, list) or "sla" not in situation.recording.conf.plugin_names():
+    if not isinstance(tiers, list) or SLA not in situation.recording.conf.plugin_names():
         return
     plugins = [list(tier.get("plugins") or ()) for tier in tiers]
-    if [one.get("name") for one in plugins[0]] == ["sla"]:
+    if [one.get("name") for one in plugins[0]] == [SLA]:
         return
-    moved = [one for tier in plugins for one in tier if one.get("name") == "sla"]
-    rest = [[one for one in tier if one.get("name") != "sla"] for tier in plugins]
+    moved = [one for tier in plugins for one in tier if one.get("name") == SLA]
+    rest = [[one for one in tier if one.get("name") != SLA] for tier in plugins]
     text = json.dumps([{"plugins": moved}, *({"plugins": tier} for tier in rest if tier)])
     words = "let sla stand in a tier of its own before all others"
     yield Lever(words, (f"conf:tiers={text}",), Harm.CLUSTER, ("enqueue-*", "queue-capability"))
 
 
 def _node_groups(situation: Situation) -> Iterator[Lever]:
-    if "nodegroup" in situation.recording.conf.plugin_names():
+    if NODEGROUP in situation.recording.conf.plugin_names():
         edits = ("conf:plugins.nodegroup.arguments.strict=false",)
         words = "let queues without node groups use all nodes: strict false"
         yield Lever(words, edits, Harm.CLUSTER, ("predicates-*",))
     groups = dict.fromkeys(labels_of(node).get("volcano.sh/nodegroup-name") for node in situation.snapshot.of("Node"))
-    if "nodegroup" not in situation.recording.conf.plugin_names():
+    if NODEGROUP not in situation.recording.conf.plugin_names():
         return
     for group in groups:
         if group:

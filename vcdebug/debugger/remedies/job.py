@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.amount_text import plural
 from vcdebug.debugger.remedies.amounts import field, known, less_of
 from vcdebug.debugger.remedies.lever import BLANK, Amount, Lever, Situation, pod_edits
 from vcdebug.explain.answer import Harm
 from vcdebug.model.pod import GROUP_ANNOTATION, TASK_SPEC_KEY, Pod
+from vcdebug.plugins import DRF, GANG, PRIORITY
 from vcdebug.snapshot.manifest import name_of, spec_of, status_of
 
 _MOST_PODS = 32
@@ -19,7 +21,7 @@ _QUEUES = ("enqueue-queue-quota", "queue-*", "overused", "gang-discard", "victim
 _OTHER_QUEUES = (*_QUEUES, "predicates-mixed")
 _COUNTED = ("requests.", "limits.", "count/")
 _MOST_QUEUES = 6
-_EVICTION = ("victims-not-preemptable", "priority", "drf", "action-not-configured", "gang", "not-starving")
+_EVICTION = ("victims-not-preemptable", PRIORITY, DRF, "action-not-configured", GANG, "not-starving")
 
 
 def of_job(situation: Situation) -> Iterator[Lever]:
@@ -59,7 +61,7 @@ def _bound_by_nobody_else(situation: Situation) -> Iterator[Lever]:
 
 def _own_group(situation: Situation) -> Iterator[Lever]:
     """The PodGroup that the pods name, or one for a pod that names none."""
-    phase = "Pending" if "enqueue" in situation.recording.conf.actions else "Inqueue"
+    phase = "Pending" if ENQUEUE in situation.recording.conf.actions else "Inqueue"
     for pod in situation.waiting[:1]:
         job = situation.explanation.job
         name = job.partition("/")[2] if pod.job_id else f"podgroup-{pod.name}"

@@ -14,12 +14,13 @@ from vcdebug.grouping import by_key
 from vcdebug.kube.fitness import may_be_lifted, may_be_tolerated
 from vcdebug.kube.taints import Taint, parse_taints, parse_tolerations, tolerated
 from vcdebug.model.names import NodeName
+from vcdebug.plugins import DRF, GANG
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 
 _NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
-_ROOM = (*_NODES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", "gang", "drf", "victims-*")
+_ROOM = (*_NODES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
 _MOST_ADDED: Final = 8
 _DEVICES_OF_A_NODE: Final = 8
 _MARKS: Final = ("taints", "unschedulable")

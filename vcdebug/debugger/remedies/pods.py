@@ -11,14 +11,15 @@ from vcdebug.debugger.remedies.lever import BLANK, Lever, Situation, pod_edits
 from vcdebug.explain.answer import Harm
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
+from vcdebug.plugins import DRF, GANG, PRIORITY
 
 _NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 _SIZES = (
     *_NODES,
     "queue-*",
-    "drf",
-    "priority",
-    "gang",
+    DRF,
+    PRIORITY,
+    GANG,
     "action-not-configured",
     "victims-*",
     "enqueue-*",

@@ -12,6 +12,7 @@ from vcdebug.grouping import by_key
 from vcdebug.model.pod import PREEMPTABLE_KEY
 from vcdebug.model.queue import OPEN, QueueInfo
 from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.plugins import CAPACITY, DRF, GANG, PRIORITY, PROPORTION
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.trace.effects import effects
 
@@ -25,9 +26,9 @@ _HOLDERS = (
     "enqueue-*",
     "action-not-configured",
     "victims-*",
-    "gang",
-    "drf",
-    "priority",
+    GANG,
+    DRF,
+    PRIORITY,
 )
 _MOST_HOLDERS = 6
 _WEIGHT = 100
@@ -102,11 +103,11 @@ def _own_queue(situation: Situation) -> Iterator[Lever]:
 
 def _shares(situation: Situation, queue: QueueInfo) -> Iterator[Lever]:
     plugins = situation.recording.conf.plugin_names()
-    if "proportion" in plugins and queue.weight < _WEIGHT:
+    if PROPORTION in plugins and queue.weight < _WEIGHT:
         words = f"give queue {queue.name} more weight: {BLANK} instead of {queue.weight}"
         edits = (f"Queue/{queue.name}:spec.weight={BLANK}",)
         yield Lever(words, edits, Harm.QUEUE, _SHARES, Amount(queue.weight, _WEIGHT))
-    if "capacity" in plugins:
+    if CAPACITY in plugins:
         deserved = known(queue.deserved)
         for resource in resources_of(situation.waiting):
             amount = more_of(resource, deserved.get(resource, 0), request_of(situation.waiting, resource))
@@ -166,7 +167,7 @@ def _breakable(situation: Situation) -> Iterator[Lever]:
     for *_, job_id, least in sorted(found)[:_MOST_HOLDERS]:
         words = f"let {job_id} run with fewer pods: minMember {BLANK} instead of {least}"
         edits = (f"PodGroup/{job_id}:spec.minMember={BLANK}",)
-        yield Lever(words, edits, Harm.QUEUE, ("gang", "victims-not-above-deserved"), Amount(least, 1))
+        yield Lever(words, edits, Harm.QUEUE, (GANG, "victims-not-above-deserved"), Amount(least, 1))
 
 
 def _held_back(situation: Situation) -> Iterator[Lever]:

@@ -9,6 +9,7 @@ from vcdebug.amount_text import span
 from vcdebug.explain.answer import owner
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, nanoseconds
 from vcdebug.model.names import Seq
@@ -41,4 +42,4 @@ def _judged(task: TaskInfo, now: int) -> Term:
     return Term(task.key, (time, since, span(left / SECOND)), not left, note)
 
 
-WORDS = PluginWords(equations={"Preemptable": cooled, "Reclaimable": cooled}, keeps_advice=ADVICE)
+WORDS = PluginWords(equations={PREEMPTABLE.upstream: cooled, RECLAIMABLE.upstream: cooled}, keeps_advice=ADVICE)

@@ -12,6 +12,7 @@ from vcdebug.explain.answer import sharers
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Kept, PluginWords
+from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -43,5 +44,6 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
 
 
 WORDS = PluginWords(
-    equations={"Preemptable": ordinary, "Reclaimable": ordinary, "UnifiedEvictable": ordinary}, kept=kept
+    equations={PREEMPTABLE.upstream: ordinary, RECLAIMABLE.upstream: ordinary, UNIFIED_EVICTABLE.upstream: ordinary},
+    kept=kept,
 )

@@ -13,6 +13,7 @@ from vcdebug.explain.answer import Number, cluster, owner
 from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, Looked, PluginWords, Then, decided
+from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
@@ -153,7 +154,7 @@ def _looked(pairs: Iterable[tuple[str, str, Node, Node]]) -> Iterator[Looked]:
 
 
 WORDS = PluginWords(
-    equations={"Preemptable": preemptable, "Reclaimable": reclaimable},
-    comparators={"job_order": job_order, "queue_order": queue_order},
+    equations={PREEMPTABLE.upstream: preemptable, RECLAIMABLE.upstream: reclaimable},
+    comparators={JOB_ORDER.method: job_order, QUEUE_ORDER.method: queue_order},
     kept=kept,
 )

@@ -12,6 +12,16 @@ from typing import Final
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.framework.hooks import (
+    BATCH_NODE_ORDER,
+    JOB_ENQUEUEABLE,
+    JOB_ENQUEUED,
+    JOB_READY,
+    OVERUSED,
+    PREDICATE,
+    PREEMPTABLE,
+    RECLAIMABLE,
+)
 from vcdebug.framework.plugin import ScoreError
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
@@ -28,13 +38,13 @@ NOT_REPLAYED: Final = "not replayed (HTTP): extender.json has no answer, and no 
 LONGEST: Final = 200
 Key = Callable[[HookEvent], str]
 QUESTIONS: Mapping[str, tuple[str, Key]] = {
-    "Predicate": ("predicate", lambda event: f"{event.task} {event.node}"),
-    "Preemptable": ("preemptable", lambda event: event.task),
-    "Reclaimable": ("reclaimable", lambda event: event.task),
-    "JobEnqueueable": ("job_enqueueable", lambda event: event.job),
-    "JobEnqueued": ("job_enqueued", lambda event: event.job),
-    "Overused": ("overused", lambda event: event.queue),
-    "JobReady": ("job_ready", lambda event: event.job),
+    PREDICATE.upstream: ("predicate", lambda event: f"{event.task} {event.node}"),
+    PREEMPTABLE.upstream: ("preemptable", lambda event: event.task),
+    RECLAIMABLE.upstream: ("reclaimable", lambda event: event.task),
+    JOB_ENQUEUEABLE.upstream: (JOB_ENQUEUEABLE.method, lambda event: event.job),
+    JOB_ENQUEUED.upstream: (JOB_ENQUEUED.method, lambda event: event.job),
+    OVERUSED.upstream: ("overused", lambda event: event.queue),
+    JOB_READY.upstream: (JOB_READY.method, lambda event: event.job),
 }
 """Hook by upstream's name → (method, what the question is about)."""
 
@@ -91,7 +101,7 @@ def inside(asked: Asked, part: str) -> Equation | None:
     except ScoreError:
         return None
     score = 0.0 if scores is None else float(scores.total[asked.place])
-    terms = exchange(plugin, "batch_node_order", asked.task.key)
+    terms = exchange(plugin, BATCH_NODE_ORDER.method, asked.task.key)
     return Equation(f"extender on {asked.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
 
 

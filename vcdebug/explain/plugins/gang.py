@@ -12,6 +12,19 @@ from vcdebug.explain.amounts import count
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, choice, first_failing
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then
+from vcdebug.framework.hooks import (
+    JOB_ORDER,
+    JOB_PIPELINED,
+    JOB_READY,
+    JOB_STARVING,
+    JOB_VALID,
+    PREEMPTABLE,
+    RECLAIMABLE,
+    SUB_JOB_ORDER,
+    SUB_JOB_PIPELINED,
+    SUB_JOB_READY,
+    UNIFIED_EVICTABLE,
+)
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
@@ -176,16 +189,16 @@ def _unready(left: JobInfo | SubJobInfo, right: JobInfo | SubJobInfo) -> Differe
 
 WORDS = PluginWords(
     equations={
-        "JobValid": job_valid,
-        "JobReady": job_ready,
-        "JobPipelined": job_pipelined,
-        "SubJobReady": sub_job_ready,
-        "SubJobPipelined": sub_job_pipelined,
-        "JobStarving": job_starving,
-        "Preemptable": surplus,
-        "Reclaimable": surplus,
-        "UnifiedEvictable": everybody,
+        JOB_VALID.upstream: job_valid,
+        JOB_READY.upstream: job_ready,
+        JOB_PIPELINED.upstream: job_pipelined,
+        SUB_JOB_READY.upstream: sub_job_ready,
+        SUB_JOB_PIPELINED.upstream: sub_job_pipelined,
+        JOB_STARVING.upstream: job_starving,
+        PREEMPTABLE.upstream: surplus,
+        RECLAIMABLE.upstream: surplus,
+        UNIFIED_EVICTABLE.upstream: everybody,
     },
-    comparators={"job_order": job_order, "sub_job_order": sub_job_order},
+    comparators={JOB_ORDER.method: job_order, SUB_JOB_ORDER.method: sub_job_order},
     kept=kept,
 )

@@ -15,6 +15,7 @@ from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import NO_MINIMUM, admits, dimensions, limit_columns, limit_terms
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.queue_admission import held_by_stuck, not_admitted, stuck_jobs, without
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
@@ -111,5 +112,7 @@ def _advice(wanted: Resource, total: Resource, names: list[str], missing: str, *
 
 
 WORDS = PluginWords(
-    equations={"JobEnqueueable": job_enqueueable}, compared={"JobEnqueueable": WITH_DIMENSION}, rejected=rejected
+    equations={JOB_ENQUEUEABLE.upstream: job_enqueueable},
+    compared={JOB_ENQUEUEABLE.upstream: WITH_DIMENSION},
+    rejected=rejected,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from vcdebug.explain.answer import sharers
 from vcdebug.explain.equation import Equation, Term, choice
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins.pdb import Charge, Pdb, charges
@@ -39,4 +40,4 @@ def _charged(each: Charge) -> Term:
     return Term(each.task.key, (budget.name, budget.allowed, left), each.allowed, "" if each.allowed else note)
 
 
-WORDS = PluginWords(equations={"Preemptable": allowed, "Reclaimable": allowed}, keeps_advice=ADVICE)
+WORDS = PluginWords(equations={PREEMPTABLE.upstream: allowed, RECLAIMABLE.upstream: allowed}, keeps_advice=ADVICE)

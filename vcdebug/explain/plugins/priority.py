@@ -13,6 +13,7 @@ from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.plugin import Difference, Kept, PluginWords, Then
 from vcdebug.explain.plugins.gang import parts_of
+from vcdebug.framework.hooks import JOB_ORDER, JOB_STARVING, PREEMPTABLE, SUB_JOB_ORDER, TASK_ORDER, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
@@ -22,7 +23,6 @@ from vcdebug.plugins.priority import Rank, higher_first, rank
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import job_before, job_of, task_of, tasks_of
 
-GANG_RECLAIM = "gangreclaim"
 LOWER = "candidate's priority < preemptor's priority"
 COLUMNS = ("candidate", "preemptor")
 
@@ -53,7 +53,7 @@ def evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     action, span = recording.tree.around(seq, Level.ACTION), recording.tree.around(seq, Level.JOB)
     uid = span.name if span is not None else ""
     title, own = f"priority: who is of lower priority than {uid}?", recording.session.jobs.get(uid)
-    if own is None or (action is not None and action.name == GANG_RECLAIM):
+    if own is None or (action is not None and recording.conf.facts_of(action.name).across_queues):
         terms = [Term(key, (None, None), True) for key in event.candidates]
         return choice(title, "every candidate: priority does not count between queues", COLUMNS, terms)
     tasks = tasks_of(recording, event.candidates)
@@ -89,7 +89,11 @@ def order(
 
 
 WORDS = PluginWords(
-    equations={"JobStarving": job_starving, "Preemptable": preemptable, "UnifiedEvictable": evictable},
-    comparators={"job_order": order, "sub_job_order": order, "task_order": order},
+    equations={
+        JOB_STARVING.upstream: job_starving,
+        PREEMPTABLE.upstream: preemptable,
+        UNIFIED_EVICTABLE.upstream: evictable,
+    },
+    comparators={JOB_ORDER.method: order, SUB_JOB_ORDER.method: order, TASK_ORDER.method: order},
     kept=kept,
 )

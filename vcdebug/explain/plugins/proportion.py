@@ -21,6 +21,15 @@ from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, d
 from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, simulated
 from vcdebug.explain.queue_quota import not_above
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    JOB_ENQUEUEABLE,
+    OVERUSED,
+    PREEMPTIVE,
+    QUEUE_ORDER,
+    RECLAIMABLE,
+    SIMULATE_ALLOCATABLE,
+)
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.inqueue import Reserving
 from vcdebug.model.job import JobInfo
@@ -284,22 +293,22 @@ def smaller(view: JobView, queues: Sequence[QueueName]) -> Advice:
 
 WORDS = PluginWords(
     equations={
-        "Overused": lambda recording, seq, event: queue_overused(recording, seq, event.queue),
-        "Allocatable": allocatable,
-        "SimulateAllocatable": simulate_allocatable,
-        "Preemptive": preemptive,
-        "JobEnqueueable": job_enqueueable,
-        "Reclaimable": reclaimable,
+        OVERUSED.upstream: lambda recording, seq, event: queue_overused(recording, seq, event.queue),
+        ALLOCATABLE.upstream: allocatable,
+        SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
+        PREEMPTIVE.upstream: preemptive,
+        JOB_ENQUEUEABLE.upstream: job_enqueueable,
+        RECLAIMABLE.upstream: reclaimable,
     },
     compared={
-        "Overused": LESS_EQUAL_NAMES,
-        "Allocatable": WITHIN_LIMIT,
-        "SimulateAllocatable": WITHIN_LIMIT,
-        "Preemptive": WITH_DIMENSION,
-        "JobEnqueueable": WITHIN_LIMIT,
-        "Reclaimable": LESS_EQUAL,
+        OVERUSED.upstream: LESS_EQUAL_NAMES,
+        ALLOCATABLE.upstream: WITHIN_LIMIT,
+        SIMULATE_ALLOCATABLE.upstream: WITHIN_LIMIT,
+        PREEMPTIVE.upstream: WITH_DIMENSION,
+        JOB_ENQUEUEABLE.upstream: WITHIN_LIMIT,
+        RECLAIMABLE.upstream: LESS_EQUAL,
     },
-    comparators={"queue_order": queue_order},
+    comparators={QUEUE_ORDER.method: queue_order},
     kept=kept,
     rejected=rejected,
     quota=Quota(admission_checks, room_checks, claim_check, lambda _: False, surplus, larger, smaller, dealt_lines),

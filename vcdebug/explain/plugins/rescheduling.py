@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from vcdebug.amount_text import number
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.explain.plugin import PluginWords
+from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MEMORY, Resource
@@ -56,4 +57,4 @@ def _percents(percents: dict[str, float]) -> tuple[Ratio, Ratio]:
     return Ratio(percents["cpu"]), Ratio(percents["memory"])
 
 
-WORDS = PluginWords(equations={"VictimTasks": victim_tasks})
+WORDS = PluginWords(equations={VICTIM_TASKS.upstream: victim_tasks})

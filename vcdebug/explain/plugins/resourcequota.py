@@ -16,6 +16,7 @@ from vcdebug.explain.limits import NO_MINIMUM, admits
 from vcdebug.explain.plugin import PluginWords
 from vcdebug.explain.queue_admission import not_admitted
 from vcdebug.explain.quotas import MOST_HOLDERS, holders_of
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
@@ -39,7 +40,7 @@ def checks_of(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[in
 def _admitted(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
     """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
     found: dict[str, int] = {}
-    for at in recording.index.at_point("JobEnqueued"):
+    for at in recording.index.at_point(JOB_ENQUEUED.upstream):
         event = recording.event(at)
         if at >= seq or not isinstance(event, HookEvent) or event.plugin != NAME:
             continue
@@ -105,4 +106,4 @@ def _text(name: str, value: int) -> str:
     return amount_of_units(name, value / NANO)
 
 
-WORDS = PluginWords(equations={"JobEnqueueable": job_enqueueable}, rejected=rejected)
+WORDS = PluginWords(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=rejected)

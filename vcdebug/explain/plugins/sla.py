@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from vcdebug.amount_text import span, spans_apart
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import Difference, PluginWords, Then
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, time_of
@@ -47,5 +48,6 @@ def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]
 
 
 WORDS = PluginWords(
-    equations={"JobEnqueueable": overdue, "JobPipelined": overdue}, comparators={"job_order": job_order}
+    equations={JOB_ENQUEUEABLE.upstream: overdue, JOB_PIPELINED.upstream: overdue},
+    comparators={JOB_ORDER.method: job_order},
 )

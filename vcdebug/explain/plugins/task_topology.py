@@ -13,7 +13,8 @@ from vcdebug.amount_text import number
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin import Difference, PluginWords, Then, smaller_first
-from vcdebug.framework.record import OpEvent
+from vcdebug.framework.hooks import TASK_ORDER
+from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, OpEvent
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import higher_first
@@ -26,7 +27,7 @@ from vcdebug.trace.state_before import plugin_of
 FORMULA = "100 × weight × (tasks there + tasks that wait − tasks that must be left out) / tasks of the largest bucket"
 
 RANKS: Final = ("place of its role in the order", "rank of its role by affinity")
-PLACINGS: Final = ("allocate", "pipeline", "unallocate", "unpipeline")
+PLACINGS: Final = (*PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP)
 """Operations that are recorded once the plugin was told of a node, one that is taken back at once among them."""
 
 
@@ -99,4 +100,4 @@ def _first_placing(recording: Recording, task: TaskInfo) -> Seq:
     return len(recording) + 1
 
 
-WORDS = PluginWords(scores=inside, comparators={"task_order": task_order})
+WORDS = PluginWords(scores=inside, comparators={TASK_ORDER.method: task_order})

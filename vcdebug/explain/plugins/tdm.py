@@ -12,6 +12,7 @@ from vcdebug.explain.answer import sharers
 from vcdebug.explain.asked import Asked
 from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, first_failing
 from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
+from vcdebug.framework.hooks import JOB_ORDER, JOB_PIPELINED, JOB_STARVING, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND
@@ -176,11 +177,11 @@ WORDS = PluginWords(
     scores=inside,
     refusals=refusals,
     equations={
-        "Preemptable": preemptable,
-        "JobPipelined": job_pipelined,
-        "JobStarving": job_starving,
-        "VictimTasks": victim_tasks,
+        PREEMPTABLE.upstream: preemptable,
+        JOB_PIPELINED.upstream: job_pipelined,
+        JOB_STARVING.upstream: job_starving,
+        VICTIM_TASKS.upstream: victim_tasks,
     },
-    comparators={"job_order": job_order},
+    comparators={JOB_ORDER.method: job_order},
     keeps_advice=ADVICE,
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
+from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE, QUEUE_ORDER, VICTIM_QUEUE_ORDER
 from vcdebug.framework.order import victims_queue
 from vcdebug.framework.persistence import counted, limiting_queues, removable
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
@@ -74,7 +75,7 @@ class Capacity(Plugin):
             summed=("allocated",),
         ),
     )
-    later_methods = {"job_enqueued": ENQUEUE_INQUEUE_AT_VOTE, "pre_predicate": TOPOLOGY_PREEMPT_ABSENT}
+    later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
     later_arguments = {ANCESTOR_LEVEL_KEY: CAPACITY_ANCESTOR_LEVEL}
     ssn: Session
     limits: Limits
@@ -106,7 +107,7 @@ class Capacity(Plugin):
         else:
             attrs = build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands, form)
             self.queues = {name: attrs[name] for name in sorted(attrs)}
-            ssn.withdraw(self, "victim_queue_order")
+            ssn.withdraw(self, VICTIM_QUEUE_ORDER.method)
 
     def _choose_forms(self, ssn: Session) -> None:
         """How the release answers."""
@@ -129,8 +130,8 @@ class Capacity(Plugin):
         if broken is not None:
             self.ready = False
             quirks.broken_tree(ssn, broken)
-            ssn.withdraw(self, "queue_order")
-            ssn.withdraw(self, "victim_queue_order")
+            ssn.withdraw(self, QUEUE_ORDER.method)
+            ssn.withdraw(self, VICTIM_QUEUE_ORDER.method)
 
     # Orders
 

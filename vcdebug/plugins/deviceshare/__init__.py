@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import BATCH_NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, Plugin, no_scores
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED
 from vcdebug.framework.session import Session
@@ -79,7 +80,7 @@ class Deviceshare(Plugin):
 
     name: ClassVar[str] = "deviceshare"
     dropped = staticmethod(dropped_names)
-    later_methods = {"batch_node_order": ASCEND_ABSENT}
+    later_methods = {BATCH_NODE_ORDER.method: ASCEND_ABSENT}
     later_arguments = {RULES: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND, ASCEND_ABSENT)}
 
     def __init__(self, arguments: Arguments) -> None:

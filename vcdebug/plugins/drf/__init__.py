@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from vcdebug.framework.accounts import JOB, WHOLE, Accounts, figures
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import QUEUE_ORDER
 from vcdebug.framework.persistence import removable
 from vcdebug.framework.plugin import PERMIT, Event, Plugin, Victims
 from vcdebug.framework.record import made
@@ -58,7 +59,7 @@ class Drf(Plugin):
         if ssn.hierarchy_enabled(self.name):
             self.hierarchy = Hierarchy(self.totals, ssn.jobs, ssn.queues, self.shares)
         else:
-            ssn.withdraw(self, "queue_order")
+            ssn.withdraw(self, QUEUE_ORDER.method)
             ssn.withdraw(self, "reclaimable")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:

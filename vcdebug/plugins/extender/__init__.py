@@ -15,6 +15,7 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, JOB_ENQUEUEABLE, JOB_ENQUEUED, JOB_READY
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, Event, NodeScores, Plugin, ScoreError, Victims
 from vcdebug.framework.session import Session
 from vcdebug.gotime import SECOND, parse_duration
@@ -33,23 +34,23 @@ from vcdebug.snapshot.problem import Problem
 
 VERBS = {
     "predicate": "extender.predicateVerb",
-    "batch_node_order": "extender.prioritizeVerb",
+    BATCH_NODE_ORDER.method: "extender.prioritizeVerb",
     "preemptable": "extender.preemptableVerb",
     "reclaimable": "extender.reclaimableVerb",
-    "job_enqueueable": "extender.jobEnqueueableVerb",
-    "job_enqueued": "extender.jobEnqueuedVerb",
+    JOB_ENQUEUEABLE.method: "extender.jobEnqueueableVerb",
+    JOB_ENQUEUED.method: "extender.jobEnqueuedVerb",
     "overused": "extender.queueOverusedVerb",
-    "job_ready": "extender.jobReadyVerb",
+    JOB_READY.method: "extender.jobReadyVerb",
     "allocate_func": "extender.allocateFuncVerb",
     "deallocate_func": "extender.deallocateFuncVerb",
     "on_session_open": "extender.onSessionOpenVerb",
     "on_session_close": "extender.onSessionCloseVerb",
 }
 """Method → the argument that names its verb; an empty verb registers nothing."""
-UNASKED = ("job_enqueued", "on_session_open", "on_session_close")
+UNASKED = (JOB_ENQUEUED.method, "on_session_open", "on_session_close")
 """Calls whose answer changes nothing that a missing one could be marked for."""
 TIMEOUT = "extender.httpTimeout"
-YES_OR_NO = {"overused": "overused", "job_ready": "status"}
+YES_OR_NO = {"overused": "overused", JOB_READY.method: "status"}
 """Method → the field that says yes or no."""
 MANAGED = "extender.managedResources"
 NOT_A_LIST = "Could not parse argument for key {} to type []string: {}"
@@ -59,7 +60,7 @@ class Extender(Plugin):
     """Every hook turns one recorded answer into a vote, and abstains without one."""
 
     name: ClassVar[str] = "extender"
-    later_methods = {"job_enqueued": EXTENDER_JOB_ENQUEUED}
+    later_methods = {JOB_ENQUEUED.method: EXTENDER_JOB_ENQUEUED}
     later_arguments = dict.fromkeys((MANAGED, VERBS["allocate_func"], VERBS["deallocate_func"]), EXTENDER_BASIC)
 
     def __init__(self, arguments: Arguments) -> None:
@@ -174,7 +175,7 @@ class Extender(Plugin):
         if not self.interested(task):
             return None
         body = partial(bodies.prioritize, task, [self._ssn.nodes[name] for name in nodes.names])
-        reply = self._ask("batch_node_order", task.key, body)
+        reply = self._ask(BATCH_NODE_ORDER.method, task.key, body)
         if reply is None:
             return None
         stated, error = reply.field("nodeScore", dict, None)
@@ -214,7 +215,7 @@ class Extender(Plugin):
     # Jobs and queues
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        reply = self._ask("job_enqueueable", job.uid, partial(bodies.about_job, job))
+        reply = self._ask(JOB_ENQUEUEABLE.method, job.uid, partial(bodies.about_job, job))
         if reply is None:
             return ABSTAIN
         status, error = reply.field("status", int, ABSTAIN)
@@ -224,14 +225,14 @@ class Extender(Plugin):
 
     def job_enqueued(self, job: JobInfo) -> None:
         """Told only; its answer is not looked at."""
-        self._tell("job_enqueued", job.uid, partial(bodies.about_job, job))
+        self._tell(JOB_ENQUEUED.method, job.uid, partial(bodies.about_job, job))
 
     def overused(self, queue: QueueInfo) -> bool:
         return self._yes_or_no("overused", queue.name, partial(bodies.about_queue, queue), neutral=False)
 
     def job_ready(self, job: JobInfo) -> bool:
         """An error that may not be ignored counts as ready."""
-        return self._yes_or_no("job_ready", job.uid, partial(bodies.about_job, job), neutral=True)
+        return self._yes_or_no(JOB_READY.method, job.uid, partial(bodies.about_job, job), neutral=True)
 
     def _yes_or_no(self, method: str, key: str, body: Callable[[], bodies.Body], *, neutral: bool) -> bool:
         reply = self._ask(method, key, body)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, JOB_ENQUEUEABLE, JOB_ENQUEUED, JOB_READY
 from vcdebug.framework.webhook import Response
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 
@@ -19,13 +20,13 @@ OK = 200
 
 FIELDS = {
     "predicate": ("status", "code"),
-    "batch_node_order": ("nodeScore", "errorMessage"),
+    BATCH_NODE_ORDER.method: ("nodeScore", "errorMessage"),
     "preemptable": ("status", "victims"),
     "reclaimable": ("status", "victims"),
-    "job_enqueueable": ("status",),
-    "job_enqueued": (),
+    JOB_ENQUEUEABLE.method: ("status",),
+    JOB_ENQUEUED.method: (),
     "overused": ("overused",),
-    "job_ready": ("status",),
+    JOB_READY.method: ("status",),
     "allocate_func": ("errorMessage",),
     "deallocate_func": ("errorMessage",),
 }

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import HYPER_NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.hypernode import HyperNodes
@@ -44,7 +45,7 @@ class NodesOnly(Plugin):
         self._lowest, self._highest = (tiers[0], tiers[-1]) if tiers else (0, 0)
         self._holders: dict[NodeName, str] = {}
         if not ssn.release.has(NTA_HYPERNODE_SCORE):
-            ssn.withdraw(self, "hyper_node_order")
+            ssn.withdraw(self, HYPER_NODE_ORDER.method)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Where several nodes are the nearest, the part of the job's tasks in their HyperNode is added."""

@@ -20,6 +20,7 @@ from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import PREDICATES
 from vcdebug.plugins.nodeorder import (
     AFFINITY,
     BALANCED,
@@ -35,7 +36,7 @@ from vcdebug.plugins.nodeorder import (
 )
 from vcdebug.releases.nodes import HOSTNAME_SPREAD_COUNTS, METRICS_UNREGISTERED, NODEORDER_WEIGHT_ZERO
 
-REGISTERS = "predicates"
+REGISTERS = PREDICATES
 
 _PER_NODE = (AFFINITY, BALANCED, LEAST, MOST)
 """In the order in which upstream asks them, behind image locality."""

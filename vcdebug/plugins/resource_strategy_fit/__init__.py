@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
@@ -76,7 +77,7 @@ class ResourceStrategyFit(Plugin):
         if self._settings.rates is None:
             ssn.withdraw(self, "predicate")
         if self._settings.weight <= 0 and self._settings.scarce.weight <= 0:
-            ssn.withdraw(self, "node_order")
+            ssn.withdraw(self, NODE_ORDER.method)
         ssn.log("strategy.leave")
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:

@@ -12,8 +12,9 @@ from vcdebug.causes.gates.eviction import at_once, entitlement, filtering, veto
 from vcdebug.causes.no_node import search_evidence
 from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, owner, sharers
-from vcdebug.explain.job_view import EVICTING_ACTIONS, JobView
+from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
+from vcdebug.framework.hooks import ALLOCATABLE, PREDICATE, PREEMPTIVE, SIMULATE_ALLOCATABLE, SIMULATE_PREDICATE
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.fiterror import Status
 from vcdebug.model.names import Seq
@@ -69,7 +70,7 @@ class Gate:
 def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
     """The actions that evict task by task."""
     for action in dict.fromkeys(view.actions):
-        if action in EVICTING_ACTIONS:
+        if view.facts_of(action).evicts_by_pod:
             yield from evicting(view, action, task, room)
 
 
@@ -130,7 +131,7 @@ def _no_nodes(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Ga
     tried = view.tasks[attempt.task]
     if tried.pod.preemption_policy == NEVER:
         return Gate(visit.action, _before(room, visit.action), entitlement.never(view, visit, tried))
-    refused = [(seq, event) for seq, event in attempt.hooks("Preemptive") if not event.result]
+    refused = [(seq, event) for seq, event in attempt.hooks(PREEMPTIVE.upstream) if not event.result]
     if refused:
         finding = queue_limits.not_preemptive(view, tried, *refused[-1])
         return Gate(visit.action, _before(room, visit.action), finding)
@@ -158,9 +159,9 @@ def _after(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits
     task = view.tasks[attempt.task]
     fits = room if room.task is task else NodeFits(view, task, room.seq)
     for node in nodes:
-        asked = node.hooks("Allocatable", "SimulateAllocatable")
+        asked = node.hooks(ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
         last = node.events[-1][0]
-        objections = [(s, e) for s, e in node.hooks("Predicate", "SimulatePredicate") if says_no(e)]
+        objections = [(s, e) for s, e in node.hooks(PREDICATE.upstream, SIMULATE_PREDICATE.upstream) if says_no(e)]
         refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
         if refused and last >= asked[-1][0]:
             after = f"{attempt.action} would make room for {task.name} on {node.node}{_cost(node)}, but "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from vcdebug import amount_text
+from vcdebug.actions import RECLAIM
 from vcdebug.amount_text import listed
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
+from vcdebug.framework.hooks import JOB_STARVING
 from vcdebug.framework.record import Level
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
@@ -16,7 +18,6 @@ from vcdebug.trace.visits import NodeTry, TaskTry, inside
 
 TURNS_ENDED = "queue-turns-ended"
 FREED_TOO_LITTLE = "freed-too-little"
-RECLAIM = "reclaim"
 
 
 def evicts_at_once(view: JobView, action: str) -> bool:
@@ -45,7 +46,7 @@ def freed_too_little(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
 
 def turns_ended(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     """None unless the job starves and its queue gave up its turns at another one."""
-    starves = [event.result for _, event in view.during(action, "JobStarving")]
+    starves = [event.result for _, event in view.during(action, JOB_STARVING.upstream)]
     if not evicts_at_once(view, action) or not starves or not all(starves):
         return None
     other, seq = _last_of_queue(view, action)

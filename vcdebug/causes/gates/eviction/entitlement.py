@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug import amount_text
+from vcdebug.actions import PREEMPT
 from vcdebug.amount_text import plural
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof
 from vcdebug.explain.job_view import JobView
+from vcdebug.framework.hooks import JOB_STARVING, PRE_PREDICATE, PREDICATE
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import PREEMPT_WITH_TOPOLOGY
 from vcdebug.trace.visits import TaskTry, Visit
@@ -18,12 +20,11 @@ NOT_STARVING = "not-starving"
 POLICY_NEVER = "preemption-policy-never"
 NETWORK_TOPOLOGY = "network-topology"
 NOT_ELIGIBLE = "not-eligible-to-preempt"
-PREEMPT = "preempt"
 
 
 def not_starving(view: JobView, action: str, task: TaskInfo) -> Finding:
     """The action's turn never came, because the job does not starve."""
-    answers = [(seq, event) for seq, event in view.during(action, "JobStarving") if not event.result]
+    answers = [(seq, event) for seq, event in view.during(action, JOB_STARVING.upstream) if not event.result]
     served = view.recording.snapshot.release.has(PREEMPT_WITH_TOPOLOGY)
     if action == PREEMPT and view.job.contains_network_topology() and not served:
         return _topology(view, action, task)
@@ -101,11 +102,11 @@ def never(view: JobView, visit: Visit, task: TaskInfo) -> Finding:
 def ineligible(view: JobView, attempt: TaskTry) -> str | None:
     """Why preempt left the pod out because of its nominated node, in a few words."""
     node = view.tasks[attempt.task].pod.nominated_node_name
-    if attempt.action != PREEMPT or not node or attempt.searches or attempt.hooks("PrePredicate"):
+    if attempt.action != PREEMPT or not node or attempt.searches or attempt.hooks(PRE_PREDICATE.upstream):
         return None
     if node not in view.session.nodes:
         return f"its nominated node {node} is not in the session"
-    if any(event.result is not None for _, event in attempt.hooks("Predicate")):
+    if any(event.result is not None for _, event in attempt.hooks(PREDICATE.upstream)):
         return f"a pod that was preempted for it is still leaving its nominated node {node}"
     return f"its nominated node {node} takes it without evicting anybody (already schedulable)"
 
@@ -118,7 +119,7 @@ def not_eligible(view: JobView, tries: Sequence[TaskTry]) -> Finding | None:
         return None
     task = view.tasks[attempt.task]
     sentence = f"{task.name} may not preempt: {reason}, so preempt leaves it out, and plans nothing for it."
-    passed = [(seq, e.plugin) for seq, e in attempt.hooks("Predicate") if e.result is None]
+    passed = [(seq, e.plugin) for seq, e in attempt.hooks(PREDICATE.upstream) if e.result is None]
     asked = tuple(Evidence(seq, f"{plugin} has nothing against the nominated node") for seq, plugin in passed[:1])
     evidence = asked or (Evidence(attempt.first - 1, f"preempt takes up {task.key} and leaves it at once"),)
     advice = (

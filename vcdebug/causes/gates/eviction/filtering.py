@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from vcdebug.actions import PREEMPT, RECLAIM
 from vcdebug.amount_text import plural
 from vcdebug.explain.amounts import count, pod_lines
 from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, cluster, owner, sharers
@@ -109,8 +110,8 @@ def filter_advice(view: JobView, cause: str, order: Objections) -> tuple[Advice,
     advice: dict[str, Advice] = {
         NOT_PREEMPTABLE: FLAGGED,
         GROUP_NOT_PREEMPTABLE: FLAGGED,
-        **_lacking(view, OTHER_QUEUE, "reclaim", "it takes from other queues, preempt only from the same"),
-        **_lacking(view, SAME_QUEUE, "preempt", "it takes from the same queue, reclaim only from others"),
+        **_lacking(view, OTHER_QUEUE, RECLAIM, "it takes from other queues, preempt only from the same"),
+        **_lacking(view, SAME_QUEUE, PREEMPT, "it takes from the same queue, reclaim only from others"),
         NO_JOB: cluster("keep pods outside Volcano off these nodes: they are never evicted"),
     }
     found = list(dict.fromkeys(text for rule, text in advice.items() if rule in rules))

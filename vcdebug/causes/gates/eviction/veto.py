@@ -14,12 +14,12 @@ from vcdebug.explain.votes import Question, Seat, question
 from vcdebug.grouping import by_key
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
 from vcdebug.trace.state_before import holds_without, room_without, task_of
 from vcdebug.trace.visits import NodeTry, TaskTry
 
 NOT_ABOVE_DESERVED = "victims-not-above-deserved"
-QUOTA_PLUGINS = ("proportion", "capacity")
-PRIORITY = "priority"
+QUOTA_PLUGINS = (PROPORTION, CAPACITY)
 OWN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
 Seats = Sequence[tuple[NodeTry, Seat]]
 
@@ -75,7 +75,7 @@ def _finding(view: JobView, attempt: TaskTry, plugin: str, seats: Seats) -> Find
         for node, seat in seats[:5]
         if seat.seq is not None
     )
-    cause = NOT_ABOVE_DESERVED if attempt.action == "reclaim" and plugin in QUOTA_PLUGINS else plugin
+    cause = NOT_ABOVE_DESERVED if view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS else plugin
     counted = {
         "candidates": count(len(offered), "pods"),
         "victims": count(len(left), "pods"),

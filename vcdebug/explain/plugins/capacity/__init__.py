@@ -28,6 +28,15 @@ from vcdebug.explain.plugins.capacity.victims import (
 )
 from vcdebug.explain.queue_admission import rejected
 from vcdebug.explain.queue_books import dry_run_start, reserved_beside, simulated
+from vcdebug.framework.hooks import (
+    ALLOCATABLE,
+    JOB_ENQUEUEABLE,
+    PREEMPTIVE,
+    QUEUE_ORDER,
+    RECLAIMABLE,
+    SIMULATE_ALLOCATABLE,
+    UNIFIED_EVICTABLE,
+)
 from vcdebug.framework.persistence import counted
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
@@ -254,21 +263,21 @@ def victim_queue_order(then: Then, left: QueueInfo, right: QueueInfo, asking: Qu
 
 WORDS = PluginWords(
     equations={
-        "Allocatable": allocatable,
-        "SimulateAllocatable": simulate_allocatable,
-        "JobEnqueueable": job_enqueueable,
-        "Preemptive": preemptive,
-        "Reclaimable": reclaimable,
-        "UnifiedEvictable": unified_evictable,
+        ALLOCATABLE.upstream: allocatable,
+        SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
+        JOB_ENQUEUEABLE.upstream: job_enqueueable,
+        PREEMPTIVE.upstream: preemptive,
+        RECLAIMABLE.upstream: reclaimable,
+        UNIFIED_EVICTABLE.upstream: unified_evictable,
     },
     compared={
-        "Allocatable": WITHIN_LIMIT,
-        "SimulateAllocatable": WITHIN_LIMIT,
-        "JobEnqueueable": WITHIN_LIMIT,
-        "Reclaimable": GREATER_PARTLY,
-        "UnifiedEvictable": GREATER_PARTLY,
+        ALLOCATABLE.upstream: WITHIN_LIMIT,
+        SIMULATE_ALLOCATABLE.upstream: WITHIN_LIMIT,
+        JOB_ENQUEUEABLE.upstream: WITHIN_LIMIT,
+        RECLAIMABLE.upstream: GREATER_PARTLY,
+        UNIFIED_EVICTABLE.upstream: GREATER_PARTLY,
     },
-    comparators={"queue_order": queue_order},
+    comparators={QUEUE_ORDER.method: queue_order},
     victim_queues=victim_queue_order,
     kept=kept,
     rejected=rejected,

@@ -43,7 +43,7 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import before, job_of, plugin_of, task_of
 from vcdebug.trace.timeline import ClusterState
 
-NAME, GANG_PREEMPT = "capacity", "gangpreempt"
+NAME = "capacity"
 VICTIMS = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
 VICTIMS_WHOLE = "the queue keeps its guarantee, and holds more than it deserves in any dimension that it states"
 BROKEN_TREE = "the tree of queues is broken: capacity refuses everything"
@@ -96,7 +96,7 @@ def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equat
     """As Reclaimable in the order given, and without a look at dimensions or ancestors; gangpreempt takes all."""
     action = recording.tree.around(seq, Level.ACTION)
     title = "capacity: whose queue holds more than it deserves?"
-    if action is not None and action.name == GANG_PREEMPT:
+    if action is not None and not recording.conf.facts_of(action.name).across_queues:
         everybody = [Term(key, NONE, True) for key in event.candidates]
         return choice(title, VICTIMS, COLUMNS, everybody, "inside one queue every candidate may go")
     if not plugin_of(recording, Capacity).ready:

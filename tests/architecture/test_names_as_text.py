@@ -1,0 +1,101 @@
+"""Names of actions, plugins and hooks stand as text in their homes only; elsewhere code reads a constant or a fact."""
+
+import ast
+from collections.abc import Iterator
+
+from tests.architecture.source_tree import PACKAGE, Source, sources
+from vcdebug.actions import ACTIONS
+from vcdebug.framework.hooks import HOOKS
+from vcdebug.plugins import PLUGINS
+
+CEILING = 3
+"""How many are left. Lower it with each one that goes; never raise it."""
+
+HOMES = (
+    "releases/",  # what changed upstream
+    "logs/messages.py",  # upstream's log lines
+    "actions/__init__.py",
+    "plugins/__init__.py",
+    "explain/plugins/__init__.py",
+    "framework/hooks.py",
+)
+"""Files and folders whose subject the names are."""
+
+OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
+    # a kind of operation
+    "allocate": ("framework/record.py", "framework/statement.py", "logs/event_lines.py"),
+    # a field of pods, jobs and queues
+    "priority": (
+        "model/",
+        "snapshot/",
+        "framework/cycle.py",
+        "trace/codec.py",
+        "explain/plugins/",
+        "questions/holders.py",
+        "debugger/figures.py",
+        "debugger/remedies/job.py",
+        "views/cell_figures.py",
+        "views/editing.py",
+        "views/queue_page.py",
+    ),
+    # a field of nodes, volumes and devices
+    "capacity": ("kube/", "model/", "snapshot/", "verify/", "debugger/figures.py", "plugins/rescheduling.py"),
+    # parts of a snapshot, and an option of the command line
+    "usage": ("framework/past.py",),
+    "extender": ("cli/", "framework/past.py"),
+    # a policy of devices
+    "binpack": ("model/devices/",),
+    # the title of a row
+    "predicates": ("views/headline.py",),
+    # fields of upstream's NodeInfo, TaskInfo and JobInfo
+    "Allocatable": ("model/gofields.py",),
+    "Preemptable": ("model/gofields.py",),
+    # a kind of breakpoint
+    "enqueue": ("debugger/breakpoints/", "views/breaks.py"),
+}
+"""Where a name is an ordinary word, and which."""
+
+
+def known_names() -> list[str]:
+    """One-word methods are left out: `predicate` or `reclaimable` are ordinary words and fields."""
+    methods = [hook.method for hook in HOOKS if "_" in hook.method]
+    return [*ACTIONS, *PLUGINS, *(hook.upstream for hook in HOOKS), *methods]
+
+
+def is_home(path: str, name: str) -> bool:
+    """Whether the file may spell the name: a home of all names, or the plugin's or action's own module."""
+    if path.startswith(HOMES):
+        return True
+    own = name.replace("-", "_")
+    modules = [f"{room}/{own}" for room in ("actions", "plugins", "explain/plugins")]
+    if any(path == f"{module}.py" or path.startswith(f"{module}/") for module in modules):
+        return True
+    return path.startswith(OTHER_MEANINGS.get(name, ()))
+
+
+def names_as_text(source: Source, names: list[str]) -> Iterator[str]:
+    path = source.path.relative_to(PACKAGE).as_posix()
+    for node in source.nodes:
+        if isinstance(node, ast.Constant) and node.value in names and not is_home(path, node.value):
+            yield f"{source.where(node)} {node.value}"
+
+
+def test_the_names_that_stand_as_text_outside_their_homes_become_fewer() -> None:
+    names = known_names()
+    found = [each for source in sources() for each in names_as_text(source, names)]
+    print(f"{len(found)} names stand as text outside their homes:", *found, sep="\n")
+    assert len(found) <= CEILING
+
+
+def test_a_name_in_the_wrong_file_is_seen() -> None:
+    tree = ast.parse('if plugin == "gang" and point == "JobValid" and queue == "capacity":\n    pass')
+    found = {
+        path: [*names_as_text(Source(PACKAGE / path, [], tree), known_names())]
+        for path in ("views/bad.py", "plugins/gang.py", "model/good.py", "framework/hooks.py")
+    }
+    assert {
+        "views/bad.py": [f"vcdebug/views/bad.py:1 {name}" for name in ("gang", "JobValid", "capacity")],
+        "plugins/gang.py": [f"vcdebug/plugins/gang.py:1 {name}" for name in ("JobValid", "capacity")],
+        "model/good.py": [f"vcdebug/model/good.py:1 {name}" for name in ("gang", "JobValid")],
+        "framework/hooks.py": [],
+    } == found

@@ -1,0 +1,75 @@
+"""An action that Volcano does not have: what it declares is all that explanations need to know of it."""
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from tests.recorded import BLOCKED, ROOT
+from vcdebug.actions import ACTIONS, OTHER_FORMS
+from vcdebug.actions.gangpreempt import GangPreempt
+from vcdebug.actions.preempt import Preempt
+from vcdebug.causes.pending import explain
+from vcdebug.explain.evictions import evictions
+from vcdebug.explain.funnel import funnels
+from vcdebug.framework.record import Level
+from vcdebug.framework.registry import ActionFacts, facts_of
+from vcdebug.snapshot.load import load
+from vcdebug.trace.recording import Recording
+from vcdebug.trace.replay import replay
+
+JOB = "research/llm-finetune"
+
+
+class Harvest(Preempt):
+    """Evicts as preempt does, under a name that nothing knows."""
+
+    name = "harvest"
+
+
+class GangHarvest(GangPreempt):
+    """Evicts as gangpreempt does."""
+
+    name = "gangharvest"
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = cast("dict[str, str]", ACTIONS)
+    monkeypatch.setitem(registry, "harvest", f"{__name__}:Harvest")
+    monkeypatch.setitem(registry, "gangharvest", f"{__name__}:GangHarvest")
+
+
+def run_with(action: str) -> Recording:
+    """The bundled cycle with the action in the place of preempt."""
+    snapshot = load(ROOT / "fixtures" / BLOCKED)
+    conf = (snapshot.scheduler_conf or "").replace("preempt,", f"{action},")
+    return replay(replace(snapshot, scheduler_conf=conf))
+
+
+@pytest.mark.parametrize(("known", "made_up"), [("preempt", "harvest"), ("gangpreempt", "gangharvest")])
+def test_explain_says_of_a_made_up_action_what_it_says_of_the_one_that_declares_the_same(
+    known: str, made_up: str
+) -> None:
+    expected, actual = explain(run_with(known), JOB), explain(run_with(made_up), JOB)
+    assert known in str(expected)
+    assert str(expected).replace(known, made_up) == str(actual)
+
+
+def test_its_searches_for_victims_are_seen() -> None:
+    run = run_with("harvest")
+    (action,) = [span for span in run.spans if span.level is Level.ACTION and span.name == "harvest"]
+    found = funnels(run, action.last)
+    assert ["harvest"] == list(dict.fromkeys(each.action for each in found))
+    preempting = run_with("preempt")
+    assert len(funnels(preempting, preempting.spans[action.index].last)) == len(found)
+    assert ["harvest"] == list(dict.fromkeys(one.action for one in evictions(run)))
+
+
+def test_each_older_form_of_an_action_declares_the_same_as_the_newest() -> None:
+    forms = [(name, form) for name, others in OTHER_FORMS.items() for _, form in others]
+    assert [facts_of(ACTIONS, name) for name, _ in forms] == [facts_of({name: form}, name) for name, form in forms]
+
+
+def test_an_unknown_action_does_nothing() -> None:
+    assert ActionFacts() == facts_of(ACTIONS, "unheard-of")

@@ -11,6 +11,7 @@ from vcdebug.plugins import PLUGINS
 from vcdebug.snapshot.problem import Problem
 from vcdebug.trace.device_taints import device_problems
 from vcdebug.trace.memo import per_recording
+from vcdebug.trace.odd_hypernodes import hypernode_problems
 from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.recording import Recording
 
@@ -19,7 +20,7 @@ from vcdebug.trace.recording import Recording
 def input_problems(recording: Recording) -> tuple[Problem, ...]:
     """Of the manifests and nodes, of the configuration and its plugins."""
     own = (*recording.problems, *uncovered(recording.conf), *_unread(recording), *_unseen(recording))
-    return (*own, *device_problems(recording), *unwell(recording))
+    return (*own, *device_problems(recording), *hypernode_problems(recording), *unwell(recording))
 
 
 def _unread(recording: Recording) -> Iterator[Problem]:

@@ -9,11 +9,15 @@ from typing import NamedTuple
 from vcdebug.causes.pending import doubt, explain_subject
 from vcdebug.causes.subject import NotFoundError, Subject, find_subject
 from vcdebug.collector import collector_paused
-from vcdebug.explain.answer import Explanation, Finding
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.answer import Explanation, Finding, owner
 from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import Standing, standing
+
+FAULT = "fault"
+"""The cause of a job whose answer failed."""
 
 
 class Surveyed(NamedTuple):
@@ -97,9 +101,23 @@ def _subjects(stands: Standing) -> list[Subject]:
 
 
 def _surveyed(recording: Recording, subject: Subject, homeless: Mapping[str, int]) -> Surveyed:
-    explanation = explain_subject(recording, subject)
+    explanation = _explain_or_report(recording, subject)
     info = recording.session.jobs.get(subject.job)
     if info is None:
         return Surveyed(explanation, "", homeless.get(subject.job or subject.pod or "", 0))
     tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
     return Surveyed(explanation, info.queue, len([task for task in tasks if task.status is TaskStatus.PENDING]))
+
+
+def _explain_or_report(recording: Recording, subject: Subject) -> Explanation:
+    """The answer; where vcdebug fails at it, which fault to report, so that the other jobs keep their answers."""
+    try:
+        return explain_subject(recording, subject)
+    except (VcdebugError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - boundary: a fault in one answer is an answer
+        name = subject.pod or subject.job
+        sentence = f"vcdebug cannot explain {name}: {type(error).__name__}: {error}; this is a fault of vcdebug."
+        advice = owner(f"run `vcdebug explain` about {name} alone with VCDEBUG_TRACEBACK=1, and report what it says")
+        finding = Finding(FAULT, sentence, {}, (), (advice,))
+        return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())

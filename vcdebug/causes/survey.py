@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from vcdebug.causes.gates.not_in_session import incomplete
 from vcdebug.causes.pending import doubt, explain_subject
 from vcdebug.causes.subject import NotFoundError, Subject, find_subject
 from vcdebug.collector import collector_paused
@@ -50,6 +51,8 @@ class Survey:
     """Whether somebody asked about one job or pod: the only one that counts, and explained whatever came of it."""
     doubt: str = ""
     """Why every answer may be wrong: the input does not show one moment."""
+    incomplete: str = ""
+    """What the snapshot lacks without which no job can be explained; empty where it has jobs, or lacks nothing."""
 
     @property
     def unscheduled(self) -> list[Surveyed]:
@@ -82,7 +85,8 @@ def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
     for one in broken:
         tell(len(waiting), len(broken))
         waiting.append(_surveyed(recording, one, stands.homeless))
-    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=doubt(recording))
+    lacking = "" if subjects else incomplete(recording.snapshot)
+    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=doubt(recording), incomplete=lacking)
 
 
 def survey_one(recording: Recording, word: str) -> Survey:

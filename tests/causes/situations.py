@@ -101,8 +101,10 @@ def outside() -> Iterator[Situation]:
     beside = of(nodes("n1"), wanted(1, cpu="1"), [pod("wanted-9", "wanted", schedulerName="other")])
     yield Situation("the pod that names another scheduler", "other-scheduler", beside, conf(PLAIN), "wanted-9")
     yield Situation("the pod beside it", "places", beside, conf(PLAIN), "wanted-0")
-    orphan = of(nodes("n1"), pods("wanted", 1))
-    yield Situation("no PodGroup", "podgroup-missing", orphan, conf(PLAIN))
+    orphan = of(nodes("n1"), [pod_group("other")], pods("wanted", 1))
+    yield Situation("no PodGroup of that name", "podgroup-missing", orphan, conf(PLAIN))
+    unread = of(nodes("n1"), pods("wanted", 1))
+    yield Situation("no PodGroup at all", "capture-incomplete", unread, conf(PLAIN))
     alone = of(nodes("n1"), [pod("alone")])
     yield Situation("a pod without a group", "podgroup-missing", alone, conf(PLAIN), "default/alone")
 

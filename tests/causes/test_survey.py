@@ -7,10 +7,13 @@ import pickle
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from vcdebug.causes import survey as surveys
 from vcdebug.causes.gates import missing_action as what_if
-from vcdebug.causes.pending import explain
-from vcdebug.causes.survey import survey, survey_one
+from vcdebug.causes.pending import explain, explain_subject
+from vcdebug.causes.subject import Subject
+from vcdebug.causes.survey import FAULT, survey, survey_one
 from vcdebug.explain import room_at
+from vcdebug.explain.answer import Explanation
 from vcdebug.explain.room_at import Lack
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
@@ -111,3 +114,23 @@ def test_twice_the_jobs_that_want_the_same_look_at_no_more_nodes(monkeypatch: py
 def test_what_a_survey_shares_does_not_change_what_it_says() -> None:
     found = survey(replay(crowd(4))).explained
     assert [explain(replay(crowd(4)), one.explanation.job) for one in found] == [one.explanation for one in found]
+
+
+def test_a_fault_in_one_answer_leaves_the_other_jobs_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = survey(replay(busy()))
+
+    def fails_at_one(recording: Recording, subject: Subject) -> Explanation:
+        if subject.job == "default/waits-a":
+            raise IndexError("list index out of range")
+        return explain_subject(recording, subject)
+
+    monkeypatch.setattr(surveys, "explain_subject", fails_at_one)
+    found = survey(replay(busy()))
+    fault = next(one for one in found.explained if one.explanation.cause == FAULT)
+    expected = (
+        "vcdebug cannot explain default/waits-a: IndexError: list index out of range; this is a fault of vcdebug."
+    )
+    assert (expected, 1) == (fault.explanation.sentence, fault.pending)
+    assert [one for one in whole.explained if one.explanation.job != "default/waits-a"] == [
+        one for one in found.explained if one is not fault
+    ]

@@ -1,5 +1,6 @@
 import pytest
 
+from tests.effort import at_most
 from vcdebug.debugger.expression import AnyOf, Value, parse_expression, required
 from vcdebug.debugger.field_types import Known
 from vcdebug.debugger.tokens import ExpressionError
@@ -115,3 +116,10 @@ def test_texts_that_a_condition_needs_are_known_to_an_index() -> None:
     assert {"job": "a"} == required(parse_expression('job == "a" and (plugin == "x" or op == null)', known))
     assert {} == required(parse_expression('plugin == "gang" or job == "a"', known))
     assert {} == required(parse_expression('not plugin == "gang"', known))
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "(.*)(.*)(.*)(.*)(.*)c$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
+def test_no_pattern_takes_longer_than_its_text_is_long(pattern: str) -> None:
+    condition = parse_expression(f'job matches "{pattern}"', KNOWN)
+    with at_most(seconds=1):
+        assert condition.value({**FIELDS, "job": "a" * 5000 + "!"}.__getitem__) is False

@@ -71,7 +71,10 @@ def test_a_claim_that_ends_the_process_does_so_before_a_session_opens() -> None:
     snapshot = cluster(
         node("n1"), pod_group("j"), mixed, pod("j-0", "j", resourceClaims=[NAMED]), conf=conf_of("gang", "predicates")
     )
-    assert [PanicEvent("assignment to entry in nil map")] == list(replay(snapshot).events)
+    [event] = replay(snapshot).events
+    assert isinstance(event, PanicEvent)
+    assert ("assignment to entry in nil map", ()) == (event.message, event.calls)
+    assert [("Pod", "default/j-0")] == list(event.objects)
     assert not ClusterInfo(released(snapshot, "v1.14.4")).panic
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.builders import (
@@ -15,6 +16,7 @@ from tests.builders import (
     pods,
     task,
 )
+from tests.effort import at_most
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
     HYPER_NODE_GRADIENT_FOR_JOB,
@@ -22,9 +24,11 @@ from vcdebug.framework.hooks import (
     HYPER_NODE_ORDER,
 )
 from vcdebug.framework.session import Session
+from vcdebug.gomath import power
 from vcdebug.model.hypernode import TOP_HYPER_NODE
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.status import TaskStatus
+from vcdebug.plugins.network_topology_aware import NetworkTopologyAware
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "network-topology-aware"
@@ -259,3 +263,44 @@ def test_a_pod_without_a_job_is_not_scored() -> None:
 def test_a_task_that_fits_no_hyper_node_scores_nothing_there() -> None:
     ssn = opened(TWO_LEAVES, pod_group("j"), pods("j", 1, cpu="99"))
     assert [0.0] * 4 == scores(ssn)
+
+
+def scores_tier_by_tier(ssn: Session, fading: float) -> list[float] | None:
+    """The score of j-0 on every node as upstream adds it up: over each number from the lowest tier to the highest."""
+    tiers = sorted(ssn.hyper_nodes.tiers)
+    plugin = ssn.plugins[NAME]
+    assert isinstance(plugin, NetworkTopologyAware)
+    requests = plugin._weights.weighed(task(ssn, "j-0").resreq)
+    totals, weights = dict.fromkeys(ssn.nodes, 0.0), 0.0
+    for number in range(tiers[0], tiers[-1] + 1):
+        weight = power(fading, number - 1)
+        weights = weights + weight
+        for name in totals:
+            holding = [one for one in ssn.hyper_nodes.tiers.get(number, ()) if name in ssn.hyper_nodes.real_nodes[one]]
+            filled = plugin._fill(holding[0], requests) if holding else 1.0
+            totals[name] = totals[name] + weight * filled
+    return None if weights <= 0 else [100.0 * (total / weights) for total in totals.values()]
+
+
+@pytest.mark.parametrize("fading", [0.0, 0.3, 0.8, 0.99, 1.0, 1.01, 3.0])
+@pytest.mark.parametrize("tiers", [(1, 2), (1, 3000), (4, 700), (2, 9000)])
+def test_tier_numbers_without_hyper_node_count_as_they_do_one_by_one(fading: float, tiers: tuple[int, int]) -> None:
+    ssn = opened(
+        *(node(name, cpu="4", memory="8G") for name in ("a1", "a2", "b1")),
+        hyper_node("a", tiers[0], nodes=("a1", "a2")),
+        hyper_node("s", tiers[1], children=("a",)),
+        pod_group("j"),
+        pods("j", 1),
+        **{"hypernode.binpack.normal-pod.fading": fading},
+    )
+    with np.errstate(all="ignore"):  # as in a replay
+        found = scores(ssn)
+    assert str(scores_tier_by_tier(ssn, fading)) == str(found)  # as text, since no number equals NaN
+
+
+def test_tier_numbers_may_be_as_large_as_they_can_be() -> None:
+    objects = [node("a1"), node("b1"), hyper_node("a", 1, nodes=("a1",)), hyper_node("b", 2**31 - 1, nodes=("b1",))]
+    with at_most(seconds=5):
+        found = scores(opened(*objects, pod_group("j"), pods("j", 1)))
+    assert found is not None
+    assert found[0] < found[1]

@@ -300,3 +300,33 @@ def test_an_odd_amount_that_stays_in_one_object_is_looked_for_in_the_next(tmp_pa
     assert [problem.what for problem in at_hand.problems] == [problem.what for problem in read.problems]
     assert 2 == sum("is negative" in problem.what for problem in read.problems)
     assert as_read({"Pod": at_hand.of("Pod")})["Pod"] == read.of("Pod")
+
+
+REPEATED = """
+metadata: {name: n2}
+apiVersion: v1
+kind: Node
+status:
+  allocatable: {cpu: 8, memory: 16Gi, pods: 20, cpu: 1}
+  capacity: {cpu: 8}
+status:
+  allocatable: {cpu: 4, memory: 16Gi, pods: 20}
+"""
+
+
+def test_a_yaml_key_that_is_there_twice_is_a_problem_and_its_last_value_counts(tmp_path: Path) -> None:
+    snapshot = read_yaml(REPEATED, tmp_path)
+    assert {"allocatable": {"cpu": 4, "memory": "16Gi", "pods": 20}} == snapshot.of("Node")[0]["status"]
+    said = [problem.line() for problem in snapshot.problems if problem.object.startswith("key ")]
+    effect = "the last value counts, as Go reads it; kubectl apply would refuse the object"
+    assert [
+        f"one.yaml: key {key}: line {line}: its mapping has this key already; {effect}"
+        for key, line in (("status", 8), ("cpu", 6))
+    ] == said
+
+
+def test_keys_of_a_merged_mapping_may_be_replaced(tmp_path: Path) -> None:
+    text = "a: &a {cpu: 8, pods: 20}\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {<<: *a, cpu: 4}}\n"
+    snapshot = read_yaml(text, tmp_path)
+    assert {"cpu": 4, "pods": 20} == snapshot.of("Node")[0]["status"]["allocatable"]
+    assert [] == [problem for problem in snapshot.problems if problem.object.startswith("key ")]

@@ -8,6 +8,7 @@ import pytest
 from tests.snapshot.manifests import cluster, pod, pod_group, queue
 from vcdebug.snapshot.load import snapshot_from_objects
 from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.report import Report
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 
@@ -41,6 +42,7 @@ def test_a_problem_is_one_line_of_file_object_field_fault_and_effect() -> None:
     ("change", "value", "expected"),
     [
         ("Node status.allocatable.cpu", "lots", "Node gpu-0: status.allocatable.cpu: is 'lots', not a quantity"),
+        ("Node status.allocatable.memory", "Ei", "Node gpu-0: status.allocatable.memory: is 'Ei', not a quantity"),
         ("Node spec.taints", {}, "Node gpu-0: spec.taints: is a mapping, not a list"),
         ("Node spec.taints.0.key", 5, "Node gpu-0: spec.taints[0].key: is 5, not text"),
         ("Pod spec.priority", True, "Pod team-a/train-0: spec.priority: is true, not a whole number of 32 bits"),
@@ -177,3 +179,40 @@ def test_fields_that_nothing_reads_may_be_anything() -> None:
     odd["metadata"]["name"], odd["spec"]["podCIDR"], odd["extra"] = "gpu-9", [1], {"a": None}
     snapshot = snapshot_of(odd)
     assert ([], odd) == (snapshot.problems, snapshot.of("Node")[3])
+
+
+@pytest.mark.parametrize(("field", "text"), [("memory", "Gi"), ("cpu", "m"), ("memory", ".")])
+def test_a_quantity_without_digits_counts_as_nothing_as_in_go(field: str, text: str) -> None:
+    said = f"Node gpu-0: status.allocatable.{field}: '{text}' has no digits; it counts as 0, as Go reads it"
+    assert [said] == lines(snapshot_of(change=f"Node status.allocatable.{field}", value=text))
+
+
+def test_identical_copies_make_one_line_with_a_count() -> None:
+    again = [copy.deepcopy(manifest) for manifest in cluster() for _ in range(3)]
+    said = f"{len(again)} copies of {len(cluster())} objects say the same; each object counts once, and nothing changes"
+    assert [said] == lines(snapshot_of(*again))
+
+
+def test_copies_that_differ_are_named() -> None:
+    again = copy.deepcopy(cluster())
+    again[0]["metadata"]["labels"] = {"changed": "yes"}
+    said = lines(snapshot_of(*again))
+    named = f"{again[0]['kind']} {again[0]['metadata']['name']}: is there twice; the last one counts"
+    assert (2, True) == (len(said), said[0].startswith(named))
+
+
+def test_the_same_problem_is_told_once_with_how_often_it_is_there() -> None:
+    report = Report()
+    for _ in range(4):
+        report.add("holds a document without kind", "it is left out", file="events.yaml")
+    assert ["events.yaml: holds a document without kind (4 times); it is left out"] == [
+        problem.line() for problem in report.problems()
+    ]
+
+
+def test_problems_alike_in_many_files_are_counted_together() -> None:
+    report = Report()
+    for number in range(60):
+        report.add("holds a document without kind", "it is left out", file=f"{number}.yaml")
+    assert [*(f"{number}.yaml" for number in range(5)), ""] == [problem.file for problem in report.problems()]
+    assert "55 more with the same fault, in 55 files" == report.problems()[-1].what

@@ -96,4 +96,6 @@ def test_a_close_that_panics_too_writes_nothing(panic: type[VcdebugError], monke
 
     monkeypatch.setattr(Gang, "on_session_close", dies)
     recording = panicked()
-    assert (PanicEvent(NIL_POINTER), ()) == (recording.events[-1], writes(recording))
+    event = recording.events[-1]
+    assert isinstance(event, PanicEvent)
+    assert (NIL_POINTER, ()) == (event.message, writes(recording))

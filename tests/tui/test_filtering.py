@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.effort import at_most
 from vcdebug.tui.widgets.filtering import NO_EXPRESSION, parse_filter
 from vcdebug.tui.widgets.ordering import Order, Ranks, next_order, ranked
 from vcdebug.tui.widgets.rows import ShownRows
@@ -132,3 +133,10 @@ def test_a_column_of_a_hundred_thousand_rows_is_compared_once(monkeypatch: pytes
     part.set_filter("node-17")
     assert ["179", "1179"] == [row.key for row in part.rows[:2]]
     assert [100_000] == looked
+
+
+@pytest.mark.parametrize("typed", ["(a+)+$", "(a|a)*b", "~aaaaaaaaaaaaaaaaaaaab"])
+def test_no_filter_takes_longer_than_its_text_is_long(typed: str) -> None:
+    asked = parse_filter(typed)
+    with at_most(seconds=1):
+        assert asked.test("a" * 5000 + "!") is False

@@ -23,6 +23,7 @@ from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.record import CutEvent, PanicEvent
 from vcdebug.framework.registry import resolve
 from vcdebug.model.task import TaskInfo
+from vcdebug.trace.crash import crash_change, crash_lines
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -128,7 +129,8 @@ def _ordered(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Fin
 def _panic(view: JobView, event: PanicEvent) -> Finding:
     sentence = f"The real scheduler panics before {view.job.uid} is placed: {event.message}"
     evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
-    return Finding(PANIC, sentence, {}, evidence, (cluster("remove what makes it panic: the whole cycle is lost"),))
+    advice = cluster(crash_change(event))
+    return Finding(PANIC, sentence, {}, evidence, (advice,), crash_lines(view.recording, event))
 
 
 def _cut(view: JobView, event: CutEvent) -> Finding:

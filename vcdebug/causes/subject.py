@@ -9,6 +9,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.completeness import kinds_text, missing_kinds, supplying_command
 from vcdebug.snapshot.snapshot import Snapshot
 
 JOB_NAME_KEY = "volcano.sh/job-name"
@@ -47,6 +48,10 @@ def find_subject(snapshot: Snapshot, word: str) -> Subject:
     orphans = dict.fromkeys(pod.job_id for pod in pods.values() if pod.job_id)
     if word in orphans:
         return Subject(word)
+    lacking = missing_kinds(snapshot)
+    if lacking and not groups and not pods:
+        hint = f"the snapshot has {kinds_text(lacking)}: add the output of `{supplying_command(lacking)}`"
+        raise NotFoundError("no such job or pod", hint, word)
     raise _unknown(word, [*groups, *pods])
 
 

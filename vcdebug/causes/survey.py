@@ -6,14 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from vcdebug.causes.gates.not_in_session import incomplete
 from vcdebug.causes.pending import doubt, explain_subject
 from vcdebug.causes.subject import NotFoundError, Subject, find_subject
 from vcdebug.collector import collector_paused
-from vcdebug.explain.answer import Explanation, Finding
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.answer import Explanation, Finding, owner
 from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.standing import Standing, standing
+
+FAULT = "fault"
+"""The cause of a job whose answer failed."""
 
 
 class Surveyed(NamedTuple):
@@ -46,6 +51,8 @@ class Survey:
     """Whether somebody asked about one job or pod: the only one that counts, and explained whatever came of it."""
     doubt: str = ""
     """Why every answer may be wrong: the input does not show one moment."""
+    incomplete: str = ""
+    """What the snapshot lacks without which no job can be explained; empty where it has jobs, or lacks nothing."""
 
     @property
     def unscheduled(self) -> list[Surveyed]:
@@ -78,7 +85,8 @@ def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
     for one in broken:
         tell(len(waiting), len(broken))
         waiting.append(_surveyed(recording, one, stands.homeless))
-    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=doubt(recording))
+    lacking = "" if subjects else incomplete(recording.snapshot)
+    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=doubt(recording), incomplete=lacking)
 
 
 def survey_one(recording: Recording, word: str) -> Survey:
@@ -97,9 +105,23 @@ def _subjects(stands: Standing) -> list[Subject]:
 
 
 def _surveyed(recording: Recording, subject: Subject, homeless: Mapping[str, int]) -> Surveyed:
-    explanation = explain_subject(recording, subject)
+    explanation = _explain_or_report(recording, subject)
     info = recording.session.jobs.get(subject.job)
     if info is None:
         return Surveyed(explanation, "", homeless.get(subject.job or subject.pod or "", 0))
     tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
     return Surveyed(explanation, info.queue, len([task for task in tasks if task.status is TaskStatus.PENDING]))
+
+
+def _explain_or_report(recording: Recording, subject: Subject) -> Explanation:
+    """The answer; where vcdebug fails at it, which fault to report, so that the other jobs keep their answers."""
+    try:
+        return explain_subject(recording, subject)
+    except (VcdebugError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - boundary: a fault in one answer is an answer
+        name = subject.pod or subject.job
+        sentence = f"vcdebug cannot explain {name}: {type(error).__name__}: {error}; this is a fault of vcdebug."
+        advice = owner(f"run `vcdebug explain` about {name} alone with VCDEBUG_TRACEBACK=1, and report what it says")
+        finding = Finding(FAULT, sentence, {}, (), (advice,))
+        return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())

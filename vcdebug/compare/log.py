@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -10,7 +9,7 @@ from typing import Literal, NamedTuple
 from vcdebug.compare.klog import KlogLine, LogCycle, cycles, parse_log
 from vcdebug.errors import VcdebugError
 from vcdebug.logs.log_writer import LogLine, log_lines
-from vcdebug.logs.message import UNKNOWN, Message
+from vcdebug.logs.message import UNKNOWN, Message, has_parts_in_order
 from vcdebug.logs.messages import BY_KEY, recognise
 from vcdebug.trace.recording import Recording
 
@@ -87,8 +86,7 @@ def agrees(text: str, said: str) -> bool:
     """Whether a line says what the replay says; unknown parts agree with anything."""
     if UNKNOWN not in said:
         return text == said.rstrip()
-    parts = (re.escape(part) for part in said.rstrip().split(UNKNOWN))
-    return re.fullmatch(".*".join(parts), text, re.DOTALL) is not None
+    return has_parts_in_order(text, said.rstrip().split(UNKNOWN))
 
 
 class _Walk:

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from vcdebug.debugger.field_types import FieldType, Known, clash, type_of_value
 from vcdebug.debugger.tokens import Reader, Token
+from vcdebug.linear_pattern import PatternError, TextTest, compile_pattern
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
 
@@ -131,13 +132,13 @@ class Matches:
     """A regular expression found somewhere in a text."""
 
     operand: Expression
-    pattern: re.Pattern[str]
+    matches: TextTest
 
     def value(self, fields: Fields) -> Value:
         operand = self.operand.value(fields)
         if isinstance(operand, str):
-            return self.pattern.search(operand) is not None
-        return isinstance(operand, tuple) and any(self.pattern.search(name) for name in operand)
+            return self.matches(operand)
+        return isinstance(operand, tuple) and any(map(self.matches, operand))
 
 
 def _equal(left: Value, right: Value) -> bool:
@@ -254,9 +255,9 @@ class _Parser:
         if len(token.content) > LONGEST_PATTERN:
             raise self.reader.error(f"a pattern has at most {LONGEST_PATTERN} characters", token)
         try:
-            return Matches(left, re.compile(token.content))
-        except re.error as error:
-            raise self.reader.error(f"not a pattern: {error.msg}", token) from error
+            return Matches(left, compile_pattern(token.content))
+        except PatternError as error:
+            raise self.reader.error(f"not a pattern: {error}", token) from error
 
     def operand(self) -> Expression:
         token = self.reader.take()

@@ -21,6 +21,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.fiterror import ERROR, Status
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
+from vcdebug.model.panics import PANICS
 from vcdebug.model.task import TaskInfo
 
 SHORTAGE = "Insufficient "
@@ -142,7 +143,10 @@ class NodeFits:
 
 
 def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tuple[Status, ...]]:
-    """What the predicates say about every node, asked once more without a trace; resources are not their matter."""
+    """What the predicates say about every node, asked once more without a trace; resources are not their matter.
+
+    Nothing where the question itself would end the scheduler's process: the cycle never asked it for this task.
+    """
     session.record.silent += 1
     try:
         error = session.ask(PRE_PREDICATE, task)
@@ -150,6 +154,8 @@ def predicate_objections(session: Session, task: TaskInfo) -> dict[NodeName, tup
             statuses = error.statuses or (Status(ERROR, error.text),)
             return dict.fromkeys(session.nodes, statuses)
         codes = ask_predicates(session, task, session.all_rows())
+    except PANICS:
+        return {}
     finally:
         session.record.silent -= 1
     return dict(_statuses(session, codes.tolist()))

@@ -50,7 +50,7 @@ def sharer(recording: Recording) -> str:
 def capacity_tree(recording: Recording) -> Capacity | None:
     """The capacity plugin where its queues are a tree that is in force."""
     plugin = _capacity(recording)
-    return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.endless else None
+    return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circle else None
 
 
 def tree_is_broken(recording: Recording) -> bool:

@@ -151,7 +151,8 @@ def _ancestors(ssn: Session, queue: str) -> list[str]:
     result = [ssn.queues[queue].parent or ROOT_QUEUE]
     while result[-1] != ROOT_QUEUE and len(result) <= len(ssn.queues):
         if result[-1] not in ssn.queues:
-            raise SchedulerPanic(NIL_POINTER)
+            named = f"create queue {result[-1]}, or name another spec.parent in the queue that has it as its parent"
+            raise SchedulerPanic(NIL_POINTER, (("Queue", queue), ("Queue", result[-1])), named)
         result.append(ssn.queues[result[-1]].parent or ROOT_QUEUE)
     return result
 

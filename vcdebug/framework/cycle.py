@@ -16,11 +16,12 @@ from vcdebug.framework.arguments import Arguments, release_arguments
 from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.closing import close_after_panic, close_session
 from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.crash import panic_event
 from vcdebug.framework.forced import ForcedAnswers, with_forced
 from vcdebug.framework.past import past_of
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
-from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, PanicEvent, Record, StateEvent
+from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, Record, StateEvent
 from vcdebug.framework.recorded_calls import build_plugin_calls, register
 from vcdebug.framework.registry import Registry, resolve
 from vcdebug.framework.session import Session, read_cluster
@@ -89,6 +90,7 @@ def run_session(
     acting = False
     with record.scope(Level.CYCLE, "cycle"):
         try:
+            _fail_where_reading_failed(ssn)
             _open(ssn, plugins, forced)
             ssn.past = None if beside is None else past_of(beside, ssn)
             tick("open")
@@ -102,7 +104,7 @@ def run_session(
             tick("close")
         except PANICS as panic:
             record.silent = 0
-            record.append(PanicEvent(panic.message))
+            record.append(panic_event(panic))
             if acting and isinstance(panic, SchedulerPanic):
                 close_after_panic(ssn)
         except RecordFullError as full:
@@ -115,10 +117,15 @@ def run_session(
     forced.check()
 
 
+def _fail_where_reading_failed(ssn: Session) -> None:
+    """What ends the process while the cache takes pods in comes before any cycle."""
+    if ssn.cluster.panic is not None:
+        message, pod = ssn.cluster.panic
+        raise SchedulerPanic(message, (("Pod", pod),))
+
+
 def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     """Upstream: framework/session.openSession."""
-    if ssn.cluster.panic:
-        raise SchedulerPanic(ssn.cluster.panic)
     open_topology(ssn)
     open_plugins(ssn, plugins)
     if ssn.snapshot.answers:

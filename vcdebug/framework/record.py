@@ -275,6 +275,12 @@ class PanicEvent(NamedTuple):
     """The real scheduler's process panics here."""
 
     message: str
+    calls: tuple[str, ...] = ()
+    """Upstream's functions on the way to the panic, the one that panics first."""
+    objects: tuple[tuple[str, str], ...] = ()
+    """(kind, name) of what the panic is about, as `("Queue", "a")`."""
+    change: str = ""
+    """What to change, where the replay knows more than the objects say."""
 
 
 class CutEvent(NamedTuple):

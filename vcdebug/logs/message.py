@@ -6,7 +6,7 @@ Upstream: k8s.io/klog.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from string import Formatter
 from typing import NamedTuple
@@ -40,10 +40,9 @@ class Message(NamedTuple):
     """Their names, in the order in which values are given."""
 
     @property
-    def pattern(self) -> re.Pattern[str]:
-        """What recognises it."""
-        parts = re.split(f"{_BLANK.pattern}|{UNKNOWN}", self.text)
-        return re.compile("(.*)".join(map(re.escape, parts)), re.DOTALL)
+    def fixed_parts(self) -> tuple[str, ...]:
+        """The text between the blanks, by which a line is recognised."""
+        return tuple(re.split(f"{_BLANK.pattern}|{UNKNOWN}", self.text))
 
     def write(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
         """The line; a list is one of tasks by name, a `partial` is asked for its value."""
@@ -51,6 +50,26 @@ class Message(NamedTuple):
         shown = [tasks_text(value) if isinstance(value, list) else value for value in found]
         named = dict(zip(self.blanks, shown, strict=False))
         return "".join([before + _filled(named, blank, form) for before, blank, form in _pieces(self.text)])
+
+
+def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
+    """Whether a text begins with the first part, ends with the last, and holds the others between them in order.
+
+    A pattern with `.*` between the parts would take the length of the text to the power of the number of blanks.
+    """
+    first, *middle = parts
+    if not middle:
+        return text == first
+    *middle, last = middle
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for part in middle:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
 
 
 @cache

@@ -5,12 +5,11 @@ Upstream: the klog calls of cache, framework, actions, plugins and util.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from vcdebug.grouping import by_key
-from vcdebug.logs.message import Message, messages_of
+from vcdebug.logs.message import Message, has_parts_in_order, messages_of
 
 ROWS = """
 session.go session
@@ -352,10 +351,10 @@ def texts(older: Collection[str]) -> Mapping[str, Message]:
 
 
 @cache
-def _by_file() -> Mapping[str, Sequence[tuple[re.Pattern[str], Message]]]:
-    return by_key((message.file, (message.pattern, message)) for message in MESSAGES)
+def _by_file() -> Mapping[str, Sequence[tuple[Sequence[str], Message]]]:
+    return by_key((message.file, (message.fixed_parts, message)) for message in MESSAGES)
 
 
 def recognise(file: str, text: str) -> Message | None:
     """The message that a line of a log is, by its file and text."""
-    return next((message for pattern, message in _by_file().get(file, ()) if pattern.fullmatch(text)), None)
+    return next((message for parts, message in _by_file().get(file, ()) if has_parts_in_order(text, parts)), None)

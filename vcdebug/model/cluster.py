@@ -77,7 +77,7 @@ class ClusterInfo:
         """Tasks that Volcano handles but whose job is not in the session."""
         self.restored: dict[TaskId, NodeName] = {}
         """Tasks that an earlier cycle pipelined, and where."""
-        self.panic: str = ""
+        self.panic: tuple[str, TaskKey] | None = None
         """What ends the process before it begins a cycle: it cannot read its pods."""
         self.unseen: dict[TaskKey, str] = {}
         """Pods that the cache does not hold although it should, and why."""

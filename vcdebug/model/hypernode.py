@@ -5,9 +5,10 @@ Upstream: api/hyper_node_info.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.model.names import NodeName
 from vcdebug.model.selector import label_selector_matches
 from vcdebug.snapshot.json_values import JsonObject
@@ -38,6 +39,13 @@ class HyperNodeInfo:
         )
 
 
+class _Unfinished(NamedTuple):
+    """A HyperNode whose real nodes are being collected."""
+
+    members: Iterator[JsonObject]
+    real: dict[NodeName, None]
+
+
 class HyperNodes:
     """All HyperNodes with their real nodes; `ready` is False when the tree could not be built.
     Upstream: api/hyper_node_info.HyperNodesInfo.
@@ -57,7 +65,7 @@ class HyperNodes:
             self._enter(manifest)
         for name in list(self.by_name):
             if name not in self.real_nodes and self.ready:
-                self._build(name, [])
+                self._build(name)
 
     def _enter(self, manifest: JsonObject) -> None:
         spec = spec_of(manifest)
@@ -68,58 +76,73 @@ class HyperNodes:
         if info.tier_name:
             self.tier_names[info.tier_name] = info.tier
 
-    def _build(self, name: str, chain: list[str]) -> dict[NodeName, None]:
-        """Upstream: api/hyper_node_info.BuildHyperNodeCache."""
-        if name in chain:
-            self._fail(f"cyclic dependency detected: HyperNode {name} is already in the ancestor chain {chain}")
-            return {}
-        if name in self.real_nodes:
-            return self.real_nodes[name]
-        real: dict[NodeName, None] = {}
-        info = self.by_name[name]
-        for member in spec_of(info.manifest).get("members") or ():
+    def _build(self, top: str) -> None:
+        """The real nodes of a HyperNode and of all below it; without recursion, since a chain can be of any length.
+        Upstream: api/hyper_node_info.BuildHyperNodeCache.
+        """
+        chain = {top: self._begin(top)}
+        while chain:
+            name, (members, real) = next(reversed(chain.items()))
+            member = next(members, None)
+            if member is None:
+                self.real_nodes[name] = real
+                del chain[name]
+                if chain:
+                    next(reversed(chain.values())).real.update(real)
+                continue
             selector = member.get("selector") or {}
             if member.get("type") == "Node":
                 real.update(dict.fromkeys(self._matching(selector)))
             elif member.get("type") == "HyperNode":
-                real.update(self._adopt(info, (selector.get("exactMatch") or {}).get("name") or "", [*chain, name]))
-        self.real_nodes[name] = real
-        return real
+                child = self._adopt(self.by_name[name], (selector.get("exactMatch") or {}).get("name") or "")
+                if child in chain:
+                    self._fail(
+                        f"cyclic dependency detected: HyperNode {child} is already in the ancestor chain {list(chain)}"
+                    )
+                elif child in self.real_nodes:
+                    real.update(self.real_nodes[child])
+                elif child:
+                    chain[child] = self._begin(child)
 
-    def _adopt(self, parent: HyperNodeInfo, child: str, chain: list[str]) -> dict[NodeName, None]:
+    def _begin(self, name: str) -> _Unfinished:
+        return _Unfinished(iter(spec_of(self.by_name[name].manifest).get("members") or ()), {})
+
+    def _adopt(self, parent: HyperNodeInfo, child: str) -> str:
+        """The child's name; empty for none, and for a child of another parent."""
         if not child:
-            return {}
+            return ""
         info = self.by_name.setdefault(child, HyperNodeInfo(child))
         if info.parent and info.parent != parent.name:
             self._fail(
                 f"HyperNode {child} already has a parent {info.parent}, and cannot set another parent {parent.name}"
             )
-            return {}
+            return ""
         info.parent = parent.name
         parent.children[child] = None
-        return self._build(child, chain)
+        return child
 
     def _fail(self, problem: str) -> None:
         self.ready = False
         self.problem = self.problem or problem
 
     def _matching(self, selector: JsonObject) -> Iterable[NodeName]:
+        """Nothing for a pattern that Go refuses, not even the exact name beside it."""
+        pattern = (selector.get("regexMatch") or {}).get("pattern")
+        try:
+            found = self._match_pattern(pattern) if pattern else []
+        except PatternError:
+            return
         exact = (selector.get("exactMatch") or {}).get("name")
         if exact:
             yield exact
-        pattern = (selector.get("regexMatch") or {}).get("pattern")
-        if pattern:
-            yield from self._matching_pattern(pattern)
+        yield from found
         labels = selector.get("labelMatch")
         if labels and (labels.get("matchLabels") or labels.get("matchExpressions")):
             yield from (node for node, own in self._labels.items() if label_selector_matches(labels, own))
 
-    def _matching_pattern(self, pattern: str) -> Iterable[NodeName]:
-        try:
-            compiled = re.compile(pattern)
-        except re.error:
-            return ()
-        return [node for node in self._labels if compiled.search(node)]
+    def _match_pattern(self, pattern: str) -> list[NodeName]:
+        matches = compile_pattern(pattern)
+        return [node for node in self._labels if matches(node)]
 
     def add_top(self, node_names: Sequence[NodeName]) -> HyperNodeInfo:
         """The virtual root above every parentless HyperNode; its real nodes are all nodes.
@@ -138,11 +161,11 @@ class HyperNodes:
 
     def ancestors(self, name: str) -> list[str]:
         """The HyperNode itself, then its parents. Upstream: api/hyper_node_info.GetAncestors."""
-        result: list[str] = []
+        result: dict[str, None] = {}
         while name and name in self.by_name and name not in result:
-            result.append(name)
+            result[name] = None
             name = self.by_name[name].parent
-        return result
+        return list(result)
 
     def lca(self, left: str, right: str) -> str:
         """The lowest common ancestor; an empty side gives the other one, no common one gives an empty name.
@@ -150,7 +173,7 @@ class HyperNodes:
         """
         if not left or not right:
             return left or right
-        candidates = self.ancestors(left)
+        candidates = dict.fromkeys(self.ancestors(left))
         return next((name for name in self.ancestors(right) if name in candidates), "")
 
     def stated_tiers(self) -> list[int]:

@@ -53,8 +53,8 @@ class PodReader:
         self._same_claims = beside is not None and _same(CLAIMS, snapshot, beside.snapshot)
         self._reads_claims = not snapshot.release.has(DRA_QUOTA)
         self._claims = DeviceClaims({key_of(one): one for one in snapshot.of("ResourceClaim")}, snapshot.flags)
-        self.panic = ""
-        """What ends the process while it reads the pods."""
+        self.panic: tuple[str, TaskKey] | None = None
+        """What ends the process while it reads the pods, and at which pod."""
         self.unseen: dict[TaskKey, str] = {}
         """Pods that the cache does not hold although it should, and why."""
 
@@ -112,7 +112,7 @@ class PodReader:
         except ClaimPendingError:
             return True
         except SchedulerPanic as panic:
-            self.panic = self.panic or panic.message
+            self.panic = self.panic or (panic.message, pod.key)
         return True
 
     def _words_of(self, pod: Pod) -> PodWords:

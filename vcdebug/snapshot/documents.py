@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vcdebug.snapshot.json_documents import JsonError, ReadSoFar, json_documents
-from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, yaml_documents
+from vcdebug.snapshot.yaml_documents import MAX_DEPTH, DocumentError, TellRepeated, yaml_documents
 
 LARGE_JSON_BYTES = 1 << 20
 """A file of this size is read object by object, where its reader can do that."""
@@ -47,13 +47,20 @@ def has_bad_bytes(data: bytes) -> bool:
     return any(_REPLACED in decoder.decode(chunk) for chunk in chunks) or _REPLACED in decoder.decode(b"", final=True)
 
 
-def read_documents(data: bytes, read_so_far: ReadSoFar | None = None, *, unread: bool = False) -> Iterator[Any]:
+def read_documents(
+    data: bytes,
+    read_so_far: ReadSoFar | None = None,
+    *,
+    unread: bool = False,
+    tell_repeated: TellRepeated | None = None,
+) -> Iterator[Any]:
     """The documents of a file one by one, a large list open; raises DocumentError where it stops making sense.
 
-    `unread`: a large file may give its objects as an ObjectText each.
+    `unread`: a large file may give its objects as an ObjectText each. `tell_repeated` hears of keys of YAML that are
+    there twice.
     """
     if not starts_like_json(data):
-        yield from yaml_documents(decode(data), read_so_far)
+        yield from yaml_documents(decode(data), read_so_far, tell_repeated)
         return
     texts = _object_texts(data, read_so_far) if unread and len(data) >= LARGE_JSON_BYTES else None
     if texts is not None:
@@ -67,7 +74,7 @@ def read_documents(data: bytes, read_so_far: ReadSoFar | None = None, *, unread:
     except JsonError:
         if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
             raise
-        yield from yaml_documents(decode(data))
+        yield from yaml_documents(decode(data), tell_repeated=tell_repeated)
     except RecursionError as error:
         raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
 

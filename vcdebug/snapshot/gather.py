@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ SETTINGS_FILES = (META_FILE, USAGE_FILE, EXTENDER_FILE)
 
 _LEFT_OUT = "the object is left out of the replay"
 _NOT_AN_OBJECT = "it is left out"
+_LAST_COUNTS = "the last value counts, as Go reads it; kubectl apply would refuse the object"
 _UNREAD_EFFECTS = {
     "Job": "only pods and PodGroups that are there take part, the ones its controller would make do not",
     "CronJob": "only pods and PodGroups that are there take part, the ones its controller would make do not",
@@ -92,7 +94,8 @@ class Gathered:
                 self.usage = (name, document)
 
     def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
-        documents = read_documents(file.data, read_so_far, unread=self._intake is not None)
+        tell = partial(self._note_repeated, file.name)
+        documents = read_documents(file.data, read_so_far, unread=self._intake is not None, tell_repeated=tell)
         for number, each in enumerate(documents, start=1):
             document = self._untaken(each, {}, file.name)
             if isinstance(document, OpenList):
@@ -102,6 +105,9 @@ class Gathered:
                 self.confs.append((file.name, decode(file.data)))
                 return
             self.add_document(document, file.name, f"document {number}")
+
+    def _note_repeated(self, file: str, key: str, line: int) -> None:
+        self.report.add(f"line {line}: its mapping has this key already", _LAST_COUNTS, file=file, object=f"key {key}")
 
     def _add_open_list(self, document: OpenList, file: str, number: int) -> None:
         """What is too large to be held at once: an array, or a List."""

@@ -7,20 +7,48 @@ from vcdebug.snapshot.snapshot import Manifest
 
 
 def drop_duplicates(found: Gathered) -> None:
-    """Of objects with the same kind, namespace and name the last one stays, in the place of the first."""
+    """Of objects with the same kind, namespace and name the last one stays, in the place of the first.
+
+    An archive of support data holds an object several times, once for each way to it: copies that say the same are
+    told of in one line.
+    """
+    copied, holders = 0, list[str]()
     for kind, manifests in found.objects.items():
         if len(set(map(_key, manifests))) == len(manifests):
             continue
         last = {_key(manifest): index for index, manifest in enumerate(manifests)}
-        files = found.files[kind]
+        same = dict.fromkeys(last.values(), 0)
         for index, manifest in enumerate(manifests):
             winner = last[_key(manifest)]
-            if index != winner:
-                what = f"is there again in {files[winner]}" if files[winner] != files[index] else "is there twice"
-                effect = "the last one counts, as if it had been updated"
-                found.report.add(what, effect, file=files[index], object=f"{kind} {object_name(manifest)}")
+            if index != winner and manifest == manifests[winner]:
+                same[winner] += 1
+                holders.append(found.files[kind][index])
+            elif index != winner:
+                _note_replaced(found, kind, index, winner)
+        copied += len([count for count in same.values() if count])
+        files = found.files[kind]
         found.objects[kind] = [manifests[index] for index in last.values()]
         found.files[kind] = [files[index] for index in last.values()]
+    if holders:
+        _note_copies(found, copied, holders)
+
+
+def _note_copies(found: Gathered, objects: int, holders: list[str]) -> None:
+    """One line for all copies of so many objects, each of which is in one of these files."""
+    files = list(dict.fromkeys(holders))
+    copies = "1 copy" if len(holders) == 1 else f"{len(holders)} copies"
+    of = "1 object" if objects == 1 else f"{objects} objects"
+    where = f", in {len(files)} files," if len(files) > 1 else ""
+    what = f"{copies} of {of}{where} {'says' if len(holders) == 1 else 'say'} the same"
+    effect = "each object counts once, and nothing changes"
+    found.report.add(what, effect, file=files[0] if len(files) == 1 else "")
+
+
+def _note_replaced(found: Gathered, kind: str, index: int, winner: int) -> None:
+    files = found.files[kind]
+    what = f"is there again in {files[winner]}" if files[winner] != files[index] else "is there twice"
+    name = f"{kind} {object_name(found.objects[kind][index])}"
+    found.report.add(what, "the last one counts, as if it had been updated", file=files[index], object=name)
 
 
 def note_pod_uids(found: Gathered) -> None:

@@ -43,6 +43,8 @@ class _Parts(NamedTuple):
     integer: str
     fraction: str
     suffix: str
+    digits: bool
+    """False for a text such as `Gi`, which Go reads as 0."""
 
 
 def value(text: object) -> int:
@@ -89,7 +91,7 @@ def go_struct_text(text: object) -> str:
 
 def overflows(text: object, power: int = 0) -> bool:
     """Whether the amount times 10^`power` does not fit int64, so that the scheduler reads another number."""
-    negative, integer, fraction, suffix = _parts(_quantity_text(text))
+    negative, integer, fraction, suffix, _ = _parts(_quantity_text(text))
     exponent = _exponent(suffix)
     digits = int(integer + fraction)
     if digits == 0 or negative:
@@ -100,6 +102,11 @@ def overflows(text: object, power: int = 0) -> bool:
     if shift >= 0:
         return shift >= _BEYOND_INT64 or digits * _ten_to(shift) > MAX_INT64
     return len(integer) + exponent + power > 0 and digits > MAX_INT64 * _ten_to(-shift)
+
+
+def has_digits(text: object) -> bool:
+    """Whether a quantity says a number; one without digits, such as `Gi`, is 0. Raises QuantityError."""
+    return _parts(_quantity_text(text)).digits
 
 
 def _quantity_text(text: object) -> str:
@@ -129,7 +136,8 @@ def _parts(text: str) -> _Parts:
     suffix = letters + number
     if _exponent(suffix) is None and suffix not in _BINARY_SUFFIX:
         raise QuantityError(f"{_quoted(text)} has the unknown suffix {_quoted(suffix)}")
-    return _Parts(sign == "-", integer or "0", fraction or "", suffix)
+    digits = any(map(str.isdigit, text[: match.start(4)]))
+    return _Parts(sign == "-", integer or "0", fraction or "", suffix, digits)
 
 
 def _quoted(text: str) -> str:
@@ -150,6 +158,14 @@ def _exponent(suffix: str) -> int | None:
 
 
 def _amount(parts: _Parts) -> _Int64Amount | _DecimalAmount:
+    """The short form where Go takes it, which is the only one that Go reads from a text without digits."""
+    amount = _short_or_long(parts)
+    if not parts.digits and isinstance(amount, _DecimalAmount):
+        raise QuantityError(f"{_quoted(parts.suffix)} has no digits")
+    return amount
+
+
+def _short_or_long(parts: _Parts) -> _Int64Amount | _DecimalAmount:
     exponent = _exponent(parts.suffix)
     digits = int(parts.integer + parts.fraction)
     sign = -1 if parts.negative else 1

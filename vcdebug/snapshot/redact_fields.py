@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vcdebug.linear_pattern import PatternError, compile_pattern
 from vcdebug.snapshot.manifest import name_of
 from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION
 from vcdebug.snapshot.shapes import Shape
@@ -104,9 +105,9 @@ class Rewriter:
     def _pattern(self, text: str) -> str:
         """A pattern for the same nodes under their new names; one that is no pattern stays none."""
         try:
-            pattern = re.compile(text)
-        except re.error:
+            matches = compile_pattern(text)
+        except PatternError:
             return "("
         named = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
-        matching = [self._rewrite(name) for name in named if pattern.search(name)]
+        matching = [self._rewrite(name) for name in named if matches(name)]
         return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES

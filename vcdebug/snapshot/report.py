@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import NamedTuple
 
 from vcdebug.snapshot.problem import Problem
 
@@ -12,27 +14,50 @@ ALIKE = 5
 _INDEX = re.compile(r"\[[^\]]*\]")
 
 
+class _Sort(NamedTuple):
+    """What Problems have in common that are alike, in whatever file they are."""
+
+    kind: str
+    field: str
+    effect: str
+    what: str
+    """Empty where the object has a name: there it says more about the object than about the fault."""
+
+
 class Report:
     """The Problems found so far, in the order found."""
 
     def __init__(self) -> None:
-        self._problems: list[Problem] = []
-        self._alike: dict[tuple[str, str, str, str, str], int] = {}
+        self._listed: dict[Problem, int] = {}
+        """How often each is there."""
+        self._alike: dict[_Sort, list[str]] = {}
+        """The files of each sort, one for each Problem."""
 
     def add(self, what: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
-        """Note a Problem; past `ALIKE` of the same sort they are only counted."""
+        """Note a Problem; the same one again, and those past `ALIKE` of the same sort, are only counted."""
+        problem = Problem(file, object, field, what, effect)
+        if problem in self._listed:
+            self._listed[problem] += 1
+            return
         kind, _, name = object.partition(" ")
-        sort = (file, kind, _INDEX.sub("[]", field), effect, "" if name else what)
-        count = self._alike.get(sort, 0)
-        self._alike[sort] = count + 1
-        if count < ALIKE:
-            self._problems.append(Problem(file, object, field, what, effect))
+        files = self._alike.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else what), [])
+        files.append(file)
+        if len(files) <= ALIKE:
+            self._listed[problem] = 1
 
     def problems(self) -> list[Problem]:
         """All Problems, with one line for each sort that was cut off."""
-        cut = [
-            Problem(file, kind, field, f"{count - ALIKE} more with the same fault", effect)
-            for (file, kind, field, effect, _), count in self._alike.items()
-            if count > ALIKE
+        listed = [
+            problem if times == 1 else replace(problem, what=f"{problem.what} ({times} times)")
+            for problem, times in self._listed.items()
         ]
-        return self._problems + cut
+        return listed + [_count_of_rest(sort, files) for sort, files in self._alike.items() if len(files) > ALIKE]
+
+
+def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:
+    """One line for all that are not listed; the file where all are in the same one."""
+    rest = list(dict.fromkeys(files[ALIKE:]))
+    same = list(dict.fromkeys(files)) == rest[:1]
+    where = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"
+    what = f"{len(files) - ALIKE} more with the same fault{where}"
+    return Problem(rest[0] if same else "", sort.kind, sort.field, what, sort.effect)

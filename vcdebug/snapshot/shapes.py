@@ -9,7 +9,7 @@ from functools import lru_cache
 from marshal import dumps
 from typing import Any, Final, Protocol
 
-from vcdebug.snapshot.quantity import QuantityError, milli_value, overflows, value
+from vcdebug.snapshot.quantity import QuantityError, has_digits, milli_value, overflows, value
 
 Complain = Callable[[str, str, str], None]
 """Called with the field's path, what is wrong, and what is done about it."""
@@ -398,7 +398,14 @@ def _is_sane(name: str, amount: Any) -> bool:
 @lru_cache(maxsize=65536)
 def _sane(name: str, amount: str | float) -> bool:
     try:
-        return value(amount) >= 0 and not overflows(amount, _power(name))
+        return value(amount) >= 0 and not overflows(amount, _power(name)) and has_digits(amount)
+    except QuantityError:
+        return False
+
+
+def _lacks_digits(amount: Any) -> bool:
+    try:
+        return not has_digits(amount)
     except QuantityError:
         return False
 
@@ -415,6 +422,8 @@ def _quantity_fault(name: str, amount: Any) -> tuple[str, str]:
         read = milli_value(amount) if _power(name) else value(amount)
     except QuantityError:
         return f"is {shown_value(amount)}, not a quantity", REMOVED
+    if not has_digits(amount):
+        return f"{shown_value(amount)} has no digits", "it counts as 0, as Go reads it"
     if overflows(amount, _power(name)):
         return f"{shown_value(amount)} is too large for the scheduler's 64-bit numbers", f"it counts as {read}"
     return f"{shown_value(amount)} is negative", KEPT
@@ -442,7 +451,7 @@ INT = Scalar("a whole number of 32 bits", _is_int(INT32), 0)
 LONG = Scalar("a whole number of 64 bits", _is_int(INT64), 0)
 TIME = Scalar("a time as 2026-11-01T00:00:00Z", lambda item: type(item) is str and _is_time(item), DROP)
 INT_OR_TEXT = Scalar("a number or text", lambda item: type(item) is str or _is_int(INT32)(item), 0)
-QUANTITY = Scalar("a quantity", lambda item: _is_sane("", item), DROP)
+QUANTITY = Scalar("a quantity", lambda item: _is_sane("", item) or _lacks_digits(item), DROP)
 QUANTITIES = Quantities()
 TEXTS = ListOf(TEXT)
 TEXT_MAP = MapOf(TEXT)

@@ -24,6 +24,7 @@ TASK_INDEX: Final = "volcano.sh/task-index"
 NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
 INHERITED: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
 """Annotations of a Volcano Job that its pods take over."""
+MOST_PODS: Final = 100_000
 _PREFIX: Final = "volcano.sh/"
 _LISTS: Final = ("List", "PodList", "JobList")
 
@@ -81,6 +82,7 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     """A PodGroup for the job, and the pods of each task."""
     metadata, spec = metadata_of(job), spec_of(job)
     tasks = [_named(task, at) for at, task in enumerate(spec.get("tasks") or ())]
+    _refuse_too_many(job, sum(int(task.get("replicas") or 0) for task in tasks))  # exact: ints
     least = {task["name"]: _least(task) for task in tasks}
     minimum = spec.get("minAvailable") or sum(least.values())  # exact: ints
     group = {
@@ -114,6 +116,12 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
             labels = ((task.get("template") or {}).get("metadata") or {}).get("labels")
             pod_name = f"{metadata.get('name')}-{task['name']}-{index}"
             yield _pod(snapshot, job, pod_name, template, said, {**(labels or {}), JOB_NAME: str(metadata.get("name"))})
+
+
+def _refuse_too_many(owner: Manifest, pods: int) -> None:
+    """Raise SnapshotError for a number of pods that only a mistake asks for, before memory is full of them."""
+    if pods > MOST_PODS:
+        raise SnapshotError(f"asks for {pods} pods", f"at most {MOST_PODS} are made of a workload", _key(owner))
 
 
 def _named(task: Mapping[str, Any], at: int) -> dict[str, Any]:
@@ -179,6 +187,7 @@ def _kubernetes_job(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
 
 
 def _owned(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Manifest]:
+    _refuse_too_many(owner, count)
     metadata, template = metadata_of(owner), spec_of(owner).get("template") or {}
     name, spec = str(metadata.get("name")), dict(spec_of(template))
     inner = metadata_of(template)

@@ -25,6 +25,10 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _MAYBE_DEEP = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
 
 
+TellRepeated = Callable[[str, int], None]
+"""Called with a key that its mapping has already, and the line of the repetition."""
+
+
 class DocumentError(ValueError):
     """A document that is not read; the text says why and where."""
 
@@ -33,12 +37,27 @@ class _Loader(SAFE_LOADER):  # type: ignore[misc]
     """PyYAML's safe loader with Kubernetes' implicit types: null, bool, int, float, else text."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}
+    tell_repeated: TellRepeated | None = None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping whose keys are text, as JSON has it."""
+        """A mapping whose keys are text, as JSON has it; of a key that is there twice the last value counts."""
+        if self.tell_repeated is not None:
+            self._tell_repeated_keys(node)
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
             self.flatten_mapping(node)
         return {self._key(key): self.construct_object(value, deep=deep) for key, value in node.value}
+
+    def _tell_repeated_keys(self, node: yaml.MappingNode) -> None:
+        """Before keys of `<<` are mixed in, which own keys may replace."""
+        assert self.tell_repeated is not None
+        if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) == len(node.value):
+            return
+        seen: dict[str, None] = {}
+        for key, _ in node.value:
+            text = self._key(key)
+            if text in seen:
+                self.tell_repeated(text, key.start_mark.line + 1)
+            seen[text] = None
 
     def _key(self, node: yaml.Node) -> str:
         if isinstance(node, yaml.ScalarNode):
@@ -81,12 +100,15 @@ for _tag in ("set", "omap", "pairs"):
     _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_undefined)
 
 
-def yaml_documents(text: str, read_so_far: Callable[[int], None] | None = None) -> Iterator[Any]:
+def yaml_documents(
+    text: str, read_so_far: Callable[[int], None] | None = None, tell_repeated: TellRepeated | None = None
+) -> Iterator[Any]:
     """The documents of a YAML stream one by one; raises DocumentError where it stops making sense."""
     refuse_deep(text)
     aliases = "&" in text and "*" in text
     try:
         loader = _Loader(text if read_so_far is None else _Pieces(text, read_so_far))
+        loader.tell_repeated = tell_repeated
         try:
             while loader.check_node():
                 node = loader.get_node()

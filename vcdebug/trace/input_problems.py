@@ -8,9 +8,12 @@ from vcdebug.actions import ACTIONS
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import PLUGINS
+from vcdebug.plugins.capacity import Capacity
+from vcdebug.plugins.capacity.quirks import circle_text
 from vcdebug.snapshot.problem import Problem
 from vcdebug.trace.device_taints import device_problems
 from vcdebug.trace.memo import per_recording
+from vcdebug.trace.odd_hypernodes import hypernode_problems
 from vcdebug.trace.odd_nodes import odd_nodes
 from vcdebug.trace.recording import Recording
 
@@ -19,7 +22,7 @@ from vcdebug.trace.recording import Recording
 def input_problems(recording: Recording) -> tuple[Problem, ...]:
     """Of the manifests and nodes, of the configuration and its plugins."""
     own = (*recording.problems, *uncovered(recording.conf), *_unread(recording), *_unseen(recording))
-    return (*own, *device_problems(recording), *unwell(recording))
+    return (*own, *device_problems(recording), *hypernode_problems(recording), *_circles(recording), *unwell(recording))
 
 
 def _unread(recording: Recording) -> Iterator[Problem]:
@@ -28,6 +31,14 @@ def _unread(recording: Recording) -> Iterator[Problem]:
     for name, plugin in recording.session.plugins.items():
         for key in plugin.arguments.raw.unread:
             yield Problem(CONF_FILE, f"plugin {name}", f"arguments.{key}", "the plugin does not read it", effect)
+
+
+def _circles(recording: Recording) -> Iterator[Problem]:
+    """Queues that are each other's parents, where the plugin capacity reads the tree of queues."""
+    plugin = recording.session.plugins.get(Capacity.name)
+    circle = plugin.circle if isinstance(plugin, Capacity) else ()
+    if circle:
+        yield Problem("", f"Queue {circle[0]}", "spec.parent", circle_text(circle), CIRCLE)
 
 
 def _unseen(recording: Recording) -> Iterator[Problem]:
@@ -55,6 +66,10 @@ def _plugins(conf: SchedulerConf) -> Iterator[Problem]:
             yield Problem(CONF_FILE, "tiers", name, "this plugin is not replayed", effect)
 
 
+CIRCLE = (
+    "capacity places no job of these queues, and the scheduler's process ends (stack overflow) at the first pod of any "
+    "queue for which predicates are asked"
+)
 UNSEEN = "the scheduler does not see the pod at all: its job is short of it, and its node looks emptier"
 NOT_READY = "the scheduler does not look at conditions: it places pods there unless a taint keeps them away"
 OVERFULL = "nothing that asks for it fits there until pods have gone"

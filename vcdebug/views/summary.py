@@ -15,6 +15,7 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.model.names import Seq
+from vcdebug.trace.crash import crash_lines
 from vcdebug.trace.cut import cut_off
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, line, muted
@@ -78,6 +79,7 @@ def panic(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
     head = (
         line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
         line(event.message),
+        *(line(text) for text in crash_lines(recording, event)),
     )
     return Table("Panic", head=head)
 

@@ -12,9 +12,12 @@ from vcdebug.framework.record import StateEvent
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodNames
 from vcdebug.model.podgroup import PodGroup
+from vcdebug.snapshot.completeness import kinds_text, missing_kinds, supplying_command
 from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
+CAPTURE_INCOMPLETE = "capture-incomplete"
 QUEUE_MISSING = "queue-missing"
 OTHER_SCHEDULER = "other-scheduler"
 POD_GROUP_MISSING = "podgroup-missing"
@@ -34,6 +37,8 @@ def not_in_session(recording: Recording, subject: Subject) -> Finding:
     if group is not None:
         queue = group.queue or recording.snapshot.flags.default_queue
         known = queue in recording.session.queues
+        if not known and _lacks(recording, "Queue"):
+            return _capture_incomplete(recording, subject)
         return _unreadable(recording, subject) if known else _queue_missing(recording, subject, queue)
     running = [pod for pod in pods if pod.node_name]
     if running and len(running) == len(pods):
@@ -43,7 +48,27 @@ def not_in_session(recording: Recording, subject: Subject) -> Finding:
     hidden = [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
     if hidden:
         return other_scheduler(recording, subject.job or hidden[0].key, hidden)
+    if subject.job and _lacks(recording, "PodGroup"):
+        return _capture_incomplete(recording, subject)
     return _no_pod_group(recording, subject, pods)
+
+
+def incomplete(snapshot: Snapshot) -> str:
+    """What a snapshot lacks so that no cause can be named, and the command that supplies it; empty for nothing."""
+    kinds = missing_kinds(snapshot)
+    return f"the snapshot has {kinds_text(kinds)}; add the output of `{supplying_command(kinds)}`" if kinds else ""
+
+
+def _lacks(recording: Recording, kind: str) -> bool:
+    return kind in [missing.name for missing in missing_kinds(recording.snapshot)]
+
+
+def _capture_incomplete(recording: Recording, subject: Subject) -> Finding:
+    kinds = missing_kinds(recording.snapshot)
+    sentence = f"No cause can be named for {subject.job}: the snapshot has {kinds_text(kinds)}."
+    advice = owner(f"add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`")
+    evidence = opened(recording, "the session opens without the job")
+    return Finding(CAPTURE_INCOMPLETE, sentence, {}, evidence, (advice,))
 
 
 def other_scheduler(recording: Recording, who: str, hidden: list[Pod]) -> Finding:

@@ -115,4 +115,5 @@ def _report(found: Surveys, args: Namespace, output: Output) -> Outcome:
         return Outcome.FAILED
     if found.failures:
         return Outcome.FAILED
-    return Outcome.UNSCHEDULED if found.unscheduled else Outcome.DONE
+    lacking = any(one.incomplete for one in found.results.values())
+    return Outcome.UNSCHEDULED if found.unscheduled or lacking else Outcome.DONE

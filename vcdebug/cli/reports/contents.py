@@ -9,6 +9,7 @@ from vcdebug.cli.reports.input import release_document, release_line
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.grouping import by_key
 from vcdebug.snapshot import provenance
+from vcdebug.snapshot.completeness import completeness_problems
 from vcdebug.snapshot.device_config import vgpu_names
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.problem import Problem
@@ -36,7 +37,7 @@ def inspect(snapshot: Snapshot) -> Inspection:
     """Look at the objects, the configuration, and what its plugins miss, without running the cycle."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     session = opened(snapshot, conf)
-    found = input_problems(Recording(snapshot, conf, session))
+    found = (*completeness_problems(snapshot), *input_problems(Recording(snapshot, conf, session)))
     return Inspection(snapshot, conf, found, session.persistence.text)
 
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from vcdebug.amount_text import plural
 from vcdebug.cli.reports.input import problem_count, release_document, release_line
 from vcdebug.framework.forced import FORCED
+from vcdebug.trace.crash import crash_lines, crash_of
 from vcdebug.trace.effects import Effect, Effects, effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
@@ -51,6 +52,7 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     yield listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))
     if done.panic is not None:
         yield paragraph(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
+        yield from (paragraph(text, indent=2) for text in _crash(recording))
         yield paragraph(_cost(recording), indent=2)
     if recording.cut is not None:
         yield paragraph(f"cut off at {recording.cut.bound}: the cycle goes on, this is where it stood", "bad")
@@ -62,6 +64,11 @@ def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block
     quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED]
     yield from titled("answers that were forced", (paragraph(text, indent=2) for text in forced))
     yield from titled("quirks of the scheduler that acted", (paragraph(text, indent=2) for text in quirks))
+
+
+def _crash(recording: Recording) -> tuple[str, ...]:
+    event = crash_of(recording)
+    return () if event is None else crash_lines(recording, event)
 
 
 def _cost(recording: Recording) -> str:

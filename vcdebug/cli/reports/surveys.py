@@ -59,7 +59,7 @@ def blocks(found: Surveys) -> Iterator[Block]:
 
 def _section(name: str, one: Survey) -> Iterator[Block]:
     """One line where nothing waits, else a table under it."""
-    yield paragraph(f"{name}: {_headline(one)}", "bad" if one.unscheduled else "good")
+    yield paragraph(f"{name}: {_headline(one)}", "bad" if one.unscheduled or one.incomplete else "good")
     if one.doubt:
         yield paragraph(f"this answer may be wrong: {one.doubt}", "bad", 2)
     if one.explained:
@@ -69,6 +69,8 @@ def _section(name: str, one: Survey) -> Iterator[Block]:
 
 
 def _headline(one: Survey) -> str:
+    if one.incomplete:
+        return f"capture-incomplete: {one.incomplete}"
     if not one.jobs:
         return "not there" if one.named else "no jobs"
     waiting, partly = len(one.unscheduled), len(one.partly)
@@ -119,6 +121,7 @@ def _snapshot(one: Survey) -> dict[str, object]:
         "unscheduled": len(one.unscheduled),
         "problems": one.problems,
         **({"doubt": one.doubt} if one.doubt else {}),
+        **({"incomplete": one.incomplete} if one.incomplete else {}),
         "explanations": [
             {"queue": job.queue, "pending": job.pending, **pending.document(job.explanation)} for job in one.explained
         ],

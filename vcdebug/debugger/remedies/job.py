@@ -81,9 +81,10 @@ def _missing_pods(situation: Situation) -> Iterator[Lever]:
     if like is None or job is None:
         return
     short = {least.name: least.least - least.have for least in job.valid_roles() if not least.holds}
-    roles = [role for role, missing in short.items() for _ in range(missing)]
-    roles += [""] * (group.min_member - job.valid_task_num() - len(roles))
-    if 0 < len(roles) <= _MOST_PODS:
+    of_roles = sum(short.values())  # exact: ints
+    of_any = max(group.min_member - job.valid_task_num() - of_roles, 0)
+    if 0 < of_roles + of_any <= _MOST_PODS:
+        roles = [role for role, missing in short.items() for _ in range(missing)] + [""] * of_any
         names = [(f"{like.key}-added-{number}", role) for number, role in enumerate(roles, start=1)]
         edits = tuple(edit for name, role in names for edit in _like(like, name, role))
         who = f"role {' and '.join(short)}" if short else "the gang"

@@ -150,10 +150,12 @@ def everybody(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     return choice(f"gang: who may go for {span.name if span is not None else ''}?", "every candidate", (), terms)
 
 
-def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
-    """Gangs that have nothing to spare; what that costs is for the gate to say."""
+def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept | None:
+    """Gangs that have nothing to spare, None where no candidate has a job; what that costs is for the gate to say."""
     owners = view.recording.owners.jobs
     jobs = [job_before(view.recording, uid, seq) for uid in dict.fromkeys(owners[k] for k in refused if k in owners)]
+    if not jobs:
+        return None
     spares = {job.uid: job.ready_task_num() - job.min_available for job in jobs}
     lines = tuple(
         f"{job.uid}: {job.ready_task_num()} ready, minMember {job.min_available}, {spares[job.uid]} to spare"

@@ -69,11 +69,13 @@ def _ranked(key: TaskKey, each: Rank) -> Term:
     return Term(key, (each.candidate, each.asker), each.lower, note)
 
 
-def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
-    """No candidate's job is of lower priority."""
+def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept | None:
+    """No candidate's job is of lower priority; None where no candidate has a job."""
     owners = view.recording.owners.jobs
     names = dict.fromkeys(owners[key] for key in refused if key in owners)
     jobs = {uid: view.session.jobs[uid].priority for uid in names}
+    if not jobs:
+        return None
     lowest, own = min(jobs, key=lambda uid: jobs[uid]), view.job
     text = f"{own.uid} has priority {own.priority}, and no candidate's job is lower ({lowest} has {jobs[lowest]})"
     numbers = {"priority": count(own.priority, ""), "priority.victim": count(jobs[lowest], "")}

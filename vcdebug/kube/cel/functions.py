@@ -12,23 +12,9 @@ from typing import Any, Final
 from vcdebug.gomath import MAX_INT64, MIN_INT64, div, mod
 from vcdebug.kube.cel.values import NANO, CelError, Quantity, Semver
 from vcdebug.kube.undecided import Undecided
+from vcdebug.linear_pattern import PatternError, compile_pattern
 
 Rule = Callable[..., object]
-_PLAIN: Final = re.compile(
-    r"""(?:\(\?i\))?(?:
-    [^\\()*+?{}\[\]]
-    |\\[.dwsDWS\\/+*?()\[\]{}|^$-]
-    |\[\^?(?:[^\\\[\]&|~-]|-(?!-)|\\[.dwsDWS\\/+*?()\[\]{}|^$-])+\]
-    |\((?:\?:)?|\)
-    |(?:[*?+]|\{\d{1,3}(?:,\d{0,3})?\})\??
-    )*""",
-    re.VERBOSE,
-)
-"""Patterns that mean the same to RE2 and to Python."""
-_REPEATED: Final = re.compile(r"[*+}]")
-_REPEATED_GROUP: Final = re.compile(r"\)[*+{]")
-MOST_REPETITIONS: Final = 4
-_TWO_MARKS: Final = re.compile(r"(?:[*+?]|\})[*+]|(?:[*+?]|\})\?[*+?]")
 
 
 def equal(left: object, right: object) -> bool:
@@ -80,19 +66,11 @@ def _modulo(left: int, right: int) -> int:
     return mod(left, right)
 
 
-def _is_quick(pattern: str) -> bool:
-    """Whether Python cannot take for ever over it, as RE2 never does: repetitions are few, and not of one another."""
-    repetitions = len(_REPEATED.findall(pattern))
-    return repetitions <= (1 if _REPEATED_GROUP.search(pattern) else MOST_REPETITIONS)
-
-
 def _matches(text: str, pattern: str) -> bool:
-    if "\n" in text or _PLAIN.fullmatch(pattern) is None or _TWO_MARKS.search(pattern) or not _is_quick(pattern):
-        raise Undecided(f"the pattern {pattern!r} is not replayed")
     try:
-        return re.search(pattern, text, re.ASCII) is not None
-    except re.error as error:
-        raise Undecided(f"the pattern {pattern!r} is not replayed") from error
+        return compile_pattern(pattern)(text)
+    except PatternError as error:
+        raise Undecided(f"the pattern {pattern!r} is not replayed: {error}") from error
 
 
 def _substring(text: str, begin: int, end: int | None = None) -> str:

@@ -23,6 +23,8 @@ from vcdebug.releases.release import Release
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import value
 
+MOST_CARDS = 100_000
+"""Cards of a node; upstream makes an object of each, and would run out of memory long after."""
 DEVICE_NAME = "GpuShare"
 GPU_MEMORY = "volcano.sh/gpu-memory"
 GPU_NUMBER = "volcano.sh/gpu-number"
@@ -92,13 +94,13 @@ class GpuShareLedger:
         capacity = (manifest.get("status") or {}).get("capacity") or {}
         if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:
             return None
-        count = value(capacity[GPU_NUMBER])
+        count = min(value(capacity[GPU_NUMBER]), MOST_CARDS)
         if count <= 0:
             return None
         metadata = manifest["metadata"]
         unhealthy = _numbers((metadata.get("annotations") or {}).get(UNHEALTHY, ""))
         indexes = [index for index in range(count) if index not in unhealthy]
-        memory = div(value(capacity[GPU_MEMORY]), count)
+        memory = div(value(capacity[GPU_MEMORY]), value(capacity[GPU_NUMBER]))
         return cls(metadata["name"], memory, indexes, sharing_on=sharing_on, number_on=number_on, rules=rules)
 
     def add_resource(self, pod: Pod) -> None:

@@ -42,7 +42,7 @@ from vcdebug.plugins.capacity.form import Form
 from vcdebug.plugins.capacity.limits import Limits
 from vcdebug.plugins.capacity.reclaim import Asker, Reclaim, WholeReclaim
 from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated
-from vcdebug.plugins.capacity.tree import build_tree, has_cycle
+from vcdebug.plugins.capacity.tree import build_tree, find_circle
 from vcdebug.releases.queues import (
     CAPACITY_ANCESTOR_LEVEL,
     CAPACITY_PREEMPTIVE_EVERY_DIMENSION,
@@ -90,8 +90,8 @@ class Capacity(Plugin):
         self.claims_whole = False
         """Whether a claim counts only where the queue deserves all of it; otherwise one dimension is enough."""
         self.ancestor_level = 0
-        self.endless = False
-        """Whether a queue is its own ancestor: upstream's copy of the tree overflows the stack."""
+        self.circle: tuple[QueueName, ...] = ()
+        """Queues that are each other's parents: upstream's copy of the tree overflows the stack."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/capacity.OnSessionOpen."""
@@ -125,7 +125,7 @@ class Capacity(Plugin):
         attrs: Attrs = {}
         broken = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, self.limits.demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
-        self.endless = has_cycle(self.queues)
+        self.circle = find_circle(self.queues)
         quirks.parents_mistaken(ssn, self.queues)
         if broken is not None:
             self.ready = False
@@ -322,9 +322,10 @@ class Capacity(Plugin):
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Remember what every queue holds, for simulations of this task."""
-        if self.endless:
-            quirks.endless_copy(self.ssn)
-            raise EndsAtOnce(ENDLESS_COPY)
+        if self.circle:
+            quirks.endless_copy(self.ssn, self.circle)
+            objects = tuple([("Queue", name) for name in self.circle])
+            raise EndsAtOnce(ENDLESS_COPY, objects, f"give queue {self.circle[0]} another spec.parent")
         self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.of(self.queues)
         return None
 

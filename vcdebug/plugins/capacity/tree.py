@@ -89,18 +89,23 @@ def hang(child: QueueAttr, parent: QueueAttr) -> None:
     child.ancestors = parent.ancestors.appended(parent.name)
 
 
-def has_cycle(attrs: Attrs) -> bool:
-    """Whether some queue is its own ancestor: upstream's copies of such a tree never end."""
+def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
+    """The first queues that are each other's parents, from child to parent; empty where there are none.
+
+    Upstream's copies of such a tree never end.
+    """
     parents = {child: attr.name for attr in attrs.values() for child in attr.children}
+    passed: dict[QueueName, None] = {}
     for name in attrs:
-        above: QueueName | None = parents.get(name)
-        for _ in range(len(attrs)):
-            if above is None:
-                break
+        way: dict[QueueName, None] = {}
+        above: QueueName | None = name
+        while above is not None and above not in passed:
+            way[above] = passed[above] = None
             above = parents.get(above)
-        else:
-            return True
-    return False
+        if above is not None and above in way:
+            names = list(way)
+            return tuple(names[names.index(above) :])
+    return ()
 
 
 def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:

@@ -78,7 +78,7 @@ class NetworkTopologyAware(Plugin):
         self._domains = Domains(ssn)
         self._tries_whole = ssn.release.has(SUBJOB_GRADIENT_SHORTCUT)
         self._ordering: Ordering = ssn.cluster.ordering
-        self._tiers = self._weights.tiers(self._domains.lowest, self._domains.highest)
+        self._tiers = self._weights.tiers(self._domains.tiers)
 
     # Where to try
 
@@ -153,6 +153,9 @@ class NetworkTopologyAware(Plugin):
         total = nodes.zeros()
         requests = self._weights.weighed(task.resreq)
         for tier, weight in self._tiers.items():
+            if tier not in self._domains.tree.tiers:
+                total = total + weight * FULL_SCORE
+                continue
             of_tier = [self._fill(name, requests) for name in self._domains.in_tier(tier)]
             total = total + weight * self._by_row(nodes, tier, of_tier, FULL_SCORE)
         return total / total_weight if len(nodes) else None
@@ -187,6 +190,8 @@ class NetworkTopologyAware(Plugin):
 
     def _holder(self, tier: int, row: int) -> str:
         """The HyperNode of a tier that holds a node; empty where none does."""
+        if tier not in self._domains.tree.tiers:
+            return ""
         position = int(self._domains.positions(tier)[row])
         return self._domains.in_tier(tier)[position] if position >= 0 else ""
 

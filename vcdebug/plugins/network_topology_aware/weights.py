@@ -5,8 +5,10 @@ Upstream: plugins/network-topology-aware (getPriorityWeight, getNormalPodConfig)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import isfinite, log2
+from typing import Final, NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.gomath import power
@@ -14,6 +16,12 @@ from vcdebug.model.resource import CPU, MEMORY, Resource
 
 RESOURCES = "hypernode.binpack.resources"
 MAX_SCORE = 100.0
+MAX_ABSENT_TIERS: Final = 10_000
+"""How many absent tier numbers in a row are added up where the weights hardly fade; further ones are left out."""
+FEW_TIERS: Final = 4
+"""Beyond the rounding of the bounds below, and around tier 1, where the exponent changes its sign."""
+GONE_DOUBLINGS: Final = 54.0
+INFINITE_DOUBLINGS: Final = 2200.0
 
 
 class Fill(NamedTuple):
@@ -45,9 +53,30 @@ class Weights:
         """What turns a score of 0 to 1 into the plugin's answer."""
         return MAX_SCORE * float(self.overall)
 
-    def tiers(self, lowest: int, highest: int) -> dict[int, float]:
-        """Each tier number's weight for pods without topology, absent tiers included."""
-        return {tier: power(self.fading, tier - 1) for tier in range(lowest, highest + 1)}
+    def tiers(self, present: Sequence[int]) -> dict[int, float]:
+        """The weight of each tier number for pods without topology; `present` are those of HyperNodes, ascending.
+
+        Upstream weighs all numbers from the lowest to the highest, and a number that no HyperNode has counts as full.
+        Numbers can be 2^31 apart, but in such a gap the weights soon vanish beside their sum, or are infinite: what
+        follows changes no sum, and is left out.
+        """
+        weights: dict[int, float] = {}
+        for tier, following in pairwise([*present, present[-1] + 1]):
+            counted = range(tier, min(following, tier + 1 + self._counted_in_a_gap))
+            weights.update((number, power(self.fading, number - 1)) for number in counted)
+        return weights
+
+    @property
+    def _counted_in_a_gap(self) -> int:
+        """How many absent tiers one after the other can change a sum of weights.
+
+        Two numbers of which one is 2^54 times the other add up to the larger one; weights that grow are infinite after
+        2^11 doublings.
+        """
+        if self.fading in (0.0, 1.0) or not isfinite(self.fading):
+            return FEW_TIERS if self.fading != 1.0 else MAX_ABSENT_TIERS
+        doublings = GONE_DOUBLINGS if self.fading < 1.0 else INFINITE_DOUBLINGS
+        return min(int(doublings / abs(log2(self.fading))) + FEW_TIERS, MAX_ABSENT_TIERS)
 
     def fill(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> float:
         """Weighted mean of (used + request) / allocatable; 0 where one resource does not fit."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
+from vcdebug.linear_pattern import PatternError, compile_pattern
+
 CELLS: Final = "\t"
 """What stands between the cells of a row's text."""
 NO_EXPRESSION: Final = "taken as plain text"
@@ -42,15 +44,21 @@ def parse_filter(text: str) -> Filter:
         body = body.removeprefix("~").removeprefix("-f ").strip()
     cased = any(letter.isupper() for letter in _ESCAPED.sub("", body))
     if fuzzy:
-        pattern = re.compile(".*?".join(map(re.escape, body.replace(" ", ""))))
-        return Filter(body, "fuzzy", inverse, cased, _turned(pattern.search, inverse))
+        letters = body.replace(" ", "")
+        return Filter(body, "fuzzy", inverse, cased, _turned(lambda text: _holds_letters(text, letters), inverse))
     if not _SPECIAL.search(body):
         return _plain(body, inverse, cased)
     try:
-        pattern = re.compile(body.replace("\\ ", " ").replace(" ", r"\s"), 0 if cased else re.IGNORECASE)
-    except (re.error, OverflowError, RecursionError):
+        finds = compile_pattern(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
+    except PatternError:
         return _plain(body, inverse, cased, NO_EXPRESSION)
-    return Filter(body, "expression", inverse, cased, _turned(pattern.search, inverse))
+    return Filter(body, "expression", inverse, cased, _turned(finds, inverse))
+
+
+def _holds_letters(text: str, letters: str) -> bool:
+    """Whether the letters stand in the text in this order, with anything between them."""
+    left = iter(text)
+    return all(letter in left for letter in letters)
 
 
 def _plain(body: str, inverse: bool, cased: bool, note: str = "") -> Filter:

@@ -119,7 +119,8 @@ def _visited(view: JobView, visit: Visit, task: TaskInfo, room: NodeFits) -> Gat
     if furthest is Stage.AFTER:
         return Gate(visit.action, Chance.REAL, _after(view, attempt, there, room))
     if furthest is Stage.VETO:
-        return Gate(visit.action, Chance.REAL, veto.veto(view, attempt, there))
+        vetoed = veto.find_veto(view, attempt, there)
+        return None if vetoed is None else Gate(visit.action, Chance.REAL, vetoed)
     finding, in_domain = filtering.filtered(view, attempt, [node for _, node in nodes], room)
     return Gate(visit.action, Chance.REAL if in_domain else Chance.WEAK, finding)
 

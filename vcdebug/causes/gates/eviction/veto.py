@@ -24,10 +24,17 @@ OWN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
 Seats = Sequence[tuple[NodeTry, Seat]]
 
 
-def veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding:
-    """Which plugin's answer keeps the task out, on most of the nodes."""
+def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding | None:
+    """Which plugin's answer keeps the task out, on most of the nodes; None where no plugin protects a candidate.
+
+    preempt with enableTopologyAwarePreemption places nothing on a node where the task fits without evictions: there all
+    candidates may be evicted, and no plugin is to blame.
+    """
     seats = [(node, deciding_seat(view, attempt, node)) for node in nodes]
-    by_plugin = by_key((seat.plugin, (node, seat)) for node, seat in seats if seat is not None)
+    protecting = ((node, seat) for node, seat in seats if seat is not None and len(seat.result) < len(node.candidates))
+    by_plugin = by_key((seat.plugin, (node, seat)) for node, seat in protecting)
+    if not by_plugin:
+        return None
     plugin = max(by_plugin, key=lambda name: len(by_plugin[name]))
     return _finding(view, attempt, plugin, by_plugin[plugin])
 

@@ -1,0 +1,155 @@
+"""A recording that ends with a panic of the scheduler names the function, the objects, and what to change."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
+from vcdebug.causes.pending import PANIC, explain
+from vcdebug.causes.survey import survey
+from vcdebug.snapshot.load import load
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.trace.crash import crash_change, crash_lines, crash_of
+from vcdebug.trace.input_problems import input_problems
+from vcdebug.trace.replay import replay
+
+RECORDED = Path(__file__).resolve().parents[1] / "golden" / "crash"
+HIERARCHY = """actions: "{actions}"
+tiers:
+- plugins:
+  - name: gang
+  - name: {plugin}
+    enableHierarchy: true
+"""
+WEIGHTS = {"volcano.sh/hierarchy": "root/sci/dev", "volcano.sh/hierarchy-weights": "1/2"}
+LOST_SCORES = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Nonsense"}]}}
+        ]
+    }
+}
+NOT_A_TEXT = 'actions: "backfill"\ntiers:\n- plugins:\n  - name: tdm\n    arguments:\n      tdm.evict.period: 5\n'
+
+
+def in_circle(*names: str, job: str = "apart") -> Snapshot:
+    """Queues that are each other's parents, and a job in a queue of which they know nothing."""
+    ring = [queue(name, parent=parent) for name, parent in zip(names, (*names[1:], names[0]), strict=True)]
+    conf = HIERARCHY.format(actions="enqueue, allocate", plugin="capacity")
+    others = [queue("root"), queue("apart")]
+    return cluster(node("n1"), *ring, *others, pod_group("j", queue=job), pods("j", 1), conf=conf)
+
+
+def below_nowhere() -> Snapshot:
+    group = pod_group("j", queue="c", phase="Running")
+    return cluster(queue("c", parent="nowhere"), queue("root"), node("n1"), group, pod("j-0", "j", on="n1"))
+
+
+def with_weights_missing() -> Snapshot:
+    conf = HIERARCHY.format(actions="allocate", plugin="drf")
+    return cluster(node("n1"), queue("q", annotations=WEIGHTS), pod_group("j", queue="q"), pods("j", 1), conf=conf)
+
+
+def without_scores() -> Snapshot:
+    conf = conf_of("gang", "predicates nodeorder", actions="backfill")
+    asking = pod("j-0", "j", affinity=LOST_SCORES, cpu=None, memory=None)
+    return cluster(node("n1"), node("n2"), pod_group("j"), asking, conf=conf)
+
+
+class Crash(NamedTuple):
+    """A snapshot that ends the scheduler's process."""
+
+    snapshot: Snapshot
+    function: str
+    objects: tuple[str, ...]
+    change: str
+
+
+CRASHES = {
+    "two queues in a circle": Crash(
+        in_circle("a", "b"), "plugins/capacity.PrePredicate", ("Queue a", "Queue b"), "give queue a another spec.parent"
+    ),
+    "a queue that is its own parent": Crash(
+        in_circle("a"), "plugins/capacity.PrePredicate", ("Queue a",), "give queue a another spec.parent"
+    ),
+    "a parent that is missing": Crash(
+        below_nowhere(),
+        "framework/session.updateQueueStatus",
+        ("Queue c", "Queue nowhere"),
+        "create queue nowhere, or name another spec.parent in the queue that has it as its parent",
+    ),
+    "an argument that is no text": Crash(
+        cluster(node("n1"), pod_group("j"), pods("j", 1), conf=NOT_A_TEXT),
+        "plugins/tdm.New",
+        (),
+        "take plugin tdm out of the configuration",
+    ),
+    "weights missing": Crash(
+        with_weights_missing(),
+        "plugins/drf.buildHierarchy",
+        ("PodGroup default/j", "Queue q"),
+        "take plugin drf out of the configuration",
+    ),
+    "scores that are lost": Crash(
+        without_scores(),
+        "actions/backfill.Execute",
+        ("Pod default/j-0", "PodGroup default/j"),
+        "remove or repair these objects",
+    ),
+    "more taken back than given, of a bucket": Crash(
+        load(RECORDED / "misc-30009"),
+        "api/resource_info.Sub",
+        ("Pod default/job-01-master-1", "PodGroup default/job-04", "Queue default"),
+        "take plugin task-topology out of the configuration",
+    ),
+    "more taken back than given, of another bucket": Crash(
+        load(RECORDED / "misc-40060"),
+        "api/resource_info.Sub",
+        ("Pod default/job-02-master-0", "PodGroup default/job-05", "Queue default"),
+        "take plugin task-topology out of the configuration",
+    ),
+    "more taken back than given, of a share": Crash(
+        load(RECORDED / "wild-30103"),
+        "api/resource_info.Sub",
+        ("Pod default/job-11-worker-0", "Node node-007", "PodGroup default/job-11", "Queue default"),
+        "take plugin drf out of the configuration",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_the_last_event_names_the_function_the_objects_and_what_to_change(name: str) -> None:
+    expected = CRASHES[name]
+    event = crash_of(replay(expected.snapshot))
+    assert event is not None
+    objects = tuple(f"{kind} {name}" for kind, name in event.objects)
+    assert expected[1:] == (event.calls[0], objects, crash_change(event))
+
+
+@pytest.mark.parametrize("name", CRASHES)
+def test_explain_says_of_the_jobs_that_wait_what_is_known_of_the_panic(name: str) -> None:
+    recording = replay(CRASHES[name].snapshot)
+    event = crash_of(recording)
+    assert event is not None
+    ended = [one.explanation for one in survey(recording).explained if one.explanation.cause == PANIC]
+    lines = crash_lines(recording, event)
+    assert [lines] * len(ended) == [one.dominant.lines[: len(lines)] for one in ended]
+
+
+def test_a_recording_that_closes_has_no_crash() -> None:
+    assert crash_of(replay(cluster(node("n1"), pod_group("j"), pods("j", 1)))) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("a",), "queue a is its own parent"),
+        (("a", "b"), "queues a and b are each other's parents"),
+        (("a", "c", "b"), "queues a, c and b are each other's parents"),
+    ],
+)
+def test_queues_in_a_circle_are_a_problem_and_named_to_their_jobs(names: tuple[str, ...], said: str) -> None:
+    recording = replay(in_circle(*names, job="a"))
+    assert [said] == [one.what for one in input_problems(recording) if one.field == "spec.parent"]
+    assert said in explain(recording, "default/j").sentence

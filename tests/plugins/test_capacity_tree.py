@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import amounts, node, pod_group, queue, task, tasks
+from tests.builders import amounts, cluster, node, pod_group, pods, queue, task, tasks
 from tests.plugins.capacity_cluster import GIB, attr, big_node, flat, new_job, pending, plugin, running, tree
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
@@ -15,11 +15,13 @@ from vcdebug.framework.hooks import (
     SIMULATE_ALLOCATABLE,
     VICTIM_QUEUE_ORDER,
 )
+from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
 from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.plugins.capacity.attr import Ancestors
 from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.trace.replay import replay
 
 GPU = "nvidia.com/gpu"
 HUGE = 9223372036854775807.0
@@ -290,3 +292,10 @@ def test_overwritten_ancestors_are_named_when_it_happens() -> None:
     assert [("ancestors-overwritten", text)] == notes(ssn)[1:]
     ssn.ask(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
     assert 2 == len(notes(ssn))
+
+
+def test_a_chain_of_queues_may_be_longer_than_any_stack() -> None:
+    chain = [queue(f"q{at}", parent=f"q{at - 1}" if at else "root") for at in range(1500)]
+    conf = 'actions: "allocate"\ntiers:\n- plugins:\n  - name: capacity\n    enableHierarchy: true\n'
+    snapshot = cluster(node("n1"), queue("root"), *chain, pod_group("j", queue="q1499"), pods("j", 1), conf=conf)
+    assert isinstance(replay(snapshot).events[-1], CloseEvent)

@@ -106,3 +106,10 @@ def test_a_workload_that_is_there_already_and_an_unknown_kind_are_refused() -> N
         submitted(snapshot, [volcano_job()])
     with pytest.raises(SnapshotError, match="no controller is known for CronTab"):
         submitted(snapshot, [{"kind": "CronTab", "metadata": {"name": "x"}}])
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_a_workload_of_more_pods_than_memory_holds_is_refused(kind: str) -> None:
+    workload = {"kind": kind, "metadata": {"name": "w"}, "spec": {"replicas": 2**31 - 1, "template": {}}}
+    with pytest.raises(SnapshotError, match="asks for 2147483647 pods; at most 100000 are made of a workload"):
+        submitted(cluster(), [workload])

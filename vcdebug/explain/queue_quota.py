@@ -14,13 +14,13 @@ from vcdebug.explain.plugin import Kept, Quota
 from vcdebug.explain.plugins import words
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.model.names import QueueName, Seq, TaskKey
-from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.queue import ROOT_QUEUE, circle_text
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY
-from vcdebug.plugins.capacity import Capacity
 from vcdebug.plugins.capacity.quirks import circle_text
+from vcdebug.trace.circle import circle_of_queues
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
@@ -101,7 +101,7 @@ def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     fault = fault_of_tree(view.recording)
     if not fault:
         return None
-    circle = plugin_circle(view.recording)
+    circle = circle_of_queues(view.recording)
     names = f"; {circle_text(circle)}" if circle else ""
     sentence = f"{view.job.uid} is refused like every other: {fault}{names}."
     evidence = (Evidence(seq, f"{plugin} refuses without looking at amounts"),)
@@ -110,12 +110,6 @@ def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
         advice = (sharers(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
     return Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, advice)
-
-
-def plugin_circle(recording: Recording) -> tuple[QueueName, ...]:
-    """Queues that capacity found to be each other's parents."""
-    plugin = recording.session.plugins.get(TREE_PLUGIN)
-    return plugin.circle if isinstance(plugin, Capacity) else ()
 
 
 def open_it(view: JobView) -> tuple[Advice, ...]:

@@ -12,7 +12,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import add_jobs
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import NodeName, QueueName
-from vcdebug.model.panics import NIL_POINTER, PANICS, SchedulerPanic
+from vcdebug.model.panics import NIL_POINTER, PANICS, SchedulerPanic, blame_objects
 from vcdebug.model.podgroup import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import MEMORY, PODS, Resource
@@ -152,7 +152,7 @@ def _ancestors(ssn: Session, queue: str) -> list[str]:
     while result[-1] != ROOT_QUEUE and len(result) <= len(ssn.queues):
         if result[-1] not in ssn.queues:
             named = f"create queue {result[-1]}, or name another spec.parent in the queue that has it as its parent"
-            raise SchedulerPanic(NIL_POINTER, (("Queue", queue), ("Queue", result[-1])), named)
+            raise blame_objects(SchedulerPanic(NIL_POINTER), (("Queue", queue), ("Queue", result[-1])), named)
         result.append(ssn.queues[result[-1]].parent or ROOT_QUEUE)
     return result
 

@@ -29,7 +29,7 @@ from vcdebug.framework.standing import Standing
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
-from vcdebug.model.panics import PANICS, SchedulerPanic
+from vcdebug.model.panics import PANICS, SchedulerPanic, blame_objects
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -121,7 +121,7 @@ def _fail_where_reading_failed(ssn: Session) -> None:
     """What ends the process while the cache takes pods in comes before any cycle."""
     if ssn.cluster.panic is not None:
         message, pod = ssn.cluster.panic
-        raise SchedulerPanic(message, (("Pod", pod),))
+        raise blame_objects(SchedulerPanic(message), (("Pod", pod),))
 
 
 def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from vcdebug.errors import VcdebugError
 
 NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
@@ -10,22 +12,25 @@ Objects = tuple[tuple[str, str], ...]
 """(kind, name) of each, as `("Queue", "a")`."""
 
 
-class ProcessEnd(VcdebugError):
-    """What ends the scheduler's process."""
-
-    def __init__(self, message: str, objects: Objects = (), change: str = "") -> None:
-        """`objects` are those to blame, where the raise knows them, and `change` is what to do about them."""
-        super().__init__(message)
-        self.objects = objects
-        self.change = change
-
-
-class SchedulerPanic(ProcessEnd):
+class SchedulerPanic(VcdebugError):
     """A panic on the goroutine of the cycle: what is deferred still runs, the session's close among it."""
 
+    objects: Objects = ()
+    change: str = ""
 
-class EndsAtOnce(ProcessEnd):
+
+class EndsAtOnce(VcdebugError):
     """A panic beside the goroutine of the cycle, or for want of stack: nothing that is deferred runs any more."""
 
+    objects: Objects = ()
+    change: str = ""
 
+
+Panic = TypeVar("Panic", SchedulerPanic, EndsAtOnce)
 PANICS = (SchedulerPanic, EndsAtOnce)
+
+
+def blame_objects(panic: Panic, objects: Objects, change: str = "") -> Panic:
+    """The panic, with the objects that a person should look at, and what to change about them."""
+    panic.objects, panic.change = objects, change
+    return panic

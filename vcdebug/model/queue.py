@@ -5,8 +5,9 @@ Upstream: api/queue_info.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from vcdebug.model.names import QueueName
 from vcdebug.model.resource_list import ResourceList, without
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
@@ -61,3 +62,10 @@ class QueueInfo:
         self.weights: str = self.annotations.get(HIERARCHY_WEIGHTS_KEY, "")
         self.reclaimable: bool = spec.get("reclaimable") is not False
         """spec.reclaimable; absent means reclaimable."""
+
+
+def circle_text(circle: Sequence[QueueName]) -> str:
+    """Which queues are each other's parents."""
+    if len(circle) == 1:
+        return f"queue {circle[0]} is its own parent"
+    return f"queues {', '.join(circle[:-1])} and {circle[-1]} are each other's parents"

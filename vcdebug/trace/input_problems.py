@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from vcdebug.actions import ACTIONS
 from vcdebug.framework.conf import CONF_FILE, SchedulerConf
+from vcdebug.model.queue import circle_text
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import PLUGINS
-from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.quirks import circle_text
 from vcdebug.snapshot.problem import Problem
+from vcdebug.trace.circle import circle_of_queues
 from vcdebug.trace.device_taints import device_problems
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.odd_hypernodes import hypernode_problems
@@ -35,8 +35,7 @@ def _unread(recording: Recording) -> Iterator[Problem]:
 
 def _circles(recording: Recording) -> Iterator[Problem]:
     """Queues that are each other's parents, where the plugin capacity reads the tree of queues."""
-    plugin = recording.session.plugins.get(Capacity.name)
-    circle = plugin.circle if isinstance(plugin, Capacity) else ()
+    circle = circle_of_queues(recording)
     if circle:
         yield Problem("", f"Queue {circle[0]}", "spec.parent", circle_text(circle), CIRCLE)
 

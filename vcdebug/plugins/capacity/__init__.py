@@ -22,7 +22,7 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic, blame_objects
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
@@ -325,7 +325,8 @@ class Capacity(Plugin):
         if self.circle:
             quirks.endless_copy(self.ssn, self.circle)
             objects = tuple([("Queue", name) for name in self.circle])
-            raise EndsAtOnce(ENDLESS_COPY, objects, f"give queue {self.circle[0]} another spec.parent")
+            change = f"give queue {self.circle[0]} another spec.parent"
+            raise blame_objects(EndsAtOnce(ENDLESS_COPY), objects, change)
         self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.of(self.queues)
         return None
 

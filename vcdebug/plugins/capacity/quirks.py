@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_BROKEN
 from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName
+from vcdebug.model.queue import circle_text
 from vcdebug.plugins.capacity.attr import Attrs
 from vcdebug.plugins.capacity.tree import mistaken_parents
 
@@ -22,13 +23,6 @@ def broken_tree(ssn: Session, reason: str) -> None:
 def endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
     """The first PrePredicate never returns."""
     ssn.note(QUEUE_CYCLE, f"{circle_text(circle)}: copying the queues never ends")
-
-
-def circle_text(circle: Sequence[QueueName]) -> str:
-    """Which queues are each other's parents."""
-    if len(circle) == 1:
-        return f"queue {circle[0]} is its own parent"
-    return f"queues {', '.join(circle[:-1])} and {circle[-1]} are each other's parents"
 
 
 def parents_mistaken(ssn: Session, attrs: Attrs) -> None:

@@ -175,8 +175,14 @@ def _bound(root: QueueAttr, total: Resource, form: Form) -> None:
 
 def limit_below(attr: QueueAttr, form: Form) -> str:
     """The queue's children and theirs, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
-    wrong = limit_children(attr, form)
-    return wrong or next(filter(None, (limit_below(attr.children[name], form) for name in sorted(attr.children))), "")
+    waiting = [attr]  # no recursion: a chain of queues can be longer than the stack
+    while waiting:
+        each = waiting.pop()
+        wrong = limit_children(each, form)
+        if wrong:
+            return wrong
+        waiting.extend(each.children[name] for name in sorted(each.children, reverse=True))
+    return ""
 
 
 def limit_children(attr: QueueAttr, form: Form = NEWEST_FORM) -> str:

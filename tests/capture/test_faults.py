@@ -163,10 +163,10 @@ def test_nobody_else_may_read_the_file(words: list[str], tmp_path: Path) -> None
 
 
 def test_a_full_disk_leaves_nothing(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, data: bytes) -> int:
+    def full(path: Path, target: Path) -> Path:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     code, _, err = call(words)
     assert (1, True) == (code, "No space left on device" in err)
     assert ["config"] == [path.name for path in tmp_path.iterdir()]

@@ -19,7 +19,6 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import CAPACITY
-from vcdebug.plugins.capacity.quirks import circle_text
 from vcdebug.trace.circle import circle_of_queues
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording

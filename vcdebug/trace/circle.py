@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from vcdebug.model.names import QueueName
+from vcdebug.plugins import CAPACITY
 from vcdebug.trace.recording import Recording
-
-TREE_PLUGIN: Final = "capacity"
 
 
 def circle_of_queues(recording: Recording) -> tuple[QueueName, ...]:
     """From child to parent; empty where there is none, and where the plugin does not read the tree of queues."""
-    plugin = recording.session.plugins.get(TREE_PLUGIN)
+    plugin = recording.session.plugins.get(CAPACITY)
     if plugin is None:
         return ()
     from vcdebug.plugins.capacity import Capacity  # a session without the plugin does not load it

@@ -19,7 +19,7 @@ from typing import Any
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
-from vcdebug.framework.registry import registry_of
+from vcdebug.framework.registry import registry_for
 from vcdebug.framework.session import Session, read_cluster
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
@@ -177,7 +177,7 @@ def cluster(*objects: Manifest | Iterable[Manifest], conf: str | None = None) ->
     for item in objects:
         for manifest in [item] if isinstance(item, dict) else item:
             snapshot.objects.setdefault(manifest["kind"], []).append(manifest)
-    if not any(manifest["metadata"]["name"] == "default" for manifest in snapshot.of("Queue")):
+    if not any(manifest["metadata"]["name"] == "default" for manifest in snapshot.objects_of("Queue")):
         snapshot.objects.setdefault("Queue", []).append(queue())
     return snapshot
 
@@ -197,7 +197,7 @@ def open_session(snapshot: Snapshot, *tiers: str, ask_extender: AskExtender | No
     """A session with these plugins opened: nothing is scheduled yet."""
     conf: SchedulerConf = parse_conf(snapshot.scheduler_conf or conf_of(*tiers, **settings), snapshot.release)
     assert not conf.built_in, conf.problems
-    plugins = registry_of(snapshot.release, PLUGINS, OTHER_FORMS)
+    plugins = registry_for(snapshot.release, PLUGINS, OTHER_FORMS)
     ssn = Session(read_cluster(snapshot, conf, plugins), conf, Record())
     ssn.ask_extender = ask_extender
     open_topology(ssn)
@@ -213,7 +213,7 @@ def task(ssn: Session, name: str, namespace: str = "default") -> TaskInfo:
 
 def ledger(ssn: Session, about: TaskInfo, plugin: str) -> dict[str, Any]:
     """What an operation on the task would record of a plugin's account, by name."""
-    heads, values = ssn.accounts.changed_by_operation(about)
+    heads, values = ssn.open_accounts.changed_by_operation(about)
     rest = iter(values)
     found = [(head, {name: next(rest) for name in head.names}) for head in heads]
     return next(figures for head, figures in found if head.plugin == plugin and not head.ripple)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from vcdebug.snapshot.bundled import find
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.load import load_snapshot
 
 TITLE, COLOUR, CLIPBOARD = "\x1b]0;PWNED\x07", "\x9b31m", "\x1b]52;c;cm0gLXJm\x07"
 REORDERED, UNSEEN = "\u202e\u2066", "\u200b\u2060\ufeff\u00ad\u2028\u2029\x7f\x85"
@@ -26,9 +26,9 @@ def obeyed(text: str) -> set[str]:
 
 def write_hostile(folder: Path) -> Path:
     """A bundled snapshot with such text wherever a name is not checked."""
-    source = find("preempt-blocked-by-gang")
+    source = find_bundled("preempt-blocked-by-gang")
     assert source is not None
-    snapshot = load(source)
+    snapshot = load_snapshot(source)
     objects = [_spoiled(manifest) for manifests in snapshot.objects.values() for manifest in manifests]
     folder.mkdir()
     more = [{"apiVersion": "v1", "kind": HOSTILE, "metadata": {"name": "a"}}, *_hanging()]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.codec import EventEncoder
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT.parent / "shared" / "golden"
@@ -49,22 +49,24 @@ each_case = pytest.mark.parametrize(
 @lru_cache(maxsize=2)
 def recorded(case: Path) -> Recording:
     """The replay of a case, kept while its tests follow each other."""
-    return golden(case.name) if case.parent == ROOT / "tests" / "golden" / "random" else replay(load(case))
+    return (
+        golden(case.name) if case.parent == ROOT / "tests" / "golden" / "random" else replay_cycle(load_snapshot(case))
+    )
 
 
 @cache
 def golden(name: str) -> Recording:
     """The replay of a copied random case, to which many tests come back."""
-    return replay(load(ROOT / "tests" / "golden" / "random" / name))
+    return replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
 
 
 @cache
 def bundled(name: str = BLOCKED) -> Recording:
     """The replay of a bundled snapshot."""
-    return replay(load(ROOT / "fixtures" / name))
+    return replay_cycle(load_snapshot(ROOT / "fixtures" / name))
 
 
 def written(recording: Recording) -> bytes:
     """All that its trace says, each value with its type and keys in their order, without spelling it as text."""
     encoder = EventEncoder(recording)
-    return marshal.dumps([encoder.encode(event) for event in recording.events], WITHOUT_IDENTITY)
+    return marshal.dumps([encoder.encode_event(event) for event in recording.events], WITHOUT_IDENTITY)

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vcdebug.amount_text import (
-    age,
-    amount,
-    amount_of_units,
-    amounts_apart,
-    number,
-    numbers_apart,
-    percent,
-    plural,
-    span,
-    spans_apart,
+    count_noun,
+    format_age,
+    format_amount,
+    format_amounts_apart,
+    format_duration,
+    format_durations_apart,
+    format_number,
+    format_numbers_apart,
+    format_percent,
+    format_unit_amount,
 )
 
 GPU, EPHEMERAL, VOLUMES = "nvidia.com/gpu", "ephemeral-storage", "attachable-volumes-csi-ebs.csi.aws.com"
@@ -49,7 +49,7 @@ AMOUNTS = st.floats(0.1, 1e15) | st.integers(1, 1 << 50).map(float)
     ],
 )
 def test_an_amount_has_the_unit_of_its_resource(name: str, value: float, text: str) -> None:
-    assert text == amount(name, value)
+    assert text == format_amount(name, value)
 
 
 @pytest.mark.parametrize(
@@ -64,27 +64,27 @@ def test_an_amount_has_the_unit_of_its_resource(name: str, value: float, text: s
     ],
 )
 def test_an_amount_of_a_quota_has_the_unit_of_its_resource(name: str, units: float, text: str) -> None:
-    assert text == amount_of_units(name, units)
+    assert text == format_unit_amount(name, units)
 
 
 def test_amounts_that_are_compared_have_the_digits_that_tell_them_apart() -> None:
-    assert ("64Gi", "63.999999999Gi") == amounts_apart("memory", float(1 << 36), float((1 << 36) - 1))
-    assert ("12.25", "12.2") == amounts_apart("cpu", 12250.0, 12200.0)
-    assert ("12.2", "8") == amounts_apart("cpu", 12250.0, 8000.0)
-    assert ("0.3", "0.3") == amounts_apart("cpu", 300.0, 100.0 * 3.0000000000000004)
-    assert ("0.1234", "0.1235") == numbers_apart(0.1234, 0.1235)
+    assert ("64Gi", "63.999999999Gi") == format_amounts_apart("memory", float(1 << 36), float((1 << 36) - 1))
+    assert ("12.25", "12.2") == format_amounts_apart("cpu", 12250.0, 12200.0)
+    assert ("12.2", "8") == format_amounts_apart("cpu", 12250.0, 8000.0)
+    assert ("0.3", "0.3") == format_amounts_apart("cpu", 300.0, 100.0 * 3.0000000000000004)
+    assert ("0.1234", "0.1235") == format_numbers_apart(0.1234, 0.1235)
 
 
 @given(st.sampled_from(NAMES), AMOUNTS, AMOUNTS)
 def test_amounts_that_the_scheduler_tells_apart_never_look_alike(name: str, left: float, right: float) -> None:
-    one, other = amounts_apart(name, left, right)
+    one, other = format_amounts_apart(name, left, right)
     # Past twelve digits a float only differs by the error of a sum.
     assert one != other or abs(left - right) <= max(1e-11 * max(left, right), 1e-6)
 
 
 @given(st.sampled_from(NAMES), AMOUNTS)
 def test_an_amount_is_short_and_true_to_half_a_percent(name: str, value: float) -> None:
-    text = amount(name, value)
+    text = format_amount(name, value)
     factors = {"m": 1e-3, **{unit: 1024.0**place for place, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}}
     unit = next((unit for unit in factors if text.endswith(unit)), "")
     told = float(text.removesuffix(unit)) * factors.get(unit, 1.0)
@@ -96,26 +96,34 @@ def test_an_amount_is_short_and_true_to_half_a_percent(name: str, value: float) 
 
 @given(st.sampled_from((GPU, "pods", VOLUMES)), st.integers(0, 10**6))
 def test_counts_are_whole_numbers(name: str, count: int) -> None:
-    assert str(count) == amount(name, count * 1000.0 if name == GPU else float(count))
+    assert str(count) == format_amount(name, count * 1000.0 if name == GPU else float(count))
 
 
 def test_numbers_without_a_unit_have_three_decimals_and_never_an_exponent() -> None:
     values = (0.91666, 150.1254, 0.000417, 1e20, float("inf"), 0.0, -2.5)
     told = ["0.917", "150.125", "0.000417", "100000000000000000000", "unlimited", "0", "-2.5"]
-    assert told == [number(value) for value in values]
+    assert told == [format_number(value) for value in values]
 
 
 def test_a_count_has_its_noun_in_the_right_form() -> None:
-    told = [plural(1, "node"), plural(0, "node"), plural(1906, "event"), plural(2, "watch"), plural(2, "class")]
+    told = [
+        count_noun(1, "node"),
+        count_noun(0, "node"),
+        count_noun(1906, "event"),
+        count_noun(2, "watch"),
+        count_noun(2, "class"),
+    ]
     assert ["1 node", "0 nodes", "1 906 events", "2 watches", "2 classes"] == told
 
 
 def test_a_share_of_nothing_is_no_percent() -> None:
-    assert ["33 %", "100 %", "0 %"] == [percent(1, 3), percent(2, 2), percent(0, 0)]
+    assert ["33 %", "100 %", "0 %"] == [format_percent(1, 3), format_percent(2, 2), format_percent(0, 0)]
 
 
 def test_ages_have_at_least_two_of_their_unit_and_spans_two_units() -> None:
-    assert ["45s", "100s", "2m", "47h", "2d", "0s"] == [age(each) for each in (45, 100, 120, 170_000, 172_800, 0.4)]
-    told = [span(each) for each in (97_200, 7_800, 45, 0, 0.25, -90, 3_661)]
+    assert ["45s", "100s", "2m", "47h", "2d", "0s"] == [
+        format_age(each) for each in (45, 100, 120, 170_000, 172_800, 0.4)
+    ]
+    told = [format_duration(each) for each in (97_200, 7_800, 45, 0, 0.25, -90, 3_661)]
     assert ["1d3h", "2h10m", "45s", "0s", "250ms", "-1m30s", "1h1m"] == told
-    assert ("1h1m1s", "1h1m2s") == spans_apart(3_661, 3_662)
+    assert ("1h1m1s", "1h1m2s") == format_durations_apart(3_661, 3_662)

@@ -9,11 +9,11 @@ import pytest
 
 from tests.recorded import BLOCKED, ROOT
 from vcdebug import collector
-from vcdebug.collector import _Aside, collector_paused, leave_alone, look_again
-from vcdebug.snapshot.load import load
-from vcdebug.trace.effects import effects
-from vcdebug.trace.passing import passing
-from vcdebug.trace.replay import replay
+from vcdebug.collector import _HeapState, collector_paused, freeze_heap, unfreeze_heap
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.trace.effects import cycle_effects
+from vcdebug.trace.passing import disposing
+from vcdebug.trace.replay import replay_cycle
 
 pytestmark = pytest.mark.memory
 
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.memory
 def as_before() -> Iterator[None]:
     gc.enable()
     yield
-    look_again()
+    unfreeze_heap()
     gc.disable()
 
 
 def test_what_is_left_alone_stays_so_while_more_is_made() -> None:
-    leave_alone()
+    freeze_heap()
     alone = gc.get_freeze_count()
     with collector_paused():
         made = [[each] for each in range(10_000)]
@@ -36,8 +36,8 @@ def test_what_is_left_alone_stays_so_while_more_is_made() -> None:
 
 
 def test_once_looked_at_again_nothing_stays_aside() -> None:
-    leave_alone()
-    look_again()
+    freeze_heap()
+    unfreeze_heap()
     with collector_paused():
         assert not gc.isenabled()
     assert (True, 0) == (gc.isenabled(), gc.get_freeze_count())
@@ -51,9 +51,9 @@ class Ring:
 
 
 def test_what_was_dropped_is_found_before_the_next_cycle_once_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collector, "MUCH", 10_000)
-    monkeypatch.setattr(_Aside, "most", 10_000)
-    monkeypatch.setattr(_Aside, "blocks", sys.getallocatedblocks())
+    monkeypatch.setattr(collector, "MIN_GROWTH_BLOCKS", 10_000)
+    monkeypatch.setattr(_HeapState, "most", 10_000)
+    monkeypatch.setattr(_HeapState, "blocks", sys.getallocatedblocks())
     with collector_paused(look=True):
         dropped = ref(Ring())
         little = [[each] for each in range(1_000)]
@@ -66,26 +66,26 @@ def test_what_was_dropped_is_found_before_the_next_cycle_once_much_has_come(monk
 
 
 def test_what_is_let_go_leads_to_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot = load(ROOT / "fixtures" / BLOCKED)
+    snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
     gc.collect()
     monkeypatch.setattr(gc, "collect", lambda: pytest.fail("a search"))
-    monkeypatch.setattr(_Aside, "blocks", sys.getallocatedblocks())
-    with passing(replay(snapshot)) as recording:
+    monkeypatch.setattr(_HeapState, "blocks", sys.getallocatedblocks())
+    with disposing(replay_cycle(snapshot)) as recording:
         alive = ref(recording.session.plugins["gang"])
-        monkeypatch.setattr(_Aside, "most", 2 * (sys.getallocatedblocks() - _Aside.blocks))
-        effects(recording)
+        monkeypatch.setattr(_HeapState, "most", 2 * (sys.getallocatedblocks() - _HeapState.blocks))
+        cycle_effects(recording)
     del recording
     assert alive() is None
     for _ in range(10):
-        with passing(replay(snapshot)):
+        with disposing(replay_cycle(snapshot)):
             pass
 
 
 def test_a_session_that_is_let_go_speaks_of_itself_nowhere() -> None:
-    snapshot = load(ROOT / "fixtures" / BLOCKED)
-    with passing(replay(snapshot)):  # what a module keeps for good is made once
+    snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
+    with disposing(replay_cycle(snapshot)):  # what a module keeps for good is made once
         pass
     gc.collect()
-    with passing(replay(snapshot)):
+    with disposing(replay_cycle(snapshot)):
         pass
     assert gc.collect() == 0

@@ -5,14 +5,14 @@ import pytest
 
 from vcdebug.gomath import (
     MIN_INT64,
-    div,
     div_rows,
-    mod,
+    int_div,
+    int_mod,
+    int_power,
     ordered_sum,
-    power,
     round_half_away,
     round_half_away_rows,
-    trunc,
+    trunc_int64,
     trunc_rows,
     wrap_int64,
 )
@@ -22,7 +22,7 @@ from vcdebug.gomath import (
     ("a", "b", "quotient", "rest"), [(7, 2, 3, 1), (-7, 2, -3, -1), (7, -2, -3, 1), (-7, -2, 3, -1)]
 )
 def test_division_truncates_and_the_rest_has_the_sign_of_the_dividend(a: int, b: int, quotient: int, rest: int) -> None:
-    assert (quotient, rest) == (div(a, b), mod(a, b))
+    assert (quotient, rest) == (int_div(a, b), int_mod(a, b))
     assert [quotient] == div_rows(np.array([a]), np.array([b])).tolist()
 
 
@@ -32,7 +32,7 @@ def test_a_row_divided_by_zero_is_zero() -> None:
 
 @pytest.mark.parametrize(("value", "expected"), [(1.9, 1), (-1.9, -1), (float("nan"), MIN_INT64), (1e30, MIN_INT64)])
 def test_a_float_becomes_an_integer_toward_zero(value: float, expected: int) -> None:
-    assert expected == trunc(value)
+    assert expected == trunc_int64(value)
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.5, 1.0), (-0.5, -1.0), (1.5, 2.0), (2.4, 2.0), (-2.6, -3.0)])
@@ -71,4 +71,4 @@ def test_an_overflow_wraps_round() -> None:
     ],
 )
 def test_a_power_is_rounded_as_go_rounds_it(base: float, exponent: int, expected: float) -> None:
-    assert expected == power(base, exponent)
+    assert expected == int_power(base, exponent)

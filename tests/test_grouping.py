@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from vcdebug.grouping import by_key
+from vcdebug.grouping import group_by_key
 
 
 def test_keys_and_things_keep_their_order() -> None:
-    found = by_key([("b", 2), ("a", 3), ("b", 1)])
+    found = group_by_key([("b", 2), ("a", 3), ("b", 1)])
     assert [("b", [2, 1]), ("a", [3])] == list(found.items())
 
 
 def test_nothing_has_no_keys() -> None:
-    assert {} == by_key([])
+    assert {} == group_by_key([])

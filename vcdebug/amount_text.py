@@ -24,18 +24,18 @@ _MAX_DECIMALS: Final = 17
 SHORT_NAMES: Final[Mapping[str, str]] = {MEMORY: "mem", "ephemeral-storage": "ephemeral"}
 """What dimensions are called where there is little room, and may be called in commands."""
 _MILLI: Final = 1000.0
-_LEAST: Final = 0.1
+_MIN_AMOUNT: Final = 0.1
 """Smaller amounts are nothing to the scheduler."""
 _NOISE: Final = 1e-6
 """Amounts as small as this are errors of sums."""
-_LEAST_CORES: Final = 0.1
+_MIN_CORES: Final = 0.1
 """Fewer cores are written in milli-cores."""
-_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP: Final = 1024
 _AGE_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 
-class Holding(Protocol):
+class AmountsByName(Protocol):
     """A resource: an amount per dimension."""
 
     def items(self) -> Iterable[tuple[str, float]]:
@@ -45,7 +45,7 @@ class Holding(Protocol):
 # Amounts of one dimension
 
 
-def amount(name: str, value: float, digits: int = DIGITS) -> str:
+def format_amount(name: str, value: float, digits: int = DIGITS) -> str:
     """One amount without its name: `4`, `50m`, `1.5Gi`, `unlimited`.
 
     The part before the decimal point is always written in full; `digits` limits what follows it.
@@ -55,15 +55,15 @@ def amount(name: str, value: float, digits: int = DIGITS) -> str:
     if abs(value) < _NOISE:
         return "0"
     if name == CPU:
-        return _cores(value, digits)
-    units = unit_value(name, value)
-    return _bytes(units, digits) if is_byte_like(name) else _significant(units, digits)
+        return _format_cores(value, digits)
+    units = value_in_units(name, value)
+    return _format_bytes(units, digits) if is_byte_like(name) else _format_significant(units, digits)
 
 
-def amounts_apart(name: str, *values: float) -> tuple[str, ...]:
+def format_amounts_apart(name: str, *values: float) -> tuple[str, ...]:
     """Amounts that are compared, in as many digits as make any two of them that differ look different."""
     digits = digits_apart(name, values)
-    return tuple(amount(name, value, digits) for value in values)
+    return tuple(format_amount(name, value, digits) for value in values)
 
 
 def digits_apart(name: str, values: Iterable[float]) -> int:
@@ -72,15 +72,15 @@ def digits_apart(name: str, values: Iterable[float]) -> int:
     ordered = sorted(values)
     pairs = [pair for pair in pairwise(ordered) if not isclose(*pair, rel_tol=1e-12, abs_tol=_NOISE)]
     for digits in range(DIGITS, MAX_DIGITS):
-        if all(amount(name, low, digits) != amount(name, high, digits) for low, high in pairs):
+        if all(format_amount(name, low, digits) != format_amount(name, high, digits) for low, high in pairs):
             return digits
     return MAX_DIGITS
 
 
-def amount_of_units(name: str, units: float, digits: int = DIGITS) -> str:
+def format_unit_amount(name: str, units: float, digits: int = DIGITS) -> str:
     """An amount that is given in cores, bytes or pieces, under the name of a resource or of a quota on it."""
     resource = name.removeprefix("requests.").removeprefix("limits.")
-    return amount(resource, units if resource == MEMORY or is_counted(resource) else units * _MILLI, digits)
+    return format_amount(resource, units if resource == MEMORY or is_counted(resource) else units * _MILLI, digits)
 
 
 def is_unlimited(value: float) -> bool:
@@ -98,35 +98,41 @@ def is_byte_like(name: str) -> bool:
     return name in (MEMORY, "storage", "ephemeral-storage") or name.startswith("hugepages-")
 
 
-def unit_value(name: str, value: float) -> float:
+def value_in_units(name: str, value: float) -> float:
     """An amount in cores, bytes or pieces."""
     return value if name == MEMORY or is_counted(name) else value / _MILLI
 
 
-def _cores(value: float, digits: int) -> str:
+def _format_cores(value: float, digits: int) -> str:
     cores = value / _MILLI
-    if abs(cores) >= _LEAST_CORES:
-        return _significant(cores, digits)
-    return f"{_significant(value, digits)}m"
+    if abs(cores) >= _MIN_CORES:
+        return _format_significant(cores, digits)
+    return f"{_format_significant(value, digits)}m"
 
 
-def _bytes(value: float, digits: int) -> str:
+def _format_bytes(value: float, digits: int) -> str:
     power = 0
     # The rounded value decides, so that 1023.9Mi in three digits is 1Gi, not 1024Mi.
-    while abs(float(_significant(value, digits))) >= _STEP and power + 1 < len(_BINARY):
+    while abs(float(_format_significant(value, digits))) >= _STEP and power + 1 < len(_BINARY_UNITS):
         value, power = value / _STEP, power + 1
-    return f"{_significant(value, digits)}{_BINARY[power]}"
+    return f"{_format_significant(value, digits)}{_BINARY_UNITS[power]}"
 
 
-def _significant(value: float, digits: int) -> str:
+def _format_significant(value: float, digits: int) -> str:
     """So many significant digits, the integer part in full, without zeros at the end."""
     size = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    text = f"{value:.{digits - size}f}" if 0 < size < digits else f"{value:.0f}" if size else _fraction(value, digits)
+    text = (
+        f"{value:.{digits - size}f}"
+        if 0 < size < digits
+        else f"{value:.0f}"
+        if size
+        else _format_fraction(value, digits)
+    )
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("", "-0") else text
 
 
-def _fraction(value: float, digits: int) -> str:
+def _format_fraction(value: float, digits: int) -> str:
     """A value below 1, where zeros behind the point are not significant, and without an exponent."""
     zeros = -int(f"{abs(value):e}".partition("e")[2]) - 1 if value else 0
     return f"{value:.{min(zeros, MAX_DIGITS) + digits}f}"
@@ -135,25 +141,25 @@ def _fraction(value: float, digits: int) -> str:
 # Whole resources
 
 
-def named(name: str, value: float) -> str:
+def format_named_amount(name: str, value: float) -> str:
     """One amount with its name: `8 cpu`."""
-    return f"{amount(name, value)} {name}"
+    return f"{format_amount(name, value)} {name}"
 
 
-def all_named(values: Iterable[tuple[str, float]]) -> str:
+def join_named_amounts(values: Iterable[tuple[str, float]]) -> str:
     """`4 cpu and 2Gi memory`."""
-    return " and ".join(named(name, value) for name, value in values)
+    return " and ".join(format_named_amount(name, value) for name, value in values)
 
 
-def resource(what: Holding, names: Iterable[str] | None = None) -> str:
+def format_resource(what: AmountsByName, names: Iterable[str] | None = None) -> str:
     """`4 cpu, 8Gi memory`: all dimensions that hold something but `pods`, or the named ones; else `nothing`."""
-    return ", ".join(named(name, value) for name, value in told_of(what, names)) or "nothing"
+    return ", ".join(format_named_amount(name, value) for name, value in listed_dimensions(what, names)) or "nothing"
 
 
-def told_of(what: Holding, names: Iterable[str] | None) -> list[tuple[str, float]]:
+def listed_dimensions(what: AmountsByName, names: Iterable[str] | None) -> list[tuple[str, float]]:
     """The dimensions that a text about a resource tells: those that hold something but `pods`, or the named ones."""
     if names is None:
-        return [(name, value) for name, value in what.items() if abs(value) >= _LEAST and name != PODS]
+        return [(name, value) for name, value in what.items() if abs(value) >= _MIN_AMOUNT and name != PODS]
     wanted = dict.fromkeys(names)
     return [(name, value) for name, value in what.items() if name in wanted]
 
@@ -165,25 +171,25 @@ def short_name(dimension: str) -> str:
 
 def short_amounts(amounts: Iterable[tuple[str, float]]) -> str:
     """`cpu 4, mem 8Gi`, in the order given: for tables."""
-    return ", ".join(f"{short_name(name)} {amount(name, value)}" for name, value in amounts)
+    return ", ".join(f"{short_name(name)} {format_amount(name, value)}" for name, value in amounts)
 
 
-def resource_text(what: Holding) -> str:
+def short_resource_text(what: AmountsByName) -> str:
     """`cpu 4, mem 8Gi, gpu 1`; nothing at all is `0`."""
     return short_amounts((name, value) for name, value in what.items() if value) or "0"
 
 
-def besides_places(what: Holding) -> str:
+def short_text_without_pods(what: AmountsByName) -> str:
     """The same without the places for pods, of which each task takes one; nothing at all is empty."""
     return short_amounts((name, value) for name, value in what.items() if value and name != PODS)
 
 
-def dimensions(resources: Iterable[Holding]) -> list[str]:
+def used_dimensions(resources: Iterable[AmountsByName]) -> list[str]:
     """cpu, memory and every scalar that one of them holds something of."""
-    return in_order(name for each in resources for name, value in each.items() if value)
+    return order_dimensions(name for each in resources for name, value in each.items() if value)
 
 
-def in_order(names: Iterable[str]) -> list[str]:
+def order_dimensions(names: Iterable[str]) -> list[str]:
     """cpu, memory, and the scalars among the names."""
     return [CPU, MEMORY, *sorted(name for name in dict.fromkeys(names) if name not in (CPU, MEMORY))]
 
@@ -191,20 +197,20 @@ def in_order(names: Iterable[str]) -> list[str]:
 # Numbers, counts and names
 
 
-def number(value: float, decimals: int = DIGITS) -> str:
+def format_number(value: float, decimals: int = DIGITS) -> str:
     """A number without a unit, such as a score or a share: three decimals, below 1 three significant digits."""
     if isnan(value):
         return "NaN"
     if abs(value) >= _MAX_FLOAT64:
         return UNLIMITED if value > 0 else f"-{UNLIMITED}"
     whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    return _significant(value, whole + decimals)
+    return _format_significant(value, whole + decimals)
 
 
-def numbers_apart(*values: float) -> tuple[str, ...]:
+def format_numbers_apart(*values: float) -> tuple[str, ...]:
     """Numbers that are compared, in as many decimals as make any two of them that differ look different."""
     decimals = decimals_apart(values)
-    return tuple(number(value, decimals) for value in values)
+    return tuple(format_number(value, decimals) for value in values)
 
 
 def decimals_apart(values: Iterable[float]) -> int:
@@ -212,57 +218,57 @@ def decimals_apart(values: Iterable[float]) -> int:
     different = list(dict.fromkeys(values))
     # Orders upstream compare floats exactly, so that here the last digit counts.
     for decimals in range(DIGITS, _MAX_DECIMALS):
-        if len(dict.fromkeys(number(value, decimals) for value in different)) == len(different):
+        if len(dict.fromkeys(format_number(value, decimals) for value in different)) == len(different):
             return decimals
     return _MAX_DECIMALS
 
 
-def percent(part: float, whole: float) -> str:
+def format_percent(part: float, whole: float) -> str:
     """A share of a whole in percent: `33 %`; of nothing `0 %`."""
-    return f"{number_of_percent(part, whole)} %"
+    return f"{format_percent_number(part, whole)} %"
 
 
-def number_of_percent(part: float, whole: float) -> str:
+def format_percent_number(part: float, whole: float) -> str:
     """The same without the sign, for columns that have it in their head."""
     return f"{100 * part / whole:.0f}" if whole else "0"
 
 
-def grouped(value: int) -> str:
+def format_count(value: int) -> str:
     """`1 906`."""
     return f"{value:,}".replace(",", " ")
 
 
-def plural(value: int, noun: str) -> str:
+def count_noun(value: int, noun: str) -> str:
     """`1 node`, `2 nodes`, `1 906 searches`."""
     ending = "" if value == 1 else "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
-    return f"{grouped(value)} {noun}{ending}"
+    return f"{format_count(value)} {noun}{ending}"
 
 
-def listed(names: Iterable[str], most: int = 3) -> str:
+def join_names(names: Iterable[str], most: int = 3) -> str:
     """A few names, and how many more there are."""
     every = list(names)
-    return listed_first(every, len(every), most)
+    return join_first_names(every, len(every), most)
 
 
-def listed_first(names: Iterable[str], total: int, most: int = 3) -> str:
+def join_first_names(names: Iterable[str], total: int, most: int = 3) -> str:
     """The same of so many names that not all of them are made."""
     shown = ", ".join(islice(names, most))
-    return shown if total <= most else f"{shown} and {grouped(total - most)} more"
+    return shown if total <= most else f"{shown} and {format_count(total - most)} more"
 
 
 # Spans of time
 
 
-def age(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """A span of time in the largest unit of which there are at least two: `90s`, `47h`, `5d`."""
     size, unit = next((entry for entry in _AGE_UNITS if abs(seconds) >= 2 * entry[0]), _AGE_UNITS[-1])
     return f"{int(seconds / size)}{unit}"
 
 
-def span(seconds: float, units: int = 2) -> str:
+def format_duration(seconds: float, units: int = 2) -> str:
     """A span of time in so many of its largest units: `1d3h`, `2h10m`, `45s`; below one second in milliseconds."""
     if 0 < abs(seconds) < 1:
-        milli = _significant(seconds * _MILLI, DIGITS)
+        milli = _format_significant(seconds * _MILLI, DIGITS)
         return "0s" if milli == "0" else f"{milli}ms"
     parts: list[str] = []
     rest = int(abs(seconds))
@@ -273,10 +279,10 @@ def span(seconds: float, units: int = 2) -> str:
     return ("-" if seconds < 0 and parts else "") + ("".join(parts[:units]) or "0s")
 
 
-def spans_apart(left: float, right: float) -> tuple[str, str]:
+def format_durations_apart(left: float, right: float) -> tuple[str, str]:
     """Two spans that are compared, in as many units as make them look different if they are."""
     for units in range(2, len(_AGE_UNITS) + 1):
-        one, other = span(left, units), span(right, units)
+        one, other = format_duration(left, units), format_duration(right, units)
         if one != other:
             break
     return one, other

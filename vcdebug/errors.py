@@ -12,13 +12,13 @@ class VcdebugError(Exception):
         self.hint = hint
         self.where = where
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         """The error in one line: where, what, hint."""
         text = f"{self.where}: {self.message}" if self.where else self.message
         return " ".join((f"{text}; {self.hint}" if self.hint else text).split())
 
     def __str__(self) -> str:
-        return self.line()
+        return self.format_line()
 
 
 class SnapshotError(VcdebugError):

@@ -16,15 +16,15 @@ MIN_INT64 = -(2**63)
 MAX_FLOAT64 = 1.7976931348623157e308
 
 
-def div(a: int, b: int) -> int:
+def int_div(a: int, b: int) -> int:
     """Go's `a / b` of integers: truncated toward zero."""
     quotient = abs(a) // abs(b)
     return quotient if (a >= 0) == (b >= 0) else -quotient
 
 
-def mod(a: int, b: int) -> int:
+def int_mod(a: int, b: int) -> int:
     """Go's `a % b`: the remainder has the sign of `a`."""
-    return a - b * div(a, b)
+    return a - b * int_div(a, b)
 
 
 def wrap_int64(value: int) -> int:
@@ -32,7 +32,7 @@ def wrap_int64(value: int) -> int:
     return (value + 2**63) % 2**64 - 2**63
 
 
-def trunc(value: float) -> int:
+def trunc_int64(value: float) -> int:
     """Go's `int64(f)` on amd64: toward zero; NaN and values out of range become the smallest int64."""
     if math.isnan(value) or not -9.223372036854775808e18 <= value < 9.223372036854775808e18:
         return MIN_INT64
@@ -47,7 +47,7 @@ def round_half_away(value: float) -> float:
     return float(whole + math.copysign(1, value)) if abs(value - whole) >= 0.5 else math.copysign(whole, value)
 
 
-def power(base: float, exponent: int) -> float:
+def int_power(base: float, exponent: int) -> float:
     """Go's `math.Pow` for a whole exponent: squares of the mantissa, which a C library may round otherwise."""
     if exponent == 0 or base == 1:
         return 1.0
@@ -68,10 +68,10 @@ def power(base: float, exponent: int) -> float:
     scale += binary if left else 0
     if exponent < 0:
         result, scale = 1 / result, -scale
-    return _ldexp(result, scale)
+    return _ldexp_or_inf(result, scale)
 
 
-def _ldexp(mantissa: float, exponent: int) -> float:
+def _ldexp_or_inf(mantissa: float, exponent: int) -> float:
     try:
         return math.ldexp(mantissa, exponent)
     except OverflowError:
@@ -97,7 +97,7 @@ def div_rows(a: IntArray, b: IntArray | int) -> IntArray:
     return np.where(b == 0, 0, signed).astype(np.int64)
 
 
-def times_rows(values: IntArray, weight: float) -> FloatArray:
+def weighted_rows(values: IntArray, weight: float) -> FloatArray:
     """Every integer as a float, times the weight."""
     return np.asarray(values * weight, dtype=np.float64)
 

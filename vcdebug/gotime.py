@@ -10,7 +10,7 @@ from vcdebug.gomath import MAX_INT64
 MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
-_UNITS = {
+_UNIT_NANOSECONDS = {
     "ns": 1,
     "us": MICROSECOND,
     "\u00b5s": MICROSECOND,
@@ -23,7 +23,7 @@ _UNITS = {
 _TERM = re.compile(r"([0-9]*)(\.?)([0-9]*)([^0-9.]+)")
 _HOUR, _MINUTE = re.compile(r"[0-9]{1,2}"), re.compile(r"[0-9]{2}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST_DAY = -62135596800 * SECOND
+_ZERO_TIME = -62135596800 * SECOND
 """Go's zero time: the start of year 1."""
 
 
@@ -35,7 +35,7 @@ def parse_duration(text: str) -> int | None:
     total = 0
     while rest or not total:
         term = _TERM.match(rest)
-        amount = None if term is None else _term(*term.groups())
+        amount = None if term is None else _term_nanoseconds(*term.groups())
         if term is None or amount is None:
             return None
         total += amount
@@ -49,10 +49,10 @@ def parse_duration(text: str) -> int | None:
     return total if total <= MAX_INT64 else None
 
 
-def duration_text(nanoseconds: int) -> str:
+def go_duration_text(nanoseconds: int) -> str:
     """Go's Duration.String of a duration from one second on; 0 is `0s`."""
     if nanoseconds < 0:
-        return f"-{duration_text(-nanoseconds)}"
+        return f"-{go_duration_text(-nanoseconds)}"
     seconds, below = divmod(nanoseconds, SECOND)
     hours, minutes = seconds // 3600, seconds // 60 % 60  # exact: ints
     fraction = f".{below:09d}".rstrip("0") if below else ""
@@ -60,18 +60,20 @@ def duration_text(nanoseconds: int) -> str:
     return f"{head}{seconds % 60}{fraction}s"  # exact: ints
 
 
-def _term(whole: str, point: str, fraction: str, unit: str) -> int | None:
+def _term_nanoseconds(whole: str, point: str, fraction: str, unit: str) -> int | None:
     """One number with its unit; the fraction is cut to what int64 holds and scaled in floats."""
-    if unit not in _UNITS or not (whole or fraction):
+    if unit not in _UNIT_NANOSECONDS or not (whole or fraction):
         return None
     number = int(whole or "0")
-    if number > MAX_INT64 + 1 or number * _UNITS[unit] > MAX_INT64 + 1:
+    if number > MAX_INT64 + 1 or number * _UNIT_NANOSECONDS[unit] > MAX_INT64 + 1:
         return None
-    value, scale = _fraction(fraction)
-    return number * _UNITS[unit] + (int(float(value) * (float(_UNITS[unit]) / scale)) if value else 0)
+    value, scale = _parse_fraction(fraction)
+    return number * _UNIT_NANOSECONDS[unit] + (
+        int(float(value) * (float(_UNIT_NANOSECONDS[unit]) / scale)) if value else 0
+    )
 
 
-def _fraction(digits: str) -> tuple[int, float]:
+def _parse_fraction(digits: str) -> tuple[int, float]:
     """(digits as a number, the power of ten that divides it), as many digits as int64 holds."""
     value, scale = 0, 1.0
     for digit in digits:
@@ -82,18 +84,18 @@ def _fraction(digits: str) -> tuple[int, float]:
     return value, scale
 
 
-def nanoseconds(moment: datetime) -> int:
+def unix_nanoseconds(moment: datetime) -> int:
     """Nanoseconds since 1970."""
     passed = moment - _EPOCH
     return (passed.days * 86400 + passed.seconds) * SECOND + passed.microseconds * MICROSECOND
 
 
-def time_text(moment: datetime) -> str:
+def api_time_text(moment: datetime) -> str:
     """As the API server writes it, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def time_in(text: str | None) -> datetime | None:
+def parse_time(text: str | None) -> datetime | None:
     """A manifest's time; None where it states none."""
     if not text:
         return None
@@ -101,13 +103,13 @@ def time_in(text: str | None) -> datetime | None:
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
-def time_of(text: str) -> int:
+def parse_nanoseconds(text: str) -> int:
     """A manifest's time in nanoseconds since 1970; a missing one is Go's zero time."""
-    time = time_in(text)
-    return _FIRST_DAY if time is None else nanoseconds(time)
+    time = parse_time(text)
+    return _ZERO_TIME if time is None else unix_nanoseconds(time)
 
 
-def whole_seconds(moment: datetime) -> int:
+def unix_seconds(moment: datetime) -> int:
     """Go's Unix(): full seconds since 1970."""
     passed = moment - _EPOCH
     return passed.days * 86400 + passed.seconds
@@ -119,22 +121,22 @@ class ClockError(ValueError):
 
 def clock_minutes(text: str) -> int:
     """Minutes after midnight by Go's layout `15:04`: one or two digits, a colon, two digits; raises ClockError."""
-    hour = _leading(_HOUR, text, text, "15")
+    hour = _match_prefix(_HOUR, text, text, "15")
     if int(hour) >= 24:
-        raise ClockError(f"parsing time {_quoted(text)}: hour out of range")
+        raise ClockError(f"parsing time {_go_quoted(text)}: hour out of range")
     rest = text[len(hour) :]
     if not rest.startswith(":"):
         raise ClockError(_cannot_parse(text, rest, ":"))
-    minute = _leading(_MINUTE, text, rest[1:], "04")
+    minute = _match_prefix(_MINUTE, text, rest[1:], "04")
     if int(minute) >= 60:
-        raise ClockError(f"parsing time {_quoted(text)}: minute out of range")
+        raise ClockError(f"parsing time {_go_quoted(text)}: minute out of range")
     extra = rest[1 + len(minute) :]
     if extra:
-        raise ClockError(f"parsing time {_quoted(text)}: extra text: {_quoted(extra)}")
+        raise ClockError(f"parsing time {_go_quoted(text)}: extra text: {_go_quoted(extra)}")
     return int(hour) * 60 + int(minute)
 
 
-def _leading(shape: re.Pattern[str], text: str, rest: str, layout: str) -> str:
+def _match_prefix(shape: re.Pattern[str], text: str, rest: str, layout: str) -> str:
     found = shape.match(rest)
     if found is None:
         raise ClockError(_cannot_parse(text, rest, layout))
@@ -142,10 +144,10 @@ def _leading(shape: re.Pattern[str], text: str, rest: str, layout: str) -> str:
 
 
 def _cannot_parse(text: str, rest: str, layout: str) -> str:
-    return f'parsing time {_quoted(text)} as "15:04": cannot parse {_quoted(rest)} as "{layout}"'
+    return f'parsing time {_go_quoted(text)} as "15:04": cannot parse {_go_quoted(rest)} as "{layout}"'
 
 
-def _quoted(text: str) -> str:
+def _go_quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').encode()
     return '"' + "".join(chr(byte) if 32 <= byte < 128 else f"\\x{byte:02x}" for byte in escaped) + '"'
 

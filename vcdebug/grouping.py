@@ -9,7 +9,7 @@ Key = TypeVar("Key")
 Thing = TypeVar("Thing")
 
 
-def by_key(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
+def group_by_key(pairs: Iterable[tuple[Key, Thing]]) -> dict[Key, list[Thing]]:
     """The things of each key; keys and things in the order in which they come."""
     found: dict[Key, list[Thing]] = {}
     for key, thing in pairs:

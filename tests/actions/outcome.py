@@ -5,14 +5,14 @@ from typing import Any
 from tests.builders import cluster, conf_of
 from vcdebug.framework.record import CloseEvent, HookEvent, OpEvent, PopEvent, StatementEvent
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 DEFAULT_TIERS = ("priority gang conformance", "overcommit drf predicates proportion nodeorder")
 
 
 def ran(*objects: Any, actions: str, tiers: tuple[str, ...] = DEFAULT_TIERS, extra: str = "") -> Recording:
     """A replay of these objects under the given actions."""
-    return replay(cluster(*objects, conf=conf_of(*tiers, actions=actions) + extra))
+    return replay_cycle(cluster(*objects, conf=conf_of(*tiers, actions=actions) + extra))
 
 
 def closed(recording: Recording) -> CloseEvent:
@@ -25,7 +25,7 @@ def closed(recording: Recording) -> CloseEvent:
 def tasks(recording: Recording) -> dict[str, str]:
     """pod name → `Status@node`, of all jobs."""
     return {
-        key.partition("/")[2]: f"{task.status.label}@{task.node}"
+        key.partition("/")[2]: f"{task.status.upstream_name}@{task.node}"
         for job in closed(recording).jobs.values()
         for key, task in job.tasks.items()
     }

@@ -8,8 +8,8 @@ from tests.actions.outcome import asked, messages, ops, ran, statements, tasks
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.arguments import Arguments
-from vcdebug.snapshot.chance import Chance
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.trace.replay import replay_cycle
 
 TIERS = ("priority gang", "predicates nodeorder")
 TOPOLOGY = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
@@ -96,7 +96,7 @@ def test_how_many_candidates_end_a_dry_run(nodes: int, percentage: int, least: i
         "minCandidateNodesAbsolute": least,
         "maxCandidateNodesAbsolute": most,
     }
-    assert expected == TopologyAwarePreemption(Arguments(arguments)).wanted(nodes)
+    assert expected == TopologyAwarePreemption(Arguments(arguments)).calculate_num_candidates(nodes)
 
 
 def test_a_dry_run_picks_the_node_with_the_lowest_sum_of_priorities() -> None:
@@ -145,5 +145,5 @@ def test_a_dry_run_follows_the_node_that_a_scheduler_found_first(wanted: int, kn
     ]
     conf = conf_of(*TIERS, actions="preempt") + TOPOLOGY + f"    minCandidateNodesAbsolute: {wanted}\n"
     snapshot = cluster(CLASSES, nodes, losers, *high("h", 1), conf=conf)
-    snapshot.chance = Chance(choices={"default/h-0": known} if known else {})
-    assert f"pipeline h-0@{expected}" == ops(replay(snapshot))[-1]
+    snapshot.chance = ChanceSettings(choices={"default/h-0": known} if known else {})
+    assert f"pipeline h-0@{expected}" == ops(replay_cycle(snapshot))[-1]

@@ -5,19 +5,19 @@ from typing import Any
 from tests.actions.outcome import ops, pops, statements
 from tests.actions.test_reclaim import TIERS, poor, victim_queue
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.evictions import carried_out
 from vcdebug.explain.funnel import funnel_at
 from vcdebug.framework.record import HookEvent
 from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def reclaim(*objects: Any) -> Recording:
     snapshot = cluster(*objects, conf=conf_of(*TIERS, actions="reclaim"))
-    return replay(released(snapshot, "master,+reclaim-immediate"))
+    return replay_cycle(snapshot_at_release(snapshot, "master,+reclaim-immediate"))
 
 
 def test_an_incomplete_gang_evicts_all_the_same() -> None:
@@ -66,7 +66,7 @@ def test_a_node_that_the_predicates_refuse_is_counted() -> None:
 
 def test_its_lines_of_the_log() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(2, min_member=2))
-    lines = {line.key: (line.level, line.text) for line in log_lines(recording)}
+    lines = {line.message_key: (line.level, line.text) for line in log_lines(recording)}
     assert (0, "Try to reclaim Task <default/r-1> for Tasks <default/p-0>") == lines["reclaim.victim"]
     amount = "cpu 1000.00, memory 1000000000.00, pods 1.00"
     assert (3, f"Reclaimed <{amount}> for task <default/p-0> requested <{amount}>.") == lines["reclaim.sum"]
@@ -77,7 +77,7 @@ def test_its_lines_of_the_log() -> None:
 def test_a_job_behind_one_that_may_not_reclaim_never_has_its_turn() -> None:
     large = [pod_group("p", queue="poor"), *pods("p", 1, cpu="9")]
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), large, poor(1, name="s"))
-    found = explain(recording, "default/s").dominant
+    found = explain_by_name(recording, "default/s").dominant
     assert "queue-turns-ended" == found.cause
     assert "default/p came before it in queue poor" in found.sentence
 
@@ -86,7 +86,7 @@ def test_why_a_job_still_waits() -> None:
     recording = reclaim(
         node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1", reclaimable=False), poor(2, min_member=2)
     )
-    assert "reclaimable" in explain(recording, "default/p").dominant.sentence
+    assert "reclaimable" in explain_by_name(recording, "default/p").dominant.sentence
 
 
 def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
@@ -95,7 +95,7 @@ def test_victims_that_free_too_little_are_what_a_job_waits_for() -> None:
     first = [pod_group("a", queue="rich", phase="Running", min_member=0), *pods("a", 1, on="n1")]
     waiting = [pod_group("p", queue="poor"), *pods("p", 1, cpu="2")]
     recording = reclaim(node("n1", cpu="2"), shut, queue("poor"), first, victim_queue(3, "n2"), waiting)
-    found = explain(recording, "default/p").dominant
+    found = explain_by_name(recording, "default/p").dominant
     assert "freed-too-little" == found.cause
     assert "evicted default/a-0 on n1 for p-0" in found.sentence
     assert "that frees 1 of 2 cpu" in found.sentence
@@ -109,12 +109,15 @@ def test_a_job_that_one_plugin_holds_back_does_not_starve() -> None:
     for release in ("master", "master,+reclaim-immediate"):
         parts = (node("n1", cpu="3"), queue("poor"), victim_queue(2, "n1"), running, large)
         snapshot = cluster(*parts, conf=conf_of(*tiers, actions="reclaim"))
-        assert "not-starving" == explain(replay(released(snapshot, release)), "default/s").dominant.cause
+        assert (
+            "not-starving"
+            == explain_by_name(replay_cycle(snapshot_at_release(snapshot, release)), "default/s").dominant.cause
+        )
 
 
 def test_what_a_place_cost_is_said_without_a_statement() -> None:
     recording = reclaim(node("n1", cpu="2"), queue("poor"), victim_queue(2, "n1"), poor(1))
-    assert "at the cost of default/r-1" in explain(recording, "default/p").sentence
+    assert "at the cost of default/r-1" in explain_by_name(recording, "default/p").sentence
 
 
 def test_behind_a_broken_tree_no_amounts_are_named() -> None:
@@ -124,6 +127,6 @@ def test_behind_a_broken_tree_no_amounts_are_named() -> None:
     tiers = ("gang", "predicates capacity")
     hierarchy = {"capacity": {"enableHierarchy": "true"}}
     snapshot = cluster(*parts, conf=conf_of(*tiers, actions="reclaim", arguments=hierarchy))
-    found = explain(replay(released(snapshot, "v1.13.3")), "default/p")
-    assert "queue-tree-broken" == found.cause
+    found = explain_by_name(replay_cycle(snapshot_at_release(snapshot, "v1.13.3")), "default/p")
+    assert "queue-tree-broken" == found.cause_code
     assert "preemptive" not in [one.cause for one in found.contributing]

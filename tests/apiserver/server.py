@@ -10,17 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.capture.fake_server import ABSENT, DATE, Reply, Request, resource_of, status
+from tests.capture.fake_server import DATE, NOT_FOUND_REPLY, ApiReply, ApiRequest, resource_of, status
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.verify import server as verify
-from vcdebug.verify.address import Address
+from vcdebug.verify.address import ApiAddress
 from vcdebug.verify.messages import Body
-from vcdebug.verify.selectors import selected
+from vcdebug.verify.selectors import is_selected
 
 Exact = Literal["honoured", "ignored", "refused"]
 PAGE = 500
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-KIND_OF_PATH = {kind.path: kind for kind in KINDS}
+KIND_OF_PATH = {kind.api_path: kind for kind in KINDS}
 
 
 @dataclass
@@ -34,14 +34,14 @@ class ApiServer(verify.ApiServer):
     exact: Exact = "honoured"
     """What becomes of resourceVersionMatch=Exact."""
     forbidden: set[str] = field(default_factory=set)
-    scripted: dict[str, list[Reply]] = field(default_factory=dict)
-    before: Callable[[Request], None] | None = None
+    scripted: dict[str, list[ApiReply]] = field(default_factory=dict)
+    before: Callable[[ApiRequest], None] | None = None
     """Called before each answer: other people's writes."""
     date: str | None = DATE
     largest_page: int = PAGE
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ApiRequest] = field(default_factory=list)
 
-    def reply(self, request: Request) -> Reply:
+    def answer_request(self, request: ApiRequest) -> ApiReply:
         self.requests.append(request)
         if self.before is not None:
             self.before(request)
@@ -52,28 +52,28 @@ class ApiServer(verify.ApiServer):
         if resource_of(request.path) in self.forbidden:
             return status(403, "Forbidden", f"{resource_of(request.path)} is forbidden")
         if request.method != "GET":
-            return super().reply(request)
+            return super().answer_request(request)
         if request.path == "/apis":
-            return Reply(200, {"kind": "APIGroupList", "groups": self._groups()})
+            return ApiReply(200, {"kind": "APIGroupList", "groups": self._groups()})
         if request.path in self.singles:
-            return Reply(200, self.singles[request.path])
-        return self._read(request)
+            return ApiReply(200, self.singles[request.path])
+        return self._answer_read(request)
 
-    def asked(self, path: str) -> list[Request]:
+    def asked(self, path: str) -> list[ApiRequest]:
         return [request for request in self.requests if request.path == path]
 
-    def _read(self, request: Request) -> Reply:
+    def _answer_read(self, request: ApiRequest) -> ApiReply:
         """A list over all namespaces, a list of one namespace, or one object."""
-        address = Address.of(request.path)
-        if address.collection not in self.served:
-            return ABSENT
+        address = ApiAddress.from_path(request.path)
+        if address.collection_path not in self.served:
+            return NOT_FOUND_REPLY
         if address.name:
-            return super()._read(request)
+            return super()._answer_read(request)
         if request.query.get("watch"):
             return self._watch(request)
-        return self._list(address.collection, address.namespace, request)
+        return self._list(address.collection_path, address.namespace, request)
 
-    def _list(self, path: str, namespace: str, request: Request) -> Reply:
+    def _list(self, path: str, namespace: str, request: ApiRequest) -> ApiReply:
         start, revision = 0, self.store.revision
         if "continue" in request.query:
             mark = json.loads(request.query["continue"])
@@ -90,8 +90,8 @@ class ApiServer(verify.ApiServer):
                 revision = asked
         return self._page(path, namespace, request, start, revision)
 
-    def _page(self, path: str, namespace: str, request: Request, start: int, revision: int) -> Reply:
-        found = [item for item in self.store.at(path, revision) if selected(item, namespace, request.query)]
+    def _page(self, path: str, namespace: str, request: ApiRequest, start: int, revision: int) -> ApiReply:
+        found = [item for item in self.store.objects_at(path, revision) if is_selected(item, namespace, request.query)]
         limit = min(self.largest_page, int(request.query.get("limit") or self.largest_page))
         metadata: Body = {"resourceVersion": str(revision)}
         left = len(found) - start - limit
@@ -100,21 +100,21 @@ class ApiServer(verify.ApiServer):
             metadata |= {"continue": token, "remainingItemCount": left}
         kind = KIND_OF_PATH[path]
         body = {"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata}
-        return Reply(200, body | {"items": found[start : start + limit]})
+        return ApiReply(200, body | {"items": found[start : start + limit]})
 
-    def _watch(self, request: Request) -> Reply:
+    def _watch(self, request: ApiRequest) -> ApiReply:
         """Everything that happened since, and then the end of the stream, as a server's timeout would have it."""
         since = int(request.query.get("resourceVersion") or 0)
         if since < self.store.compacted:
             gone = status(410, "Expired", "too old resource version").body
-            return Reply(200, json.dumps({"type": "ERROR", "object": gone}) + "\n")
-        events = self.changes(Address.of(request.path), request, since)
-        return Reply(200, "".join(f"{json.dumps(event)}\n" for event in events))
+            return ApiReply(200, json.dumps({"type": "ERROR", "object": gone}) + "\n")
+        events = self.list_changes(ApiAddress.from_path(request.path), request, since)
+        return ApiReply(200, "".join(f"{json.dumps(event)}\n" for event in events))
 
-    def _review(self, body: Body) -> Reply:
+    def _review(self, body: Body) -> ApiReply:
         asked = body["spec"]["resourceAttributes"]
         name = f"{asked['resource']}.{asked['group']}" if asked.get("group") else asked["resource"]
-        return Reply(201, body | {"status": {"allowed": name not in self.forbidden}})
+        return ApiReply(201, body | {"status": {"allowed": name not in self.forbidden}})
 
     def _groups(self) -> list[Body]:
         groups: dict[str, list[str]] = {}
@@ -125,7 +125,7 @@ class ApiServer(verify.ApiServer):
         return [{"name": name, "versions": [{"version": one} for one in versions]} for name, versions in groups.items()]
 
 
-def expired(token: dict[str, int] | None) -> Reply:
+def expired(token: dict[str, int] | None) -> ApiReply:
     """A list whose revision has been compacted; a token goes on with the present state."""
     metadata = {"continue": json.dumps(token)} if token is not None else {}
     return status(410, "Expired", "the provided resource version is too old", **metadata)

@@ -12,7 +12,7 @@ from tests.architecture.releases_page import who
 from tests.architecture.source_tree import ROOT
 from tests.recorded import CORPUS, cases
 from vcdebug.framework.quirks import QUIRKS, Quirk
-from vcdebug.releases.table import SUPPORTED
+from vcdebug.releases.table import SUPPORTED_TAGS
 
 PAGE = ROOT / "docs" / "fidelity.md"
 TITLES = {
@@ -36,9 +36,9 @@ def quirk_rows() -> Iterator[str]:
 
 def releases_of(quirk: Quirk) -> str:
     """`all`, or which ones beside the newest rules."""
-    if all(quirk.happens(lambda change, tag=tag: change.in_force(tag)) for tag in SUPPORTED):  # type: ignore[misc]
+    if all(quirk.happens_under(lambda change, tag=tag: change.in_force(tag)) for tag in SUPPORTED_TAGS):  # type: ignore[misc]
         return "all"
-    found = who(lambda tag: quirk.happens(lambda change: change.in_force(tag)))
+    found = who(lambda tag: quirk.happens_under(lambda change: change.is_in_force(tag)))
     return f"master, {found}" if not found.startswith("before") else "master"
 
 

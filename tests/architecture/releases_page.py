@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from tests.architecture.source_tree import ROOT
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import MASTER_SAYS, at_tag
-from vcdebug.releases.table import CHANGES, KUBERNETES, SUPPORTED
+from vcdebug.releases.release import MASTER_DESCRIPTION, release_at_tag
+from vcdebug.releases.table import CHANGES, KUBERNETES_BY_LINE, SUPPORTED_TAGS
 
 PAGE = ROOT / "docs" / "releases.md"
 INTRODUCTION = """# Releases: what older schedulers decide differently
@@ -36,7 +36,7 @@ GROUPS = (
     ("Nodes: filters and scores", nodes),
     ("Devices", devices),
 )
-LINES = tuple(dict.fromkeys(tag.line for tag in SUPPORTED))
+LINES = tuple(dict.fromkeys(tag.release_line for tag in SUPPORTED_TAGS))
 """Newest first."""
 
 
@@ -48,11 +48,11 @@ def page() -> str:
 def _releases() -> Iterator[str]:
     yield "| release | Kubernetes | older forms | of them not replayed |"
     yield "|---|---|---|---|"
-    yield f"| {MASTER_SAYS} | 1.36 | 0 | 0 |"
-    for tag in SUPPORTED:
-        release = at_tag(tag)
-        lacking = len(release.lacking())
-        yield f"| {tag} | {KUBERNETES[tag.line]} | {len(release.older) + lacking} | {lacking} |"
+    yield f"| {MASTER_DESCRIPTION} | 1.36 | 0 | 0 |"
+    for tag in SUPPORTED_TAGS:
+        release = release_at_tag(tag)
+        lacking = len(release.unreplayed_changes())
+        yield f"| {tag} | {KUBERNETES_BY_LINE[tag.release_line]} | {len(release.older) + lacking} | {lacking} |"
 
 
 def _group(title: str, module: object) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _group(title: str, module: object) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for change in rows:
         what = change.what if change.replayed else f"{change.what} *Not replayed:* {change.unshown}"
-        yield _row(f"`{change.id}`", what, change.decides, change.weight, who(change.in_force), change.pull)
+        yield _row(f"`{change.id}`", what, change.decides, change.weight, who(change.is_in_force), change.pull)
     yield ""
 
 
@@ -75,7 +75,7 @@ def who(has: Callable[[Tag], bool]) -> str:
 
 
 def _in_line(line: tuple[int, int], has: Callable[[Tag], bool]) -> str:
-    tags = [tag for tag in SUPPORTED if tag.line == line]
+    tags = [tag for tag in SUPPORTED_TAGS if tag.release_line == line]
     having = [tag for tag in tags if has(tag)]
     if having == tags:
         return f"v{line[0]}.{line[1]}"

@@ -7,7 +7,7 @@ import pytest
 from tests.architecture.source_tree import PACKAGE, ROOT
 from vcdebug.cli.commands import COMMANDS
 from vcdebug.cli.main import main
-from vcdebug.snapshot.bundled import bundled
+from vcdebug.snapshot.bundled import list_bundled
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMAND_ROWS = re.findall(r"^\| `vcdebug (\w+)([^`]*)` \|", README, re.MULTILINE)
@@ -29,7 +29,7 @@ def test_a_command_takes_the_options_that_the_readme_names(
 
 
 def test_the_readme_lists_the_bundled_snapshots_with_their_sentences() -> None:
-    expected = [f"| `{one.name}` | {one.description} |" for one in bundled()]
+    expected = [f"| `{one.name}` | {one.description} |" for one in list_bundled()]
     assert expected == [line for line in README.splitlines() if line in expected]
 
 

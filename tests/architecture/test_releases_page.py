@@ -7,8 +7,8 @@ from tests.architecture.releases_page import who
 from vcdebug.framework import quirks
 from vcdebug.framework.quirks import QUIRKS
 from vcdebug.releases.change import Change
-from vcdebug.releases.release import Release, at_tag
-from vcdebug.releases.table import CHANGES, SUPPORTED
+from vcdebug.releases.release import Release, release_at_tag
+from vcdebug.releases.table import CHANGES, SUPPORTED_TAGS
 
 
 def test_the_page_of_releases_is_the_table() -> None:
@@ -36,12 +36,12 @@ def test_the_tables_of_fidelity_are_current() -> None:
     ],
 )
 def test_who_has_an_older_form_is_said_by_lines_and_tags(fixed_in: tuple[str, ...], since: str, words: str) -> None:
-    assert words == who(Change("a", "b", "c", fixed_in, "#1", "L", since=since).in_force)
+    assert words == who(Change("a", "b", "c", fixed_in, "#1", "L", since=since).is_in_force)
 
 
 def having(code: str) -> list[str]:
-    releases = [Release(), *map(at_tag, SUPPORTED)]
-    return [release.name for release in releases if QUIRKS[code].happens(release.has)]
+    releases = [Release(), *map(release_at_tag, SUPPORTED_TAGS)]
+    return [release.name for release in releases if QUIRKS[code].happens_under(release.has_older_form)]
 
 
 def test_a_quirk_that_an_older_release_lacks_is_not_ascribed_to_it() -> None:

@@ -17,13 +17,13 @@ from functools import partial
 from pathlib import Path
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.debugger.captures import MOST_OPEN, Captures, Taken
-from vcdebug.debugger.commands import Reply, execute
+from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCapture
+from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import Driver
-from vcdebug.snapshot.history import History
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.history import CaptureHistory
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CAPTURES, NODES, JOBS, KEPT = 50, 1000, 40, 30
 GROWTH = 1.05
@@ -50,35 +50,35 @@ def main(count: int = CAPTURES) -> None:
     """Print after each capture how much memory there is in use, and fail where it grows or a change goes untold."""
     tracemalloc.start()
     with tempfile.TemporaryDirectory() as folder:
-        history = History(Path(folder), KEPT)
+        history = CaptureHistory(Path(folder), KEPT)
         numbers = iter(range(1, count))
         first = capture(0)
 
-        def again() -> Taken:
+        def again() -> NewCapture:
             snapshot = capture(next(numbers))
-            return Taken(snapshot, partial(load, history.keep(snapshot)))
+            return NewCapture(snapshot, partial(load_snapshot, history.add_capture(snapshot)))
 
-        driver = Driver(replay(first))
-        driver.captures = Captures(again, [], [partial(load, history.keep(first))])
+        driver = Driver(replay_cycle(first))
+        driver.captures = CaptureSeries(again, [], [partial(load_snapshot, history.add_capture(first))])
         used: list[float] = []
         for number in range(1, count):
-            reply = done(execute(driver, "recapture"))
+            reply = done(execute_line(driver, "recapture"))
             if CHANGED not in reply.text:
                 sys.exit(f"capture {number}: {reply.text}")
             gc.collect()
             used.append(tracemalloc.get_traced_memory()[0] / 1e6)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-            words = f"{driver.recordings.cycles} open  {used[-1]:6.1f} MB in use  peak {peak} MB"
+            words = f"{driver.open_recordings.cycle_count} open  {used[-1]:6.1f} MB in use  peak {peak} MB"
             print(f"{number + 1:>3}  {words}  {reply.text}", flush=True)
-        assert driver.recordings.cycles == MOST_OPEN
-        assert len(history.files()) == KEPT
+        assert driver.open_recordings.cycle_count == MAX_OPEN_CAPTURES
+        assert len(history.list_captures()) == KEPT
         half = used[len(used) // 2]
         print(f"in use after {len(used) // 2 + 2} captures {half:.1f} MB, after {count} {used[-1]:.1f} MB")
         if used[-1] > GROWTH * half:
             sys.exit("it keeps growing")
 
 
-def done(reply: Reply) -> Reply:
+def done(reply: CommandReply) -> CommandReply:
     """As a screen carries it out."""
     while reply.work is not None or reply.then is not None:
         reply = reply.work() if reply.work is not None else reply.then() if reply.then is not None else reply

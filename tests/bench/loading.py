@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from tests.bench import made
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 
 UNREAD = {"env": [{"name": f"V{number}", "value": "x" * 20} for number in range(8)], "args": ["--a", "--b"] * 5}
 MANAGED = [{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:metadata": {"f:labels": {".": {}}}}}]
@@ -50,7 +50,7 @@ def write(folder: Path, size: made.Size) -> None:
 def measure(path: str) -> None:
     """One file, in this process."""
     started = time.process_time()
-    snapshot = load(path)
+    snapshot = load_snapshot(path)
     seconds = time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     size, count = Path(path).stat().st_size / 1e6, sum(map(len, snapshot.objects.values()))  # exact: ints

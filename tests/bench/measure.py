@@ -12,22 +12,22 @@ from typing import Any
 
 from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
-from vcdebug.causes.survey import survey
+from vcdebug.causes.survey import survey_jobs
 from vcdebug.collector import collector_paused
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.debugger.fit_probe import alone, copies
-from vcdebug.debugger.what_if import edited, run_as
+from vcdebug.debugger.fit_probe import probe_alone, probe_copies
+from vcdebug.debugger.what_if import edited_snapshot, replay_like
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
-from vcdebug.framework.registry import registry_of, resolve
+from vcdebug.framework.registry import registry_for, resolve_reference
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
 from vcdebug.snapshot.edit import Edit, parse_edit
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.conf import parse_conf
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.base import Table
 from vcdebug.views.predicates import predicate_grid
 from vcdebug.views.scores import score_grid
@@ -108,16 +108,23 @@ def reading(recording: Recording) -> dict[str, float]:
     """Index, then p95 of jumps with what a screen asks at each, of steps back, and the largest tables."""
     debugger, draw, total = Debugger(recording), random.Random(1), len(recording)
     job = next(iter(recording.session.jobs), "")
-    found = {"index": seconds(lambda: (recording.index.names("task"), recording.tree, recording.timeline))}
+    found = {"index": seconds(lambda: (recording.index.names_of_kind("task"), recording.span_tree, recording.timeline))}
 
     def look(move: Callable[[], object]) -> float:
-        return seconds(lambda: (move(), debugger.around("job"), debugger.path(), debugger.state().job(job)))
+        return seconds(
+            lambda: (
+                move(),
+                debugger.enclosing_name("job"),
+                debugger.span_path(),
+                debugger.cluster_state().job_counts(job),
+            )
+        )
 
-    jumps = sorted(look(lambda: debugger.goto(draw.randint(1, total))) for _ in range(LOOKS))
+    jumps = sorted(look(lambda: debugger.goto_event(draw.randint(1, total))) for _ in range(LOOKS))
     steps = []
     for _ in range(LOOKS):
-        debugger.goto(draw.randint(1, total))
-        steps.append(look(lambda: debugger.into(back=True)))
+        debugger.goto_event(draw.randint(1, total))
+        steps.append(look(lambda: debugger.step_into(back=True)))
     found["jump_p95"], found["back_p95"] = jumps[LOOKS * 95 // 100], sorted(steps)[LOOKS * 95 // 100]
     return {**found, **tables(recording)}
 
@@ -159,29 +166,29 @@ def probes(recording: Recording) -> dict[str, float]:
         return {}
     waiting = next((job for job in jobs if job.has_pending_tasks()), next(iter(jobs)))
     return {
-        "late": seconds(lambda: run_as(edited(recording.snapshot, [edit]), recording)),
-        "fits": seconds(lambda: (alone(recording, waiting.uid), copies(recording, waiting.uid, COPIES))),
+        "late": seconds(lambda: replay_like(edited_snapshot(recording.snapshot, [edit]), recording)),
+        "fits": seconds(lambda: (probe_alone(recording, waiting.uid), probe_copies(recording, waiting.uid, COPIES))),
     }
 
 
 def imports(snapshot: Snapshot) -> None:
     """Import the plugins and actions that the cycle will ask for; a real scheduler begins with its own linked."""
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    plugins = registry_of(snapshot.release, PLUGINS, OTHER_FORMS)
+    plugins = registry_for(snapshot.release, PLUGINS, OTHER_FORMS)
     for option in (option for tier in conf.tiers for option in tier if option.name in plugins):
-        resolve(plugins[option.name])
+        resolve_reference(plugins[option.name])
     for name in (name for name in conf.actions if name in ACTIONS):
-        resolve(ACTIONS[name])
+        resolve_reference(ACTIONS[name])
 
 
 def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
     """All figures of one snapshot; brief: without export and reading."""
     loop = min(calibration() for _ in range(3))
     started = clock()
-    snapshot = load(path)
+    snapshot = load_snapshot(path)
     loaded, load_peak = clock() - started, peak()
     imported = seconds(lambda: imports(snapshot))
-    recording = replay(snapshot, clock=clock)
+    recording = replay_cycle(snapshot, clock=clock)
     figures: dict[str, Any] = {
         "load": loaded,
         "imports": imported,
@@ -197,10 +204,10 @@ def measure(path: str, *, brief: bool = False) -> dict[str, Any]:
     if not brief:
         figures.update(reading(recording))
         figures.update(export(recording))
-        figures["survey"] = seconds(lambda: survey(recording))
+        figures["survey"] = seconds(lambda: survey_jobs(recording))
         figures.update(probes(recording))
         del recording
-        figures["unrecorded"] = without_recording(load(path))
+        figures["unrecorded"] = without_recording(load_snapshot(path))
     return figures
 
 

@@ -17,15 +17,15 @@ from itertools import chain
 from pathlib import Path
 
 from tests.bench import made
-from vcdebug.debugger.cursor import Selection
+from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.debugger.driver import Driver
 from vcdebug.framework.record import Level
 from vcdebug.snapshot.load import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.marks import marks
+from vcdebug.trace.marks import timeline_marks
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.event_view import event_view
 
 EVENTS = 1_000_000
@@ -77,26 +77,26 @@ def firsts(recording: Recording) -> Iterator[tuple[str, float]]:
     subjects = (("job", jobs[-1]), ("task", tasks[-1]), ("node", recording.node_names[-1]), ("plugin", "gang"))
     for kind, name in subjects:
         debugger = Debugger(unread(recording))
-        selection = Selection(kind, name)  # type: ignore[arg-type]
+        selection = CursorSelection(kind, name)  # type: ignore[arg-type]
         yield f"first jump about a {kind}", seconds(partial(look, debugger, partial(debugger.next_about, selection)))
     fresh = unread(recording)
-    yield "first state", seconds(lambda: fresh.timeline.state_at(len(fresh)).job(jobs[-1]))
+    yield "first state", seconds(lambda: fresh.timeline.state_at(len(fresh)).job_counts(jobs[-1]))
     fresh = unread(recording)
-    yield "first marks", seconds(lambda: marks(fresh))
+    yield "first marks", seconds(lambda: timeline_marks(fresh))
     fresh = unread(recording)
     yield "all of the index", seconds(partial(read_all, fresh))
 
 
 def read_all(recording: Recording) -> None:
     """What the screen builds before the first key."""
-    recording.index.prepare()
-    _ = recording.tree, recording.timeline.opening_tasks
+    recording.index.build_all()
+    _ = recording.span_tree, recording.timeline.opening_tasks
 
 
 def look(debugger: Debugger, move: Callable[[], object]) -> None:
     """A movement, and what every screen asks then."""
     move()
-    _ = debugger.around("job"), debugger.path()
+    _ = debugger.enclosing_name("job"), debugger.span_path()
 
 
 def later(recording: Recording) -> Iterator[tuple[str, float]]:
@@ -105,17 +105,17 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
     jobs, nodes = list(recording.session.jobs), list(recording.node_names)
 
     def anywhere() -> None:
-        debugger.goto(draw.randint(1, total))
+        debugger.goto_event(draw.randint(1, total))
 
     def jump() -> None:
         anywhere()
-        _ = debugger.around("job"), debugger.path()
-        debugger.state().job(draw.choice(jobs))
+        _ = debugger.enclosing_name("job"), debugger.span_path()
+        debugger.cluster_state().job_counts(draw.choice(jobs))
 
     yield "jump", p95(jump)
-    yield "step back", p95(lambda: look(debugger, lambda: debugger.into(back=True)), anywhere)
-    yield "step over", p95(lambda: look(debugger, lambda: debugger.over()), anywhere)
-    yield "next about a job", p95(lambda: debugger.next_about(Selection("job", draw.choice(jobs))), anywhere)
+    yield "step back", p95(lambda: look(debugger, lambda: debugger.step_into(back=True)), anywhere)
+    yield "step over", p95(lambda: look(debugger, lambda: debugger.step_over()), anywhere)
+    yield "next about a job", p95(lambda: debugger.next_about(CursorSelection("job", draw.choice(jobs))), anywhere)
     last_change = recording.timeline.last_change
     yield "last change of a node", p95(lambda: last_change("node", draw.choice(nodes), debugger.seq), anywhere)
     yield "state: a node and its tasks", p95(lambda: tasks_on(debugger, draw.choice(nodes)), anywhere)
@@ -124,7 +124,7 @@ def later(recording: Recording) -> Iterator[tuple[str, float]]:
 
 def tasks_on(debugger: Debugger, node: str) -> None:
     """What the page of a node asks."""
-    state = debugger.state()
+    state = debugger.cluster_state()
     _ = state.nodes[node], state.tasks_on(node)
 
 
@@ -134,13 +134,13 @@ def breakpoints(recording: Recording) -> Iterator[tuple[str, float]]:
     for words in BREAKPOINTS:
         line, driver, draw = words.replace("{job}", job), Driver(recording), random.Random(2)
         yield f"set: {words}", seconds(partial(driver.add_breakpoint, line))
-        stop = partial(driver.step, "continue", back=False)
+        stop = partial(driver.take_step, "continue", back=False)
         yield "  next stop", p95(stop, partial(goto_any, driver, draw, len(recording)))
 
 
 def goto_any(driver: Driver, draw: random.Random, total: int) -> None:
     """Somewhere else."""
-    driver.goto(draw.randint(1, total))
+    driver.goto_event(draw.randint(1, total))
 
 
 def main() -> None:
@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     arguments = parser.parse_args()
-    recording = replay(cluster(arguments.events), clock=clock)
+    recording = replay_cycle(cluster(arguments.events), clock=clock)
     gc.collect()
     gc.freeze()
     sizes = (("events", len(recording)), ("cycle", recording.seconds["cycle"]))

@@ -15,16 +15,16 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from vcdebug.causes.survey import survey
-from vcdebug.debugger.remedies.lever import Situation
-from vcdebug.debugger.remedies.prove import search_for, trials_of
-from vcdebug.debugger.remedies.search import carried_out
-from vcdebug.debugger.remedies.trial import Trials
+from vcdebug.causes.survey import survey_jobs
+from vcdebug.debugger.remedies.lever import FixSituation
+from vcdebug.debugger.remedies.prove import start_search, trials_of
+from vcdebug.debugger.remedies.search import run_search
+from vcdebug.debugger.remedies.trial import FixTrials
 from vcdebug.explain.answer import Explanation
 from vcdebug.model.pod import GROUP_ANNOTATION
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 _CONDITIONS = ("nodeSelector", "affinity", "topologySpreadConstraints", "schedulingGates", "volumes", "overhead")
 _ROOM = {"cpu": "100k", "memory": "1000Ti", "pods": "10000", "ephemeral-storage": "1000Ti"}
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
 
 def crude(recording: Recording, explanation: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Changes that nobody would make, each alone, then all of them."""
-    situation = Situation(recording, explanation)
+    situation = FixSituation(recording, explanation)
     bare, queue = tuple(_bare(situation)), tuple(_own_queue(situation))
     nodes, conf = tuple(_huge_nodes(situation)), ('conf:actions="enqueue, allocate, backfill"', f"conf:tiers={_CONF}")
     yield from (("bare", bare), ("queue", queue), ("nodes", nodes), ("conf", conf))
@@ -56,8 +56,8 @@ def crude(recording: Recording, explanation: Explanation) -> Iterator[tuple[str,
     yield "all", (*bare, *queue, *nodes, *conf)
 
 
-def _bare(situation: Situation) -> Iterator[str]:
-    for pod in situation.waiting:
+def _bare(situation: FixSituation) -> Iterator[str]:
+    for pod in situation.pending_pods:
         for name in _CONDITIONS:
             if pod.spec.get(name):
                 yield f"Pod/{pod.key}:spec.{name}-"
@@ -66,36 +66,39 @@ def _bare(situation: Situation) -> Iterator[str]:
         for at, container in enumerate(pod.spec.get("containers") or ()):
             if container.get("ports"):
                 yield f"Pod/{pod.key}:spec.containers[{at}].ports-"
-    group = situation.group
+    group = situation.pod_group
     if group is None:
         yield from _group(situation)
         return
-    spec = next(m for m in situation.snapshot.of("PodGroup") if _key(m) == situation.explanation.job).get("spec") or {}
+    spec = (
+        next(m for m in situation.snapshot.objects_of("PodGroup") if _key(m) == situation.explanation.job).get("spec")
+        or {}
+    )
     yield f"{situation.group_path}:spec.minMember=1"
     for name in ("minResources", "minTaskMember", "networkTopology", "subGroupPolicy"):
         if spec.get(name):
             yield f"{situation.group_path}:spec.{name}-"
 
 
-def _group(situation: Situation) -> Iterator[str]:
-    for pod in situation.waiting[:1]:
+def _group(situation: FixSituation) -> Iterator[str]:
+    for pod in situation.pending_pods[:1]:
         name = situation.explanation.job.partition("/")[2] if pod.job_id else "own"
         manifest = "{apiVersion: scheduling.volcano.sh/v1beta1, spec: {minMember: 1}, status: {phase: Inqueue}}"
         yield f"PodGroup/{pod.namespace}/{name}:+={manifest}"
         yield f"Pod/{pod.key}:metadata.annotations[{GROUP_ANNOTATION}]={name}"
 
 
-def _own_queue(situation: Situation) -> Iterator[str]:
+def _own_queue(situation: FixSituation) -> Iterator[str]:
     yield "Queue/its-own:+={apiVersion: scheduling.volcano.sh/v1beta1, spec: {weight: 50}, status: {state: Open}}"
-    if situation.group is not None:
+    if situation.pod_group is not None:
         yield f"{situation.group_path}:spec.queue=its-own"
         yield f"{situation.group_path}:status.phase=Inqueue"
 
 
-def _huge_nodes(situation: Situation) -> Iterator[str]:
+def _huge_nodes(situation: FixSituation) -> Iterator[str]:
     wanted = {
         name: "1000"
-        for pod in situation.waiting
+        for pod in situation.pending_pods
         for container in pod.spec.get("containers") or ()
         for part in ("requests", "limits")
         for name in (container.get("resources") or {}).get(part) or ()
@@ -113,30 +116,30 @@ def _key(manifest: dict[str, dict[str, str]]) -> str:
 
 def measured(case: Path, most: int, seconds: float) -> list[Measured]:
     """Some jobs of a case that stay unscheduled."""
-    recording = replay(load(case))
-    waiting = survey(recording).unscheduled
+    recording = replay_cycle(load_snapshot(case))
+    waiting = survey_jobs(recording).unscheduled_jobs
     picked = waiting[:: max(1, -(-len(waiting) // most))][:most]
     return [_measured(case, recording, one.explanation, seconds) for one in picked]
 
 
 def _measured(case: Path, recording: Recording, found: Explanation, seconds: float) -> Measured:
-    trials, search = trials_of(recording, found), search_for(recording, found)
+    trials, search = trials_of(recording, found), start_search(recording, found)
     start = time.perf_counter()
-    carried_out(
+    run_search(
         search,
         lambda wanted: [trials(edits) for edits in wanted],
         lambda _: time.perf_counter() - start < seconds,
     )
     took = time.perf_counter() - start
-    first = search.remedies[0] if search.remedies else None
-    proven = first is not None and first.proven
-    placed_by = first.words if first is not None and proven else _placed_by(trials, recording, found)
+    first = search.best_plans[0] if search.best_plans else None
+    proven = first is not None and first.is_proven
+    placed_by = first.plan_words if first is not None and proven else _placed_by(trials, recording, found)
     name = found.job or found.pod or ""
-    words = first.words if first is not None else ""
-    return Measured(case.name, name, found.cause, proven, words, search.trials, round(took, 1), placed_by)
+    words = first.plan_words if first is not None else ""
+    return Measured(case.name, name, found.cause_code, proven, words, search.trial_count, round(took, 1), placed_by)
 
 
-def _placed_by(trials: Trials, recording: Recording, found: Explanation) -> str:
+def _placed_by(trials: FixTrials, recording: Recording, found: Explanation) -> str:
     for name, edits in crude(recording, found):
         outcome = trials(edits) if edits else None
         if outcome is not None and (outcome.reached or outcome.places):

@@ -14,8 +14,8 @@ from functools import partial
 from textual.app import App, ComposeResult
 
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.ordering import Order
-from vcdebug.views.base import Column, OnDemand, Piece, Row, Table
+from vcdebug.tui.widgets.ordering import ColumnOrder
+from vcdebug.views.base import Column, Piece, Row, RowsOnDemand, Table
 
 SIZE = (200, 60)
 TITLES = ("name", "a", "b", "c", "d", "e", "f", "remarks")
@@ -40,7 +40,7 @@ def large_table(rows: int) -> Table:
         cells = (Piece(f"{index * k % 64}/{64 * k}") for k in range(1, 7))  # exact: ints
         return Row(names[index], (Piece(names[index], "strong"), *cells, Piece("gpu=yes:NoSchedule")))
 
-    return Table("Many", COLUMNS, OnDemand(names, row))
+    return Table("Many", COLUMNS, RowsOnDemand(names, row))
 
 
 async def spent(app: App[int], work: Callable[[], object]) -> float:
@@ -65,14 +65,14 @@ async def measured(rows: int) -> dict[str, float]:
         for number in range(1, len(TYPED) + 1):
             figures[f"filter: {TYPED[:number]}"] = await spent(app, partial(grid.set_filter, TYPED[:number]))
         begin = time.process_time()
-        while grid.writing:
+        while grid.is_writing:
             await asyncio.sleep(0)
         figures["  until every row has been looked at"] = time.process_time() - begin
         figures["filter once they have been"] = await spent(app, partial(grid.set_filter, "9"))
         grid.set_filter("")
         for name, column in (("names", 0), ("figures", 1)):
-            figures[f"sort by {name}"] = await spent(app, partial(grid.set_order, Order(column)))
-            downwards = Order(column, descending=True)
+            figures[f"sort by {name}"] = await spent(app, partial(grid.set_order, ColumnOrder(column)))
+            downwards = ColumnOrder(column, descending=True)
             figures[f"sort by {name}, downwards"] = await spent(app, partial(grid.set_order, downwards))
     return figures
 

@@ -47,17 +47,17 @@ def parse(snapshot: Path, _: Path) -> Figures:
 
 def cycle(snapshot: Path, folder: Path) -> Figures:
     """Load, cycle, answers about every job, storing."""
-    from vcdebug.causes.survey import survey
+    from vcdebug.causes.survey import survey_jobs
     from vcdebug.files.recordings import save_recording
-    from vcdebug.snapshot.load import load
-    from vcdebug.trace.replay import replay
+    from vcdebug.snapshot.load import load_snapshot
+    from vcdebug.trace.replay import replay_cycle
 
     started = clock()
-    loaded = load(snapshot)
+    loaded = load_snapshot(snapshot)
     read = clock()
-    recording = replay(loaded)
+    recording = replay_cycle(loaded)
     ran = clock()
-    survey(recording)
+    survey_jobs(recording)
     told = clock()
     save_recording(recording, folder / "stored.vcrec")
     return {"load": read - started, "cycle": ran - read, "survey": told - ran, "storing": clock() - told}
@@ -66,38 +66,38 @@ def cycle(snapshot: Path, folder: Path) -> Figures:
 def late(snapshot: Path, _: Path) -> Figures:
     """A what-if of the job that was searched for last, and single probes whether a job fits."""
     from tests.bench.measure import late_edit
-    from vcdebug.debugger.fit_probe import alone
-    from vcdebug.debugger.what_if import edited, run_as
-    from vcdebug.snapshot.load import load
-    from vcdebug.trace.replay import replay
+    from vcdebug.debugger.fit_probe import probe_alone
+    from vcdebug.debugger.what_if import edited_snapshot, replay_like
+    from vcdebug.snapshot.load import load_snapshot
+    from vcdebug.trace.replay import replay_cycle
 
-    recording = replay(load(snapshot))
+    recording = replay_cycle(load_snapshot(snapshot))
     edit = late_edit(recording)
     assert edit is not None
     started = clock()
-    run_as(edited(recording.snapshot, [edit]), recording)
+    replay_like(edited_snapshot(recording.snapshot, [edit]), recording)
     found = {"what-if": clock() - started}
     jobs = [uid for uid, job in recording.session.jobs.items() if job.has_pending_tasks()][:PROBES]
     if jobs:
         started = clock()
         for uid in jobs:
-            alone(recording, uid)
+            probe_alone(recording, uid)
         found["100 probes"] = (clock() - started) * 100 / len(jobs)
     return found
 
 
 def frame(snapshot: Path, folder: Path) -> Figures:
     """The whole process until the screen has been drawn with the recording, and the memory that it took."""
-    from vcdebug.collector import seldom
+    from vcdebug.collector import raise_gc_threshold
 
-    seldom()
+    raise_gc_threshold()
     from tests.bench.first_screen import SIZE, main_screen
-    from vcdebug.files.kept import KeptRecordings
+    from vcdebug.files.kept import RecordingCache
     from vcdebug.tui.app import VcdebugApp
     from vcdebug.tui.start import Start
 
     async def first() -> Figures:
-        app = VcdebugApp(Start(str(snapshot), snapshot.name), kept=KeptRecordings(folder))
+        app = VcdebugApp(Start(str(snapshot), snapshot.name), kept=RecordingCache(folder))
         async with app.run_test(size=SIZE):
             await main_screen(app)
             drawn = asyncio.Event()

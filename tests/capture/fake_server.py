@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from vcdebug.verify.messages import ABSENT as ABSENT
-from vcdebug.verify.messages import UNAUTHORIZED as UNAUTHORIZED
-from vcdebug.verify.messages import Body, refusal
-from vcdebug.verify.messages import Reply as Reply
-from vcdebug.verify.messages import Request as Request
+from vcdebug.verify.messages import NOT_FOUND_REPLY as NOT_FOUND_REPLY
+from vcdebug.verify.messages import UNAUTHORIZED_REPLY as UNAUTHORIZED_REPLY
+from vcdebug.verify.messages import ApiReply as ApiReply
+from vcdebug.verify.messages import ApiRequest as ApiRequest
+from vcdebug.verify.messages import Body, refusal_reply
 
 DATE = "Sat, 07 Nov 2026 09:30:00 GMT"
 
 
-status = refusal
+status = refusal_reply
 """The Status object with which a server refuses."""
 UNAVAILABLE = status(503, "ServiceUnavailable", "the server is currently unable to handle the request")
 
@@ -35,31 +35,31 @@ class FakeApi:
     groups: dict[str, list[str]] = field(default_factory=dict)
     forbidden: set[str] = field(default_factory=set)
     """Resources, as `pods` or `queues.scheduling.volcano.sh`, that the user may not list."""
-    scripted: dict[str, list[Reply]] = field(default_factory=dict)
+    scripted: dict[str, list[ApiReply]] = field(default_factory=dict)
     """Path -> answers given, one by one, before the usual one."""
     expiries: dict[str, int] = field(default_factory=dict)
     """Path -> how many more continued requests find the list expired."""
     date: str | None = DATE
     largest_page: int = 500
     reviews_answered: bool = True
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ApiRequest] = field(default_factory=list)
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: ApiRequest) -> ApiReply:
         self.requests.append(request)
         if self.scripted.get(request.path):
             return self.scripted[request.path].pop(0)
         if request.path == "/apis":
-            return Reply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": self._groups()})
+            return ApiReply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": self._groups()})
         if request.path.endswith("/selfsubjectaccessreviews"):
             return self._review(request.body or {})
         if resource_of(request.path) in self.forbidden:
             return status(403, "Forbidden", f'{resource_of(request.path)} is forbidden: User "viewer" cannot read it')
         found = self.objects.get(request.path)
         if found is None:
-            return ABSENT
-        return self._page(found, request) if "items" in found else Reply(200, found)
+            return NOT_FOUND_REPLY
+        return self._page(found, request) if "items" in found else ApiReply(200, found)
 
-    def asked(self, path: str) -> list[Request]:
+    def asked(self, path: str) -> list[ApiRequest]:
         return [request for request in self.requests if request.path == path]
 
     def _groups(self) -> list[Body]:
@@ -71,14 +71,14 @@ class FakeApi:
             for name, versions in self.groups.items()
         ]
 
-    def _review(self, body: Body) -> Reply:
+    def _review(self, body: Body) -> ApiReply:
         if not self.reviews_answered:
             return status(403, "Forbidden", "access reviews are forbidden")
         asked = body["spec"]["resourceAttributes"]
         name = f"{asked['resource']}.{asked['group']}" if asked.get("group") else asked["resource"]
-        return Reply(201, body | {"status": {"allowed": name not in self.forbidden}})
+        return ApiReply(201, body | {"status": {"allowed": name not in self.forbidden}})
 
-    def _page(self, found: Body, request: Request) -> Reply:
+    def _page(self, found: Body, request: ApiRequest) -> ApiReply:
         start, limit = 0, min(self.largest_page, int(request.query.get("limit") or self.largest_page))
         if "continue" in request.query:
             start = int(request.query["continue"].partition(" from ")[2])
@@ -89,7 +89,7 @@ class FakeApi:
         metadata = dict(found["metadata"])
         if start + limit < len(items):
             metadata |= {"continue": f"same from {start + limit}", "remainingItemCount": len(items) - start - limit}
-        return Reply(200, found | {"metadata": metadata, "items": items[start : start + limit]})
+        return ApiReply(200, found | {"metadata": metadata, "items": items[start : start + limit]})
 
 
 def resource_of(path: str) -> str:
@@ -130,7 +130,7 @@ def _handler(api: Any) -> type[BaseHTTPRequestHandler]:
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             body = json.loads(content) if content else None
             groups = tuple(self.headers.get_all("Impersonate-Group") or ())
-            reply = api.reply(Request(self.command, address.path, query, dict(self.headers), body, groups))
+            reply = api.reply(ApiRequest(self.command, address.path, query, dict(self.headers), body, groups))
             self.send_response_only(reply.status)
             for name, value in ({"Content-Type": "application/json"} | reply.headers).items():
                 self.send_header(name, value)

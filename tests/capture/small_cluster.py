@@ -21,17 +21,17 @@ FIELDS = [{"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fie
 
 def small_cluster() -> FakeApi:
     """A fake server with every kind that a snapshot lists."""
-    lists: dict[str, list[Body]] = {kind.path: [] for kind in KINDS if not kind.settings} | _objects()
+    lists: dict[str, list[Body]] = {kind.api_path: [] for kind in KINDS if not kind.settings} | _objects()
     groups: dict[str, list[str]] = {}
     for kind in KINDS:
         if kind.group:
             groups.setdefault(kind.group, []).append(kind.version)
     objects: dict[str, Body] = {
-        kind.path: {
+        kind.api_path: {
             "kind": f"{kind.name}List",
             "apiVersion": kind.api_version,
             "metadata": {"resourceVersion": "90"},
-            "items": lists[kind.path],
+            "items": lists[kind.api_path],
         }
         for kind in KINDS
         if not kind.settings

@@ -9,32 +9,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.fake_server import FakeApi, Reply
+from tests.capture.fake_server import ApiReply, FakeApi
 from tests.capture.small_cluster import CONF, HYPERNODES, small_cluster
-from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KINDS
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.save import save, saved_files
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.save import save_snapshot, saved_files
 
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
 def test_every_listed_kind_is_in_the_snapshot(options: CaptureOptions) -> None:
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     expected = {"Node": 3, "Pod": 5, "PodGroup": 2, "Queue": 2, "Namespace": 1, "PriorityClass": 1}
     assert expected == {kind: len(items) for kind, items in snapshot.objects.items() if items}
     assert [] == snapshot.problems
 
 
 def test_every_kind_of_the_table_is_asked_for(api: FakeApi, options: CaptureOptions) -> None:
-    capture(options)
+    capture_cluster(options)
     asked = {request.path for request in api.requests}
-    assert [] == [kind.name for kind in KINDS if not kind.settings and kind.path not in asked]
+    assert [] == [kind.name for kind in KINDS if not kind.settings and kind.api_path not in asked]
 
 
 def test_objects_get_the_kind_and_api_version_that_list_items_lack(options: CaptureOptions) -> None:
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     expected = {("Pod", "v1"), ("PriorityClass", "scheduling.k8s.io/v1"), ("Queue", "scheduling.volcano.sh/v1beta1")}
     found = {(item["kind"], item["apiVersion"]) for items in snapshot.objects.values() for item in items}
     assert expected == expected & found
@@ -44,11 +44,11 @@ def test_managed_fields_are_left_out_and_nothing_else(api: FakeApi, options: Cap
     sent = api.objects["/api/v1/nodes"]["items"][0]
     metadata = {key: value for key, value in sent["metadata"].items() if key != "managedFields"}
     expected = {"apiVersion": "v1", "kind": "Node", **sent, "metadata": metadata}
-    assert expected == capture(options).of("Node")[0]
+    assert expected == capture_cluster(options).objects_of("Node")[0]
 
 
 def test_clock_version_configuration_and_origin_are_the_servers(options: CaptureOptions) -> None:
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert datetime(2026, 11, 7, 9, 30, tzinfo=UTC) == snapshot.now
     assert (1, 34) == snapshot.flags.server_version
     assert CONF == snapshot.scheduler_conf
@@ -61,20 +61,20 @@ def test_clock_version_configuration_and_origin_are_the_servers(options: Capture
 
 def test_without_a_date_the_newest_object_tells_the_time(api: FakeApi, options: CaptureOptions) -> None:
     api.date = None
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert datetime(2026, 11, 1, 10, tzinfo=UTC) == snapshot.now
     assert ["Date"] == [problem.object for problem in snapshot.problems]
 
 
 def test_an_unknown_server_version_is_a_problem_and_a_default(api: FakeApi, options: CaptureOptions) -> None:
     api.objects["/version"] = {"major": "one"}
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert (1, 36) == snapshot.flags.server_version
     assert ["/version"] == [problem.object for problem in snapshot.problems]
 
 
 def test_nothing_but_get_is_sent(api: FakeApi, options: CaptureOptions) -> None:
-    capture(options)
+    capture_cluster(options)
     assert {"GET"} == {request.method for request in api.requests}
     assert [] == [request for request in api.requests if request.body is not None]
 
@@ -85,19 +85,19 @@ def test_a_missing_permission_adds_access_reviews_and_nothing_else(
 ) -> None:
     api.forbidden = {resource}
     with suppress(VcdebugError):
-        capture(options)
+        capture_cluster(options)
     sent = {(request.method, request.path) for request in api.requests if request.method != "GET"}
     assert sent <= {("POST", REVIEW)}
 
 
 def test_credentials_come_from_the_kubeconfig(api: FakeApi, options: CaptureOptions) -> None:
-    capture(options)
+    capture_cluster(options)
     assert {"Bearer secret"} == {request.headers.get("authorization") for request in api.requests}
 
 
 def test_progress_names_kind_done_and_total(options: CaptureOptions) -> None:
     steps: list[tuple[str, int, int]] = []
-    capture(replace(options, page_size=2), lambda *step: steps.append(step))
+    capture_cluster(replace(options, page_size=2), lambda *step: steps.append(step))
     assert [("Pod", 2, 5), ("Pod", 4, 5), ("Pod", 5, 5)] == [step for step in steps if step[0] == "Pod"]
 
 
@@ -110,7 +110,7 @@ def test_importing_the_room_does_not_import_the_client() -> None:
 def test_the_same_answers_give_the_same_bytes(options: CaptureOptions, tmp_path: Path) -> None:
     files = [tmp_path / "first.tar.gz", tmp_path / "second.tar.gz"]
     for file in files:
-        save(capture(options), file)
+        save_snapshot(capture_cluster(options), file)
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
@@ -118,9 +118,9 @@ def test_a_saved_capture_opens_with_everything_that_was_captured(
     api: FakeApi, options: CaptureOptions, tmp_path: Path
 ) -> None:
     api.forbidden = {"poddisruptionbudgets.policy"}
-    before = capture(options)
-    save(before, tmp_path / "dev.tar.gz")
-    after = load(tmp_path / "dev.tar.gz")
+    before = capture_cluster(options)
+    save_snapshot(before, tmp_path / "dev.tar.gz")
+    after = load_snapshot(tmp_path / "dev.tar.gz")
     assert before.problems == after.problems
     assert (before.name, before.now, before.flags) == (after.name, after.now, after.flags)
     assert {kind: len(items) for kind, items in before.objects.items() if items} == {
@@ -132,17 +132,17 @@ def test_a_redacted_capture_tells_neither_secrets_nor_the_cluster(
     api: FakeApi, options: CaptureOptions, tmp_path: Path
 ) -> None:
     api.forbidden = {"poddisruptionbudgets.policy", "configmaps"}
-    api.scripted[HYPERNODES] = [Reply(400, "ask prod.example.com instead")] * 2
-    snapshot = capture(replace(options, redact=True))
+    api.scripted[HYPERNODES] = [ApiReply(400, "ask prod.example.com instead")] * 2
+    snapshot = capture_cluster(replace(options, redact=True))
     text = b"".join(data for _, data in saved_files(snapshot)).decode()
     told = ("hunter2", "TOKEN", "127.0.0.1", "prod.example.com", "dev ", "managedFields")
     assert [] == [word for word in told if word in text]
-    assert 5 == len(snapshot.of("Pod"))
+    assert 5 == len(snapshot.objects_of("Pod"))
     assert "cannot be listed: the server answered 400" in [problem.what for problem in snapshot.problems]
 
 
 def test_capturing_leaves_the_servers_objects_as_they_are(api: FakeApi, options: CaptureOptions) -> None:
-    capture(options)
+    capture_cluster(options)
     assert small_cluster().objects == api.objects
 
 
@@ -160,7 +160,7 @@ def test_the_schedulers_image_tells_the_release(
 ) -> None:
     for deployment in api.objects["/apis/apps/v1/namespaces/volcano-system/deployments"]["items"]:
         deployment["spec"]["template"]["spec"]["containers"][0]["image"] = image
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     said = [problem.what for problem in snapshot.problems if problem.field == "scheduler image"]
     assert replayed == snapshot.release.name
     assert len(problems) == len(said)
@@ -168,4 +168,4 @@ def test_the_schedulers_image_tells_the_release(
 
 
 def test_the_release_that_somebody_names_wins(options: CaptureOptions) -> None:
-    assert "v1.14.2" == capture(replace(options, release="v1.14.2")).release.name
+    assert "v1.14.2" == capture_cluster(replace(options, release="v1.14.2")).release.name

@@ -9,16 +9,16 @@ import pytest
 
 from tests.capture.fake_server import FakeApi
 from vcdebug import __version__
-from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.transport import REVIEWS
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.transport import REVIEWS_PATH
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.provenance import Provenance
 
 
 def error_of(options: CaptureOptions) -> VcdebugError:
     with pytest.raises(VcdebugError) as caught:
-        capture(options)
-    assert "\n" not in caught.value.line()
+        capture_cluster(options)
+    assert "\n" not in caught.value.format_line()
     return caught.value
 
 
@@ -29,7 +29,7 @@ def edited(options: CaptureOptions, **changes: Any) -> CaptureOptions:
 
 
 def test_the_current_context_is_the_default(options: CaptureOptions) -> None:
-    assert "dev" == capture(options).name
+    assert "dev" == capture_cluster(options).name
 
 
 def test_another_context_is_another_server(options: CaptureOptions) -> None:
@@ -38,7 +38,7 @@ def test_another_context_is_another_server(options: CaptureOptions) -> None:
 
 def test_the_kubeconfig_may_come_from_the_environment(options: CaptureOptions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", options.kubeconfig)
-    assert "dev" == capture(replace(options, kubeconfig="")).name
+    assert "dev" == capture_cluster(replace(options, kubeconfig="")).name
 
 
 def test_an_unknown_context_is_told_which_there_are(options: CaptureOptions) -> None:
@@ -49,14 +49,14 @@ def test_an_unknown_context_is_told_which_there_are(options: CaptureOptions) -> 
 
 def test_a_missing_kubeconfig_is_named(tmp_path: Path) -> None:
     file = str(tmp_path / "nope")
-    assert f"{file}: no such kubeconfig file" == error_of(CaptureOptions(kubeconfig=file)).line()
+    assert f"{file}: no such kubeconfig file" == error_of(CaptureOptions(kubeconfig=file)).format_line()
 
 
 def test_nothing_to_connect_to_is_one_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    assert "~/.kube/config: the kubeconfig cannot be used: no such file" == error_of(CaptureOptions()).line()
+    assert "~/.kube/config: the kubeconfig cannot be used: no such file" == error_of(CaptureOptions()).format_line()
 
 
 def test_inside_a_pod_the_service_account_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_a_credentials_plugin_that_fails_is_quoted(options: CaptureOptions) -> N
 
 def test_the_kubeconfig_is_never_written(options: CaptureOptions) -> None:
     before = Path(options.kubeconfig).read_bytes()
-    capture(options)
+    capture_cluster(options)
     assert before == Path(options.kubeconfig).read_bytes()
 
 
@@ -107,7 +107,7 @@ def two_files(options: CaptureOptions, folder: Path, monkeypatch: pytest.MonkeyP
 def test_of_several_files_the_first_current_context_counts(
     options: CaptureOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "dev" == capture(two_files(options, tmp_path, monkeypatch)).name
+    assert "dev" == capture_cluster(two_files(options, tmp_path, monkeypatch)).name
 
 
 def test_a_file_without_a_current_context_leaves_it_to_the_next(
@@ -123,7 +123,7 @@ def sent(api: FakeApi, header: str) -> set[str | None]:
 
 def test_whom_the_kubeconfig_impersonates_is_impersonated(api: FakeApi, options: CaptureOptions) -> None:
     user = {"token": "secret", "as": "viewer", "as-groups": ["ops"], "as-uid": "7", "as-user-extra": {"why": ["look"]}}
-    snapshot = capture(edited(options, users=[{"name": "me", "user": user}]))
+    snapshot = capture_cluster(edited(options, users=[{"name": "me", "user": user}]))
     headers = ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-why")
     assert [{"viewer"}, {"ops"}, {"7"}, {"look"}] == [sent(api, header) for header in headers]
     assert snapshot.provenance is not None
@@ -132,7 +132,7 @@ def test_whom_the_kubeconfig_impersonates_is_impersonated(api: FakeApi, options:
 
 def test_the_command_line_wins_over_the_kubeconfig(api: FakeApi, options: CaptureOptions) -> None:
     edited(options, users=[{"name": "me", "user": {"token": "secret", "as": "viewer", "as-uid": "7"}}])
-    capture(replace(options, as_user="auditor", as_groups=("a", "b")))
+    capture_cluster(replace(options, as_user="auditor", as_groups=("a", "b")))
     assert [{"auditor"}, {None}] == [sent(api, header) for header in ("Impersonate-User", "Impersonate-Uid")]
     assert {("a", "b")} == {request.groups for request in api.requests}
 
@@ -143,11 +143,13 @@ def test_groups_alone_cannot_be_impersonated(options: CaptureOptions) -> None:
 
 def test_the_cluster_is_named_before_it_is_read_and_in_the_file(api: FakeApi, options: CaptureOptions) -> None:
     told: list[tuple[Provenance, list[str]]] = []
-    snapshot = capture(options, announce=lambda who: told.append((who, [request.path for request in api.requests])))
+    snapshot = capture_cluster(
+        options, announce=lambda who: told.append((who, [request.path for request in api.requests]))
+    )
     ((who, asked),) = told
     assert ("dev", "me", "all namespaces") == (who.context, who.user, who.access)
     assert who.server.startswith("context 'dev' (http://127.0.0.1:")
-    assert ["/version", REVIEWS] == asked
+    assert ["/version", REVIEWS_PATH] == asked
     assert snapshot.provenance is not None
     assert (who.context, who.server, who.user) == (
         snapshot.provenance.context,
@@ -157,7 +159,7 @@ def test_the_cluster_is_named_before_it_is_read_and_in_the_file(api: FakeApi, op
 
 
 def test_requests_say_who_asks(api: FakeApi, options: CaptureOptions) -> None:
-    capture(options)
+    capture_cluster(options)
     assert {f"vcdebug/{__version__}"} == sent(api, "User-Agent")
 
 

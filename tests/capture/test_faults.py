@@ -14,18 +14,18 @@ import pytest
 
 from tests.apiserver.clusters import DEPLOYMENTS, Direct, small_server
 from tests.apiserver.server import ApiServer
-from tests.capture.fake_server import Reply, serving, status, write_kubeconfig
+from tests.capture.fake_server import ApiReply, serving, status, write_kubeconfig
 from tests.capture.small_cluster import CONF, PODS, deployment
 from tests.cli.transcripts import call
-from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.transport import Answer, ConnectionFailed, NoAnswer, Query, TooSlow
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.transport import ConnectionFailed, HttpAnswer, NoAnswer, Query, TooSlow
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 OPTIONS = CaptureOptions(first_wait=0.0)
-BUDGETS = KIND_BY_NAME["PodDisruptionBudget"].path
+BUDGETS = KIND_BY_NAME["PodDisruptionBudget"].api_path
 CONF_FLAG = "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf"
 
 
@@ -41,7 +41,7 @@ class Breaking(Direct):
         self.breaks = breaks
         self.broken_off = broken_off
 
-    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> Answer:
+    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> HttpAnswer:
         if self.breaks.get(path, 0) > 0:
             self.breaks[path] -= 1
             raise ConnectionFailed("connection reset by peer", broken_off=self.broken_off)
@@ -49,7 +49,7 @@ class Breaking(Direct):
 
 
 def captured(server: ApiServer, transport: Direct | None = None, **options: Any) -> Snapshot:
-    return capture(replace(OPTIONS, **options), transport=transport or Direct(server), sleep=quickly)
+    return capture_cluster(replace(OPTIONS, **options), transport=transport or Direct(server), sleep=quickly)
 
 
 def test_a_reset_on_the_first_request_is_tried_again() -> None:
@@ -73,15 +73,15 @@ def test_an_optional_kind_whose_connection_keeps_breaking_is_skipped_and_noted()
 
 
 def test_a_server_that_is_gone_is_not_waited_for_kind_by_kind() -> None:
-    paths = {kind.path: 99 for kind in KIND_BY_NAME.values() if not kind.required}
+    paths = {kind.api_path: 99 for kind in KIND_BY_NAME.values() if not kind.required}
     with pytest.raises(NoAnswer, match="no answer from the API server"):
         captured(small_server(), Breaking(small_server(), paths))
 
 
 def test_json_that_breaks_off_without_a_length_is_read_again() -> None:
     server = small_server()
-    server.scripted[PODS] = [Reply(200, '{"kind": "PodList", "items": [{"metad')]
-    assert 5 == len(captured(server).of("Pod"))
+    server.scripted[PODS] = [ApiReply(200, '{"kind": "PodList", "items": [{"metad')]
+    assert 5 == len(captured(server).objects_of("Pod"))
 
 
 @dataclass
@@ -99,17 +99,19 @@ class Clock:
 
 def test_a_capture_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(TooSlow, match=r"could not be read within 5 seconds; give it more with --timeout"):
-        capture(replace(OPTIONS, deadline=5), transport=Direct(small_server()), sleep=quickly, clock=Clock(step=1.0))
+        capture_cluster(
+            replace(OPTIONS, deadline=5), transport=Direct(small_server()), sleep=quickly, clock=Clock(step=1.0)
+        )
 
 
 def test_an_answer_that_comes_byte_by_byte_is_given_up(tmp_path: Path) -> None:
-    from vcdebug.capture.connection import connect
+    from vcdebug.capture.connection import connect_client
 
     server = small_server()
     server.singles["/slow"] = {"text": "x" * (3 << 20)}
     with serving(server) as address:
         options = CaptureOptions(kubeconfig=str(write_kubeconfig(tmp_path / "config", address)), deadline=1)
-        transport = connect(options, Clock(step=1.0))
+        transport = connect_client(options, Clock(step=1.0))
         with pytest.raises(ConnectionFailed, match="comes too slowly"):
             transport.send("GET", "/slow", ())
         transport.close()
@@ -137,7 +139,7 @@ def test_without_the_configuration_strict_is_no_success(
     assert 2 == exit_code
     assert "what decides is not complete: the scheduler's configuration" in err
     assert "the replay uses upstream's built-in configuration" in err
-    assert load(tmp_path / "x.tar.gz").scheduler_conf is None
+    assert load_snapshot(tmp_path / "x.tar.gz").scheduler_conf is None
 
 
 def test_with_everything_strict_is_a_success(words: list[str]) -> None:
@@ -174,7 +176,7 @@ def test_a_full_disk_leaves_nothing(words: list[str], tmp_path: Path, monkeypatc
 
 def put_scheduler(server: ApiServer, namespace: str, kind: str = "Deployment", *args: str) -> None:
     body = deployment([CONF_FLAG, *args], namespace=namespace)
-    server.store.put(DEPLOYMENTS if kind == "Deployment" else KIND_BY_NAME[kind].path, body)
+    server.store.put_object(DEPLOYMENTS if kind == "Deployment" else KIND_BY_NAME[kind].api_path, body)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
@@ -188,7 +190,7 @@ def test_a_second_scheduler_is_noticed_and_may_be_chosen(kind: str, server: ApiS
 
 
 def test_a_scheduler_that_is_a_statefulset_is_found_with_its_flags(server: ApiServer) -> None:
-    server.store.delete(DEPLOYMENTS, "volcano-system/volcano-scheduler")
+    server.store.delete_object(DEPLOYMENTS, "volcano-system/volcano-scheduler")
     put_scheduler(server, "volcano-system", "StatefulSet", "--default-queue=night")
     snapshot = captured(server)
     assert snapshot.provenance is not None
@@ -214,14 +216,14 @@ def scheduler_pod(name: str, phase: str, started: str, container_started: str = 
 
 
 def test_a_failed_scheduler_pod_and_a_restart_do_not_count_as_its_start(server: ApiServer) -> None:
-    server.store.put(PODS, scheduler_pod("old", "Failed", "2026-10-01T00:00:00Z"))
-    server.store.put(PODS, scheduler_pod("new", "Running", "2026-11-02T00:00:00Z", "2026-11-03T00:00:00Z"))
+    server.store.put_object(PODS, scheduler_pod("old", "Failed", "2026-10-01T00:00:00Z"))
+    server.store.put_object(PODS, scheduler_pod("new", "Running", "2026-11-02T00:00:00Z", "2026-11-03T00:00:00Z"))
     assert datetime(2026, 11, 3, tzinfo=UTC) == captured(server).process.started
 
 
 @pytest.mark.parametrize("flag", ["--plugins-dir=/plugins", "--disable-default-scheduler-config"])
 def test_a_flag_that_no_replay_can_follow_is_named(flag: str, server: ApiServer) -> None:
-    server.store.delete(DEPLOYMENTS, "volcano-system/volcano-scheduler")
+    server.store.delete_object(DEPLOYMENTS, "volcano-system/volcano-scheduler")
     put_scheduler(server, "volcano-system", "Deployment", flag)
     snapshot = captured(server)
     assert [flag.partition("=")[0]] == [problem.object for problem in snapshot.problems]

@@ -10,16 +10,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.capture.fake_server import ABSENT, Reply, Request, serving, write_kubeconfig
+from tests.capture.fake_server import NOT_FOUND_REPLY, ApiReply, ApiRequest, serving, write_kubeconfig
 from tests.golden.compare import first_difference_of_lines, read_lines
 from tests.snapshot.redacted import divergence
-from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.save import save
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.save import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 SHARED = Path(__file__).parents[3] / "shared" / "api"
 PODS = "/api/v1/pods"
@@ -36,8 +36,8 @@ class RecordedApi:
     date = "Sat, 21 Nov 2026 13:00:00 GMT"
 
     def __init__(self, user: str = "admin") -> None:
-        self.answers: dict[Key, Reply] = {}
-        self.requests: list[Request] = []
+        self.answers: dict[Key, ApiReply] = {}
+        self.requests: list[ApiRequest] = []
         for recorded in json.loads((SHARED / "answers.json").read_text(encoding="utf-8")):
             if recorded["as"] == user:
                 self._keep(recorded["request"], recorded["response"])
@@ -45,19 +45,19 @@ class RecordedApi:
     def _keep(self, request: dict[str, Any], response: dict[str, Any]) -> None:
         address = urlsplit(request["path"])
         token = parse_qs(address.query).get("continue", [""])[0]
-        reply = Reply(response["status"], response["body"], response["headers"])
+        reply = ApiReply(response["status"], response["body"], response["headers"])
         self.answers.setdefault((request["method"], address.path, token), reply)
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: ApiRequest) -> ApiReply:
         self.requests.append(request)
         key = (request.method, request.path, request.query.get("continue", ""))
-        return self.answers.get(key, ABSENT)
+        return self.answers.get(key, NOT_FOUND_REPLY)
 
 
 def captured(api: RecordedApi, folder: Path, *, redact: bool = False) -> Snapshot:
     with serving(api) as address:
         kubeconfig = write_kubeconfig(folder / "config", address)
-        return capture(CaptureOptions(kubeconfig=str(kubeconfig), redact=redact, first_wait=0.01))
+        return capture_cluster(CaptureOptions(kubeconfig=str(kubeconfig), redact=redact, first_wait=0.01))
 
 
 def without_managed_fields(manifest: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def test_the_recorded_cluster_is_captured_whole(tmp_path: Path) -> None:
     snapshot = captured(RecordedApi(), tmp_path)
     for kind in dict.fromkeys(item["kind"] for item in expected):
         wanted = [without_managed_fields(item) for item in expected if item["kind"] == kind]
-        assert wanted == snapshot.of(kind)
+        assert wanted == snapshot.objects_of(kind)
     assert (SHARED / "expected" / "scheduler.conf").read_text(encoding="utf-8") == snapshot.scheduler_conf
     assert "2026-11-21T13:00:00+00:00" == snapshot.now.isoformat()
     assert (1, 36) == snapshot.flags.server_version
@@ -78,15 +78,15 @@ def test_the_recorded_cluster_is_captured_whole(tmp_path: Path) -> None:
 
 def test_the_captured_file_redacted_decides_the_same(tmp_path: Path) -> None:
     file = tmp_path / "cluster.tar.gz"
-    save(captured(RecordedApi(), tmp_path), file)
-    assert divergence(replay(load(file))) is None
+    save_snapshot(captured(RecordedApi(), tmp_path), file)
+    assert divergence(replay_cycle(load_snapshot(file))) is None
 
 
 def test_the_captured_file_replays_as_the_real_scheduler_ran(tmp_path: Path) -> None:
     file = tmp_path / "cluster.tar.gz"
-    save(captured(RecordedApi(), tmp_path), file)
+    save_snapshot(captured(RecordedApi(), tmp_path), file)
     lines = io.StringIO()
-    write_jsonl(replay(load(file)), lines)
+    write_jsonl(replay_cycle(load_snapshot(file)), lines)
     expected = read_lines(SHARED / "expected" / "trace.jsonl.gz")
     assert first_difference_of_lines(expected, lines.getvalue().splitlines()) is None
 
@@ -121,13 +121,13 @@ def test_the_recorded_expiry_is_survived(tmp_path: Path) -> None:
     first = by_note["first page before compaction"]["response"]
     rest = by_note["continued with the token that the error offers: an inconsistent list"]["response"]["body"]
     api = RecordedApi()
-    api.answers[FIRST] = Reply(200, first["body"])
+    api.answers[FIRST] = ApiReply(200, first["body"])
     last_page = rest | {"metadata": {"resourceVersion": rest["metadata"]["resourceVersion"]}}
     expired = by_note["the same list continued after compaction: expired"]["response"]
     token = expired["body"]["metadata"]["continue"]
-    api.answers["GET", PODS, token] = Reply(200, last_page)
+    api.answers["GET", PODS, token] = ApiReply(200, last_page)
     snapshot = captured(api, tmp_path)
-    assert len(first["body"]["items"]) + len(rest["items"]) == len(snapshot.of("Pod"))
+    assert len(first["body"]["items"]) + len(rest["items"]) == len(snapshot.objects_of("Pod"))
     firsts = [request for request in api.requests if request.path == PODS and not request.query.get("continue")]
     assert 4 == len(firsts), "each of two readings begins anew once"
     assert [] == [problem.object for problem in snapshot.problems if problem.object == "moment"]

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from tests.capture.fake_server import (
-    ABSENT,
-    UNAUTHORIZED,
+    NOT_FOUND_REPLY,
+    UNAUTHORIZED_REPLY,
     UNAVAILABLE,
+    ApiReply,
+    ApiRequest,
     FakeApi,
-    Reply,
-    Request,
     status,
     write_kubeconfig,
 )
 from tests.capture.small_cluster import BUDGETS, HYPERNODES, PODS, QUEUES, small_cluster
-from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.transport import Answer, ConnectionFailed, NoAnswer, Query
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.transport import ConnectionFailed, HttpAnswer, NoAnswer, Query
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -28,13 +28,13 @@ INTERNAL = status(500, "InternalError", "etcdserver: leader changed")
 
 def error_of(options: CaptureOptions) -> VcdebugError:
     with pytest.raises(VcdebugError) as caught:
-        capture(options)
-    assert "\n" not in caught.value.line()
+        capture_cluster(options)
+    assert "\n" not in caught.value.format_line()
     return caught.value
 
 
 def test_wrong_credentials_are_named_with_the_context(api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted["/version"] = [UNAUTHORIZED]
+    api.scripted["/version"] = [UNAUTHORIZED_REPLY]
     error = error_of(options)
     assert "the API server does not accept the credentials (401 Unauthorized)" == error.message
     assert error.where.startswith("context 'dev' (http://127.0.0.1:")
@@ -42,7 +42,7 @@ def test_wrong_credentials_are_named_with_the_context(api: FakeApi, options: Cap
 
 
 def test_credentials_that_expire_on_the_way_stop_the_capture(api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted[BUDGETS] = [UNAUTHORIZED]
+    api.scripted[BUDGETS] = [UNAUTHORIZED_REPLY]
     assert "401" in error_of(options).message
 
 
@@ -75,7 +75,7 @@ def test_a_server_that_reviews_no_access_still_gets_the_first_permission_named(
 
 def test_a_forbidden_optional_kind_is_skipped_and_noted(api: FakeApi, options: CaptureOptions) -> None:
     api.forbidden = {"poddisruptionbudgets.policy"}
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert "PodDisruptionBudget" not in snapshot.objects
     assert [
         (
@@ -83,7 +83,7 @@ def test_a_forbidden_optional_kind_is_skipped_and_noted(api: FakeApi, options: C
             "(check with: kubectl auth can-i list poddisruptionbudgets.policy --all-namespaces); "
             "the replay may be wrong about which victims the pdb plugin protects"
         )
-    ] == [problem.line() for problem in snapshot.problems]
+    ] == [problem.format_line() for problem in snapshot.problems]
 
 
 def test_a_missing_optional_api_group_is_noted(api: FakeApi, options: CaptureOptions) -> None:
@@ -93,7 +93,7 @@ def test_a_missing_optional_api_group_is_noted(api: FakeApi, options: CaptureOpt
             "capture: nodeshards.shard.volcano.sh: the server has no API group shard.volcano.sh; "
             "the scheduler of this cluster works without it, and so does the replay"
         )
-    ] == [problem.line() for problem in capture(options).problems]
+    ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
 
 @pytest.mark.parametrize("group", ["topology.volcano.sh", "nodeinfo.volcano.sh"])
@@ -102,7 +102,7 @@ def test_without_a_kind_that_the_scheduler_waits_for_there_is_no_cycle_to_replay
 ) -> None:
     path = next(path for path in api.objects if path.startswith(f"/apis/{group}/"))
     del api.objects[path], api.groups[group]
-    (problem,) = capture(options).problems
+    (problem,) = capture_cluster(options).problems
     assert problem.effect.startswith("Volcano's scheduler waits for it and begins no cycle")
 
 
@@ -114,18 +114,18 @@ def test_an_optional_api_group_in_another_version_is_noted(api: FakeApi, options
             "capture: hypernodes.topology.volcano.sh: the server has API group topology.volcano.sh only in version "
             "v1beta1, not v1alpha1; the replay may be wrong about network topology placement"
         )
-    ] == [problem.line() for problem in capture(options).problems]
+    ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
 
 def test_groups_are_looked_up_once_for_many_missing_kinds(api: FakeApi, options: CaptureOptions) -> None:
     for path in [path for path in api.objects if path.startswith("/apis/resource.k8s.io/")]:
         del api.objects[path]
-    assert 3 == len(capture(options).problems)
+    assert 3 == len(capture_cluster(options).problems)
     assert 1 == len(api.asked("/apis"))
 
 
 def test_a_cluster_without_volcano_is_told_so(api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted[QUEUES] = [ABSENT]
+    api.scripted[QUEUES] = [NOT_FOUND_REPLY]
     error = error_of(options)
     assert "the server has no queues.scheduling.volcano.sh v1beta1" == error.message
     assert "is Volcano installed in this cluster?" == error.hint
@@ -139,20 +139,24 @@ def test_an_optional_kind_that_fails_to_the_end_is_skipped_and_noted(api: FakeAp
             "the server answered 500: etcdserver: leader changed; "
             "the replay may be wrong about which victims the pdb plugin protects"
         )
-    ] == [problem.line() for problem in capture(options).problems]
+    ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
 
 @pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
 def test_a_busy_server_is_asked_again(code: int, api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted[PODS] = [Reply(code, "try later")] * 2
-    assert 5 == len(capture(options).of("Pod"))
+    api.scripted[PODS] = [ApiReply(code, "try later")] * 2
+    assert 5 == len(capture_cluster(options).objects_of("Pod"))
     assert 3 == len(api.asked(PODS))
 
 
 def test_the_server_says_how_long_to_wait(api: FakeApi, options: CaptureOptions) -> None:
     waits: list[float] = []
-    api.scripted[PODS] = [Reply(429, "slow", {"Retry-After": "7"}), UNAVAILABLE, Reply(503, "", {"Retry-After": "999"})]
-    capture(options, sleep=waits.append)
+    api.scripted[PODS] = [
+        ApiReply(429, "slow", {"Retry-After": "7"}),
+        UNAVAILABLE,
+        ApiReply(503, "", {"Retry-After": "999"}),
+    ]
+    capture_cluster(options, sleep=waits.append)
     assert [7.0, 0.02, 30.0] == waits
 
 
@@ -166,18 +170,18 @@ def test_a_server_that_stays_busy_is_given_up(api: FakeApi, options: CaptureOpti
 
 @pytest.mark.parametrize("text", ["<html>log in here</html>", "{", "", '{"items": [1', "\x00"])
 def test_an_answer_that_is_no_json_is_quoted(text: str, api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted[PODS] = [Reply(200, text)] * options.attempts
+    api.scripted[PODS] = [ApiReply(200, text)] * options.attempts
     assert f"cannot list pods: the server answered 200: not JSON: {text!r}" == error_of(options).message
 
 
 @pytest.mark.parametrize("body", [{"kind": "Pod"}, {"items": 3}, {"items": ["pod"]}, [], "null", "3"])
 def test_json_that_is_no_list_is_an_error(body: object, api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted[PODS] = [Reply(200, body)]
+    api.scripted[PODS] = [ApiReply(200, body)]
     assert error_of(options).message.startswith("cannot list pods: the server answered 200: JSON, but no ")
 
 
 def test_a_redirect_is_not_followed(api: FakeApi, options: CaptureOptions) -> None:
-    api.scripted[PODS] = [Reply(302, "Found", {"Location": "/login"})]
+    api.scripted[PODS] = [ApiReply(302, "Found", {"Location": "/login"})]
     assert "cannot list pods: the server answered 302: Found" == error_of(options).message
     assert [] == api.asked("/login")
 
@@ -212,14 +216,14 @@ def test_a_certificate_that_is_not_trusted_is_one_clear_error(options: CaptureOp
 
 def test_a_connection_that_breaks_off_later_is_tried_again(options: CaptureOptions) -> None:
     transport = BreakingTransport(breaks=3)
-    capture(options, transport=transport)
+    capture_cluster(options, transport=transport)
     assert 0 == transport.breaks
 
 
 def test_a_connection_that_stays_broken_is_one_clear_error(options: CaptureOptions) -> None:
     transport = BreakingTransport(breaks=1000)
     with pytest.raises(NoAnswer, match="no answer from the API server: reset by peer"):
-        capture(options, transport=transport)
+        capture_cluster(options, transport=transport)
 
 
 class BreakingTransport:
@@ -231,9 +235,9 @@ class BreakingTransport:
         self.breaks = breaks
         self._api = small_cluster()
 
-    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> Answer:
+    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> HttpAnswer:
         if path == "/api/v1/nodes" and self.breaks:
             self.breaks -= 1
             raise ConnectionFailed("reset by peer")
-        reply = self._api.reply(Request(method, path, dict(query), {}, body))
-        return Answer(reply.status, {}, reply.content)
+        reply = self._api.reply(ApiRequest(method, path, dict(query), {}, body))
+        return HttpAnswer(reply.status, {}, reply.content_bytes)

@@ -8,13 +8,13 @@ import pytest
 
 from tests.capture.fake_server import FakeApi, status
 from tests.capture.small_cluster import CONF, CONFIG_MAP, SCHEDULER, config_map, deployment, deployments
-from vcdebug.capture import CaptureOptions, capture
+from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.redact import redact
-from vcdebug.snapshot.save import save
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.redact import redact_snapshot
+from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 ANYWHERE = "/apis/apps/v1/deployments"
 CONF_FLAG = "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf"
@@ -27,7 +27,7 @@ def settings_path(namespace: str, name: str) -> str:
 
 def test_the_deployments_flags_are_in_the_snapshot(api: FakeApi, options: CaptureOptions) -> None:
     api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG, "--default-queue=research"]))
-    assert "research" == capture(options).flags.default_queue
+    assert "research" == capture_cluster(options).flags.default_queue
 
 
 def test_the_deployment_may_be_in_another_namespace(api: FakeApi, options: CaptureOptions) -> None:
@@ -36,7 +36,7 @@ def test_the_deployment_may_be_in_another_namespace(api: FakeApi, options: Captu
     api.objects[settings_path("batch", "volcano-scheduler-configmap")] = config_map(
         "volcano-scheduler-configmap", {"volcano-scheduler.conf": OTHER}
     )
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert (OTHER, []) == (snapshot.scheduler_conf, snapshot.problems)
 
 
@@ -44,7 +44,7 @@ def test_a_sidecar_may_stand_before_the_scheduler(api: FakeApi, options: Capture
     found = deployment([CONF_FLAG, "--default-queue=research"])
     found["spec"]["template"]["spec"]["containers"].insert(0, {"name": "proxy", "args": ["--default-queue=no"]})
     api.objects[SCHEDULER] = deployments(found)
-    assert "research" == capture(options).flags.default_queue
+    assert "research" == capture_cluster(options).flags.default_queue
 
 
 VOLUMES: dict[str, tuple[str, dict[str, Any], dict[str, Any], str]] = {
@@ -84,15 +84,15 @@ def test_the_configuration_is_found_through_the_volume(case: str, api: FakeApi, 
     api.objects[SCHEDULER] = deployments(found)
     data = {"day": "no", "day.conf": "no", key: OTHER}
     api.objects[settings_path("volcano-system", "mine")] = config_map("mine", data)
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert (OTHER, []) == (snapshot.scheduler_conf, snapshot.problems)
 
 
 def test_without_a_deployment_the_usual_names_are_tried(api: FakeApi, options: CaptureOptions) -> None:
     del api.objects[SCHEDULER]
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert CONF == snapshot.scheduler_conf
-    assert Flags(server_version=(1, 34)) == snapshot.flags
+    assert SchedulerFlags(server_version=(1, 34)) == snapshot.flags
     assert ["scheduler Deployment"] == [problem.object for problem in snapshot.problems]
 
 
@@ -100,34 +100,34 @@ def test_a_forbidden_deployment_is_noted(api: FakeApi, options: CaptureOptions) 
     api.forbidden = {"deployments.apps"}
     assert [
         'capture: scheduler Deployment: missing permission "list deployments.apps"; upstream\'s default flags are used'
-    ] == [problem.line() for problem in capture(options).problems]
+    ] == [problem.format_line() for problem in capture_cluster(options).problems]
 
 
 def test_a_flag_that_makes_no_sense_is_a_problem_and_a_default(api: FakeApi, options: CaptureOptions) -> None:
     api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG, "--minimum-feasible-nodes=many"]))
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert 100 == snapshot.flags.minimum_feasible_nodes
     assert ["Deployment volcano-system/volcano-scheduler: scheduler flag minimum_feasible_nodes"] == [
-        problem.line().partition(": 'many'")[0] for problem in snapshot.problems
+        problem.format_line().partition(": 'many'")[0] for problem in snapshot.problems
     ]
 
 
 def test_schedulers_that_share_a_cluster_are_a_problem(api: FakeApi, options: CaptureOptions) -> None:
     env = [{"name": "MULTI_SCHEDULER_ENABLE", "value": "true"}]
     api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG], env=env))
-    assert ["MULTI_SCHEDULER_ENABLE"] == [problem.object for problem in capture(options).problems]
+    assert ["MULTI_SCHEDULER_ENABLE"] == [problem.object for problem in capture_cluster(options).problems]
 
 
 def test_several_deployments_are_noted(api: FakeApi, options: CaptureOptions) -> None:
     api.objects[SCHEDULER] = deployments(deployment([CONF_FLAG]), deployment([CONF_FLAG], namespace="b"))
     assert ["there are 2: volcano-system/volcano-scheduler, b/volcano-scheduler"] == [
-        problem.what for problem in capture(options).problems
+        problem.what for problem in capture_cluster(options).problems
     ]
 
 
 def test_a_configuration_that_is_missing_is_noted(api: FakeApi, options: CaptureOptions) -> None:
     del api.objects[CONFIG_MAP]
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert snapshot.scheduler_conf is None
     assert [("ConfigMap volcano-system/volcano-scheduler-configmap", "not found")] == [
         (problem.object, problem.what) for problem in snapshot.problems
@@ -138,13 +138,13 @@ def test_a_forbidden_configuration_is_noted_with_the_permission(api: FakeApi, op
     api.forbidden = {"configmaps"}
     can_i = "auth can-i get configmaps/volcano-scheduler-configmap --namespace volcano-system"
     assert [f'missing permission: verb "get", resource "configmaps", API group "" (check with: kubectl {can_i})'] == [
-        problem.what for problem in capture(options).problems
+        problem.what for problem in capture_cluster(options).problems
     ]
 
 
 def test_the_user_may_name_the_configmap(api: FakeApi, options: CaptureOptions) -> None:
     api.objects[settings_path("batch", "mine")] = config_map("mine", {"mine.conf": OTHER, "README": "no"})
-    assert OTHER == capture(replace(options, scheduler_configmap="batch/mine")).scheduler_conf
+    assert OTHER == capture_cluster(replace(options, scheduler_configmap="batch/mine")).scheduler_conf
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_the_user_may_name_the_configmap(api: FakeApi, options: CaptureOptions) 
 def test_a_named_configmap_must_be_there(named: str, message: str, api: FakeApi, options: CaptureOptions) -> None:
     api.objects[settings_path("batch", "empty")] = config_map("empty", {})
     with pytest.raises(CaptureError) as caught:
-        capture(replace(options, scheduler_configmap=named))
+        capture_cluster(replace(options, scheduler_configmap=named))
     assert message == caught.value.message
 
 
@@ -167,7 +167,7 @@ def test_a_deployment_of_an_odd_shape_is_no_obstacle(
     broken: dict[str, Any], api: FakeApi, options: CaptureOptions
 ) -> None:
     api.objects[SCHEDULER] = deployments({"metadata": {"namespace": "volcano-system"}} | broken)
-    assert CONF == capture(options).scheduler_conf
+    assert CONF == capture_cluster(options).scheduler_conf
 
 
 DEVICES = "nvidia:\n  resourceCountName: acme.com/gpus\n"
@@ -191,13 +191,13 @@ def test_the_device_configuration_is_read_and_kept_where_it_is_asked_for(
     api: FakeApi, options: CaptureOptions, tmp_path: Path, switch: str
 ) -> None:
     path = with_devices(api, VGPU_CONF.replace("VGPUEnable", switch))
-    snapshot = capture(options)
-    save(snapshot, tmp_path / "s.tar.gz")
-    again = load(tmp_path / "s.tar.gz")
+    snapshot = capture_cluster(options)
+    save_snapshot(snapshot, tmp_path / "s.tar.gz")
+    again = load_snapshot(tmp_path / "s.tar.gz")
     assert (DEVICES, DEVICES) == (snapshot.device_config, again.device_config)
-    assert redact(snapshot).device_config not in (None, DEVICES)
+    assert redact_snapshot(snapshot).device_config not in (None, DEVICES)
     with_devices(api, CONF)
-    assert None is capture(options).device_config
+    assert None is capture_cluster(options).device_config
     assert 1 == len([request for request in api.requests if request.path == path])
 
 
@@ -206,22 +206,22 @@ def test_a_device_configuration_that_may_not_be_read_is_missing_and_one_that_is_
 ) -> None:
     path = with_devices(api, VGPU_CONF)
     api.scripted[path] = [status(403, "Forbidden", "no")]
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert snapshot.provenance is not None
     assert ("the device configuration",) == snapshot.provenance.missing
     assert ["ConfigMap kube-system/cards"] == [one.object for one in snapshot.problems]
     del api.objects[path]
-    assert [] == capture(options).problems
+    assert [] == capture_cluster(options).problems
 
 
 def test_device_taint_rules_are_kept_and_not_missed_where_no_server_has_them(
     api: FakeApi, options: CaptureOptions
 ) -> None:
-    path = KIND_BY_NAME["DeviceTaintRule"].path
+    path = KIND_BY_NAME["DeviceTaintRule"].api_path
     rule = {"metadata": {"name": "broken"}, "spec": {"taint": {"key": "k", "effect": "NoSchedule"}}}
     api.objects[path]["items"] = [rule]
-    assert ["broken"] == [one["metadata"]["name"] for one in capture(options).of("DeviceTaintRule")]
+    assert ["broken"] == [one["metadata"]["name"] for one in capture_cluster(options).objects_of("DeviceTaintRule")]
     del api.objects[path]
-    snapshot = capture(options)
+    snapshot = capture_cluster(options)
     assert snapshot.provenance is not None
     assert ((), []) == (snapshot.provenance.missing, snapshot.problems)

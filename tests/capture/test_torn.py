@@ -13,19 +13,19 @@ import pytest
 
 from tests.apiserver.clusters import Direct, small_server
 from tests.apiserver.server import ApiServer, Exact
-from tests.capture.fake_server import Request
+from tests.capture.fake_server import ApiRequest
 from tests.capture.small_cluster import PODS
 from tests.cli.transcripts import call
 from tests.rows import try_each
-from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.listing import complete
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.listing import complete_object
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.save import save
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.save import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.verify.store import key_of
 
-GROUPS = KIND_BY_NAME["PodGroup"].path
+GROUPS = KIND_BY_NAME["PodGroup"].api_path
 OPTIONS = CaptureOptions(page_size=2, first_wait=0.0)
 
 
@@ -34,7 +34,7 @@ def quickly(seconds: float) -> None:
 
 
 def captured(server: ApiServer, options: CaptureOptions = OPTIONS) -> Snapshot:
-    return capture(options, transport=Direct(server), sleep=quickly, clock=lambda: 0.0)
+    return capture_cluster(options, transport=Direct(server), sleep=quickly, clock=lambda: 0.0)
 
 
 def revisions_shown(server: ApiServer, snapshot: Snapshot) -> list[int]:
@@ -45,27 +45,29 @@ def revisions_shown(server: ApiServer, snapshot: Snapshot) -> list[int]:
 def shows(server: ApiServer, snapshot: Snapshot, revision: int) -> bool:
     for name, items in snapshot.objects.items():
         kind = KIND_BY_NAME[name]
-        then = [complete(item, name, kind.api_version) for item in server.store.at(kind.path, revision)]
+        then = [
+            complete_object(item, name, kind.api_version) for item in server.store.objects_at(kind.api_path, revision)
+        ]
         if sorted(then, key=key_of) != sorted(items, key=key_of):
             return False
     return True
 
 
-def writes(server: ApiServer, seed: int, chance: float, compactions: float = 0.0) -> Callable[[Request], None]:
+def writes(server: ApiServer, seed: int, chance: float, compactions: float = 0.0) -> Callable[[ApiRequest], None]:
     """What others do before some of the answers: jobs come and go, pods are bound, history is compacted."""
     draw = random.Random(seed)
 
-    def before(request: Request) -> None:
+    def before(request: ApiRequest) -> None:
         while draw.random() < chance:
             number = draw.randrange(6)
             metadata = {"namespace": "team-b", "name": f"job-{number}", "uid": f"uid-{draw.randrange(9999)}"}
             path = draw.choice((GROUPS, PODS, "/api/v1/nodes"))
             if draw.random() < 0.3:
-                server.store.delete(path, f"team-b/job-{number}")
+                server.store.delete_object(path, f"team-b/job-{number}")
             else:
-                server.store.put(path, {"metadata": metadata, "spec": {"minMember": 1}, "status": {}})
+                server.store.put_object(path, {"metadata": metadata, "spec": {"minMember": 1}, "status": {}})
         if draw.random() < compactions:
-            server.store.compact()
+            server.store.compact_to()
 
     return before
 
@@ -98,18 +100,18 @@ def test_where_the_server_shows_earlier_states_no_write_tears_a_capture() -> Non
     assert 1 == len(set(snapshot.provenance.resource_versions.values()))
 
 
-def job_between_lists(server: ApiServer) -> Callable[[Request], None]:
+def job_between_lists(server: ApiServer) -> Callable[[ApiRequest], None]:
     """A PodGroup and its pod, created after the pods were listed and before the PodGroups are; something every time."""
 
-    def before(request: Request) -> None:
+    def before(request: ApiRequest) -> None:
         if request.path == GROUPS and "continue" not in request.query:
             group = {"name": "late", "namespace": "team-a", "uid": f"uid-late-{len(server.requests)}"}
             spec = {"minMember": 1, "queue": "research"}
-            server.store.put(GROUPS, {"metadata": group, "spec": spec, "status": {"phase": "Pending"}})
-            pod = server.store.at(PODS)[-1]
+            server.store.put_object(GROUPS, {"metadata": group, "spec": spec, "status": {"phase": "Pending"}})
+            pod = server.store.objects_at(PODS)[-1]
             metadata = pod["metadata"] | {"name": "late-0", "uid": f"uid-late-0-{len(server.requests)}"}
             metadata |= {"annotations": {"scheduling.k8s.io/group-name": "late"}}
-            server.store.put(PODS, pod | {"metadata": metadata})
+            server.store.put_object(PODS, pod | {"metadata": metadata})
 
     return before
 
@@ -118,7 +120,7 @@ def test_a_job_created_between_two_lists_is_not_there_yet() -> None:
     server = small_server()
     server.before = job_between_lists(server)
     snapshot = captured(server)
-    assert ["train", "waiting"] == [item["metadata"]["name"] for item in snapshot.of("PodGroup")]
+    assert ["train", "waiting"] == [item["metadata"]["name"] for item in snapshot.objects_of("PodGroup")]
     assert [] == snapshot.problems
 
 
@@ -128,12 +130,12 @@ def torn_file(folder: Path, options: CaptureOptions = OPTIONS) -> str:
     server.exact = "ignored"
     server.before = job_between_lists(server)
     file = folder / "torn.tar.gz"
-    save(captured(server, options), file)
+    save_snapshot(captured(server, options), file)
     return str(file)
 
 
 def test_a_torn_capture_says_which_objects_changed(tmp_path: Path) -> None:
-    snapshot = load(torn_file(tmp_path))
+    snapshot = load_snapshot(torn_file(tmp_path))
     assert snapshot.provenance is not None
     assert not snapshot.provenance.consistent
     assert ("Pod team-a/late-0", "PodGroup team-a/late") == snapshot.provenance.changed
@@ -145,7 +147,7 @@ def test_inspect_shows_the_moment_and_what_tore_it(tmp_path: Path) -> None:
     code, out, _ = call(["inspect", file])
     assert 2 == code
     assert "read at different moments: Pod team-a/late-0, PodGroup team-a/late changed meanwhile" in out
-    document = json.loads(call(["inspect", file, "--json"])[1])["capture"]
+    document = json.loads(call(["inspect", file, "--json"])[1])["capture_cluster"]
     assert (False, ["Pod team-a/late-0", "PodGroup team-a/late"]) == (document["consistent"], document["changed"])
 
 
@@ -159,7 +161,7 @@ def test_explain_says_that_its_answer_may_be_wrong(job: list[str], tmp_path: Pat
 
 
 def test_a_whole_capture_is_shown_with_its_moment(tmp_path: Path) -> None:
-    save(captured(small_server()), tmp_path / "whole.tar.gz")
+    save_snapshot(captured(small_server()), tmp_path / "whole.tar.gz")
     _, out, _ = call(["inspect", str(tmp_path / "whole.tar.gz")])
     assert "captured as of one moment, resource version 1" in out
     assert "may be wrong" not in call(["explain", str(tmp_path / "whole.tar.gz")])[1]
@@ -168,7 +170,7 @@ def test_a_whole_capture_is_shown_with_its_moment(tmp_path: Path) -> None:
 def test_kinds_that_were_read_and_found_empty_are_not_missing(tmp_path: Path) -> None:
     server = small_server()
     server.forbidden = {"services"}
-    save(captured(server), tmp_path / "whole.tar.gz")
+    save_snapshot(captured(server), tmp_path / "whole.tar.gz")
     document = json.loads(call(["inspect", str(tmp_path / "whole.tar.gz"), "--json"])[1])
     assert ["Service"] == [row["kind"] for row in document["missing"]]
 
@@ -179,7 +181,7 @@ def test_a_kind_whose_state_is_kept_elsewhere_is_not_waited_for() -> None:
 
     server = small_server()
     waits: list[float] = []
-    path = KIND_BY_NAME["Service"].path
+    path = KIND_BY_NAME["Service"].api_path
     server.scripted[path] = [status(504, "Timeout", "Too large resource version: 108, current: 3")]
-    snapshot = capture(replace(OPTIONS), transport=Direct(server), sleep=waits.append)
+    snapshot = capture_cluster(replace(OPTIONS), transport=Direct(server), sleep=waits.append)
     assert ([], []) == (waits, snapshot.problems)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from vcdebug.capture.usage import measured
+from vcdebug.capture.usage import measure_usage
 from vcdebug.snapshot.problem import Problem
 
 NOW = datetime(2026, 11, 7, 9, 30, tzinfo=UTC)
@@ -36,7 +36,7 @@ class Prometheus:
 
 def test_every_node_has_what_the_scheduler_would_have_measured() -> None:
     problems: list[Problem] = []
-    usage = measured(CONF, "", ["node-1", "node-2"], NOW, problems, Prometheus())
+    usage = measure_usage(CONF, "", ["node-1", "node-2"], NOW, problems, Prometheus())
     assert {"time": "2026-11-07T09:30:00Z", "cpu": {"10m": 12.5}, "mem": {"10m": 0.0}} == usage["node-1"]
     assert ({"10m": 0.0}, []) == (usage["node-2"]["cpu"], problems)
 
@@ -44,12 +44,12 @@ def test_every_node_has_what_the_scheduler_would_have_measured() -> None:
 @pytest.mark.parametrize("conf", [None, 'actions: "allocate"\n', CONF.replace("prometheus", "elasticsearch", 1)])
 def test_nobody_is_asked_whom_the_scheduler_does_not_ask(conf: str | None) -> None:
     prometheus = Prometheus()
-    assert ({}, []) == (measured(conf, "", ["node-1"], NOW, [], prometheus), prometheus.asked)
+    assert ({}, []) == (measure_usage(conf, "", ["node-1"], NOW, [], prometheus), prometheus.asked)
 
 
 def test_another_address_may_be_named() -> None:
     prometheus = Prometheus()
-    measured(CONF, "http://127.0.0.1:9090", ["node-1"], NOW, [], prometheus)
+    measure_usage(CONF, "http://127.0.0.1:9090", ["node-1"], NOW, [], prometheus)
     assert all(url.startswith("http://127.0.0.1:9090/api/v1/query?") for url in prometheus.asked)
 
 
@@ -68,5 +68,5 @@ def elsewhere(url: str) -> bytes:
 )
 def test_a_source_that_does_not_answer_is_a_problem(ask: object, what: str) -> None:
     problems: list[Problem] = []
-    assert {} == measured(CONF, "", ["node-1"], NOW, problems, ask)  # type: ignore[arg-type]  # one of two functions
+    assert {} == measure_usage(CONF, "", ["node-1"], NOW, problems, ask)  # type: ignore[arg-type]  # one of two functions
     assert [f"cannot be read from prometheus: {what}"] == [problem.what for problem in problems]

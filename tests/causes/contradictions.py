@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vcdebug.causes.survey import survey
+from vcdebug.causes.survey import survey_jobs
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.evictions import CARRIED_OUT, evictions
+from vcdebug.explain.evictions import CARRIED_OUT_FATES, planned_evictions
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
 
 NOBODY = ("nobody is evicted", "without evicting anyone", "nothing was evicted for it")
@@ -42,7 +42,11 @@ def contradictions(recording: Recording, found: Explanation) -> Iterator[str]:
 
 def not_in_the_survey(recording: Recording) -> list[str]:
     """Jobs and lone pods that do not run in full when the cycle ends, of which the survey says nothing."""
-    told = [one.explanation for one in survey(recording).explained if one.finding.cause and one.finding.sentence]
+    told = [
+        one.explanation
+        for one in survey_jobs(recording).explained
+        if one.shown_finding.cause and one.shown_finding.sentence
+    ]
     listed = dict.fromkeys([*(one.job for one in told), *(one.pod for one in told)])
     return [name for name in dict.fromkeys(_not_whole(recording)) if name not in listed]
 
@@ -50,11 +54,11 @@ def not_in_the_survey(recording: Recording) -> list[str]:
 def _not_whole(recording: Recording) -> Iterator[str]:
     """Every PodGroup, every PodGroup that pods name, every lone pod: unless each of its pods has a node or is done."""
     jobs, names = recording.session.jobs, recording.snapshot.flags.scheduler_names
-    for manifest in recording.snapshot.of("PodGroup"):
+    for manifest in recording.snapshot.objects_of("PodGroup"):
         name = f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
         if name not in jobs or not jobs[name].tasks:
             yield name
-    for pod in map(Pod, recording.snapshot.of("Pod")):
+    for pod in map(Pod, recording.snapshot.objects_of("Pod")):
         if pod.job_id and pod.job_id not in jobs:
             yield pod.job_id
         elif not pod.job_id and not pod.node_name and pod.scheduler_name in names:
@@ -75,11 +79,11 @@ def _proof(recording: Recording, finding: Finding) -> Iterator[str]:
         if not 1 <= evidence.seq <= len(recording):
             yield f"{evidence.seq} is no event"
         elif not _is_of_its_kind(recording, evidence):
-            yield f"{evidence.seq} is {recording.event(evidence.seq)!r:.60}, not {evidence.text}"
+            yield f"{evidence.seq} is {recording.event_at(evidence.seq)!r:.60}, not {evidence.text}"
 
 
 def _is_of_its_kind(recording: Recording, evidence: Evidence) -> bool:
-    event = recording.event(evidence.seq)
+    event = recording.event_at(evidence.seq)
     for words, kind, what in KINDS:
         if re.search(words, evidence.text):
             named = {StatementEvent: "what", OpEvent: "op", HookEvent: "point"}.get(kind, "")
@@ -91,13 +95,17 @@ def _is_of_its_kind(recording: Recording, evidence: Evidence) -> bool:
 
 def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Iterator[str]:
     own = {task.key for task in recording.session.jobs[found.job].tasks.values()}
-    victims = [one for one in evictions(recording) if one.fate in CARRIED_OUT and one.preemptor in (*own, found.job)]
+    victims = [
+        one
+        for one in planned_evictions(recording)
+        if one.fate in CARRIED_OUT_FATES and one.preemptor in (*own, found.job)
+    ]
     told = finding.sentence
     if victims and any(words in told for words in NOBODY):
         yield f"{victims[0].victim} is evicted for it, and yet: {told}"
     if NOUGHT.search(" ".join((told, *(line.text for line in finding.advice)))):
         yield f"nought too few: {told} {[line.text for line in finding.advice]}"
-    if finding.cause == "evicted" and not any(one.job == found.job for one in effects(recording).evicted):
+    if finding.cause == "evicted" and not any(one.job == found.job for one in cycle_effects(recording).evicted):
         yield f"nobody of {found.job} is evicted, and yet: {told}"
     if "room that is being released" in told and not _releasing(recording, own):
         yield f"nothing is Releasing, and yet: {told}"
@@ -107,7 +115,7 @@ def _sentence(recording: Recording, found: Explanation, finding: Finding) -> Ite
         f"{name} was not Releasing before this cycle, and yet: {told}" for name in _wrongly_early(recording, told)
     )
     for one in _evicted_in(told):
-        if one not in [effect.task.rpartition("/")[2] for effect in effects(recording).evicted]:
+        if one not in [effect.task.rpartition("/")[2] for effect in cycle_effects(recording).evicted]:
             yield f"{one} is not evicted, and yet: {told}"
 
 
@@ -115,7 +123,7 @@ def _wrongly_early(recording: Recording, told: str) -> Iterator[str]:
     """Pods that this cycle evicted, and that are called Releasing before it."""
     if "Releasing before this cycle" in told:
         opening = recording.timeline.opening_tasks
-        for effect in effects(recording).evicted:
+        for effect in cycle_effects(recording).evicted:
             name = effect.task.rpartition("/")[2]
             early = opening[effect.task].status is TaskStatus.RELEASING
             if not early and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", told):
@@ -153,7 +161,7 @@ def _steps(recording: Recording, found: Explanation) -> Iterator[str]:
     for step in found.steps:
         for what in ("committed", "discarded"):
             if step.text.endswith(f"statement {what}"):
-                event = recording.event(step.seqs[0])
+                event = recording.event_at(step.seqs[0])
                 if not isinstance(event, StatementEvent) or not what.startswith(event.what):
                     yield f"step {step.name}: {event!r:.60} is no statement that is {what}"
 
@@ -165,10 +173,10 @@ def _outcome(recording: Recording, found: Explanation) -> Iterator[str]:
     opening = recording.timeline.opening_tasks
     waited = [task for task in job.tasks.values() if opening[task.key].status in WAITS]
     if found.scheduled and waited and not any(task.status in PLACED for task in waited):
-        yield f"{found.job} is called scheduled, and each of its pods waits ({found.cause})"
+        yield f"{found.job} is called scheduled, and each of its pods waits ({found.cause_code})"
     whole = bool(states) and all(state is TaskStatus.RUNNING for state in states)
-    summary = next(one for one in effects(recording).jobs if one.job == found.job)
+    summary = next(one for one in cycle_effects(recording).jobs if one.job == found.job)
     if not found.scheduled and summary.outcome == "done":
-        yield f"{found.job} is called unscheduled, and done in the list of jobs ({found.cause})"
+        yield f"{found.job} is called unscheduled, and done in the list of jobs ({found.cause_code})"
     if not found.scheduled and whole and len(states) >= job.min_available and job.check_task_valid():
-        yield f"{found.job} is called unscheduled, and all of it runs ({found.cause})"
+        yield f"{found.job} is called unscheduled, and all of it runs ({found.cause_code})"

@@ -21,21 +21,21 @@ from tests.causes.situations import (
     running,
     wanted,
 )
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 READY = {"type": "Ready", "status": "True"}
 GPU = "nvidia.com/gpu"
 
 
 def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Explanation:
-    return explain(replay(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
+    return explain_by_name(replay_cycle(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
 
 
 def test_a_queue_that_may_have_the_whole_cluster_gains_nothing_by_weight() -> None:
-    advice = asked([*FULL, *wanted()]).advice
+    advice = asked([*FULL, *wanted()]).advice_texts
     assert "wait until jobs of queue default end: it may already have the whole cluster (16 cpu)" == advice[0]
     assert "add nodes that fit" == advice[-1]
     assert not any("spec.weight" in line for line in advice)
@@ -44,42 +44,45 @@ def test_a_queue_that_may_have_the_whole_cluster_gains_nothing_by_weight() -> No
 def test_a_queue_that_is_not_open_must_be_opened() -> None:
     closed = [queue("default", state="Closed")]
     found = asked([*nodes("n1"), *closed, *wanted(cpu="1")])
-    assert "queue-not-allocatable" == found.cause
-    assert "open the queue: vcctl queue operate -a open -n default" in found.advice
+    assert "queue-not-allocatable" == found.cause_code
+    assert "open the queue: vcctl queue operate -a open -n default" in found.advice_texts
 
 
 def test_no_factor_helps_where_no_node_has_any() -> None:
     waiting = wanted(phase="Pending", min_resources={GPU: "1"})
     found = asked([*nodes("n1"), *waiting], second=OVERCOMMIT)
-    assert (f"ask for no {GPU} in spec.minResources: no node has any", f"add a node that has {GPU}") == found.advice
+    assert (
+        f"ask for no {GPU} in spec.minResources: no node has any",
+        f"add a node that has {GPU}",
+    ) == found.advice_texts
 
 
 def test_a_resource_that_no_node_has_is_said_plainly() -> None:
     found = asked([*nodes("n1", "n2"), *wanted(requests={"cpu": "1", GPU: "1"})])
-    assert "larger-than-any-node" == found.cause
+    assert "larger-than-any-node" == found.cause_code
     assert f"wanted-0 asks 1 {GPU}, and no node has any: no eviction can help." == found.sentence
-    assert "split" not in " ".join(found.advice)
+    assert "split" not in " ".join(found.advice_texts)
 
 
 def test_everything_that_is_short_on_the_nearest_node_is_named() -> None:
     small = node("n1", cpu="8", memory="8Gi")
     found = asked([small, *running("a", "n1", 1, cpu="6", memory="6Gi"), *wanted(cpu="4", memory="4Gi")])
     assert "nearest is n1 with 2 cpu and 2Gi memory free, 2 cpu and 2Gi memory too few." in found.sentence
-    assert "free 2 cpu and 2Gi memory on n1" in found.advice
+    assert "free 2 cpu and 2Gi memory on n1" in found.advice_texts
 
 
 def test_without_a_plugin_that_knows_starving_the_configuration_is_to_blame() -> None:
     found = asked([*FULL, *wanted()], PREEMPT, first="conformance")
-    assert "not-starving" == found.cause
+    assert "not-starving" == found.cause_code
     assert () == found.dominant.lines
-    assert "enable gang or priority (enableJobStarving) in a tier of the configuration" in found.advice
+    assert "enable gang or priority (enableJobStarving) in a tier of the configuration" in found.advice_texts
 
 
 def test_the_weight_is_one_among_the_queues_that_have_jobs() -> None:
     queues = [queue("rich", weight=7), queue("poor", weight=1), queue("idle", weight=50)]
     full = [*nodes("n1"), *running("a", "n1", queue="rich")]
     found = asked([*queues, *full, *wanted(queue="poor")], RECLAIM)
-    assert "preemptive" == found.cause
+    assert "preemptive" == found.cause_code
     assert "(weight 1 of 8)" in found.sentence
 
 
@@ -89,14 +92,14 @@ def test_the_switch_is_that_of_the_action(actions: str, switch: str) -> None:
     queues = [queue("other"), queue("default", weight=3)]
     full = [*nodes("n1"), *running("a", "n1", min_member=2, queue=owner)]
     found = asked([*queues, *full, *wanted()], actions, first="gang", second="predicates nodeorder")
-    assert "gang" == found.cause
-    assert f"set {switch} of gang to false, and accept broken gangs" in found.advice
+    assert "gang" == found.cause_code
+    assert f"set {switch} of gang to false, and accept broken gangs" in found.advice_texts
 
 
 def test_only_jobs_in_the_same_plight_are_likened() -> None:
     free = [*nodes("n3"), *running("c", "n3", min_member=1)]
     found = asked([*GUARDED, *free, *wanted(cpu="8")], PREEMPT)
-    assert "gang" == found.cause
+    assert "gang" == found.cause_code
     assert "default/a has 2 ready of minMember 2, one less would break the gang (likewise default/b)" in found.sentence
 
 
@@ -106,7 +109,7 @@ def test_what_somebody_tainted_is_left_alone_where_anything_else_helps() -> None
         "add nodes that fit",
         "remove taint maintenance:NoSchedule, once what it was set for is over",
         "add a toleration to the pod for maintenance:NoSchedule, if whoever set it agrees: it keeps pods away",
-    ) == found.advice
+    ) == found.advice_texts
     assert [False, True, True] == [line.risky for line in found.advised]
 
 
@@ -126,13 +129,13 @@ def test_nobody_is_talked_onto_a_node_that_is_out_of_order(unfit: dict[str, Any]
     conditions = unfit.pop("conditions", [])
     (one,) = nodes("n1", **unfit)
     one["status"]["conditions"] = conditions
-    advice = asked([one, *wanted()]).advice
+    advice = asked([one, *wanted()]).advice_texts
     assert advice
     assert [] == [line for line in advice if "toleration" in line or "remove taint" in line]
 
 
 def test_a_taint_that_drives_running_pods_away_is_not_tolerated() -> None:
     taint = [{"key": "drain", "value": "now", "effect": "NoExecute"}]
-    advice = asked([*nodes("n1", taints=taint), *wanted()]).advice
+    advice = asked([*nodes("n1", taints=taint), *wanted()]).advice_texts
     assert [] == [line for line in advice if "toleration" in line]
     assert "remove taint drain=now:NoExecute, once what it was set for is over" == advice[-1]

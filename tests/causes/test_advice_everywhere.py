@@ -10,18 +10,18 @@ import pytest
 
 from tests.recorded import CORPUS, each_case, recorded
 from tests.scenarios.questions import QUESTIONS, Question
-from vcdebug.causes.survey import survey
-from vcdebug.debugger.remedies.lever import Situation
-from vcdebug.debugger.remedies.plan import Plan
-from vcdebug.debugger.remedies.proposals import levers
-from vcdebug.debugger.what_if import edited
+from vcdebug.causes.survey import survey_jobs
+from vcdebug.debugger.remedies.lever import FixSituation
+from vcdebug.debugger.remedies.plan import FixPlan
+from vcdebug.debugger.remedies.proposals import propose_fixes
+from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.explain.answer import Explanation
-from vcdebug.kube.fitness import CONTROL_PLANE
+from vcdebug.kube.fitness import CONTROL_PLANE_PREFIXES
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 OTHERS = [folder for name in ("threads", "audit") for folder in sorted((CORPUS / name).glob("*"))]
 
@@ -29,7 +29,7 @@ OTHERS = [folder for name in ("threads", "audit") for folder in sorted((CORPUS /
 def faults(recording: Recording) -> list[str]:
     """All that is wrong with the advice to jobs that wait."""
     waiting, void = (
-        [one.explanation for one in survey(recording).unscheduled],
+        [one.explanation for one in survey_jobs(recording).unscheduled_jobs],
         cache(partial(changes_nothing, recording)),
     )
     found = [(one.job, [*of_answer(one, void), *of_levers(recording, one, void)]) for one in waiting]
@@ -39,18 +39,18 @@ def faults(recording: Recording) -> list[str]:
 def of_answer(found: Explanation, void: Callable[[tuple[str, ...]], bool]) -> Iterator[str]:
     order = [(line.risky, line.harm) for line in found.advised]
     if order != sorted(order):
-        yield f"not by harm: {found.advice}"
+        yield f"not by harm: {found.advice_texts}"
     for line in found.advised:
         if line.edits and void(line.edits):
             yield f"void: {line.text}"
 
 
 def of_levers(recording: Recording, found: Explanation, void: Callable[[tuple[str, ...]], bool]) -> Iterator[str]:
-    for lever in levers(Situation(recording, found)):
-        plan = Plan.of(lever)
-        if void(plan.edits):
-            yield f"void: {lever.words} {plan.edits}"
-        if any("tolerations" in edit and any(key in edit for key in CONTROL_PLANE) for edit in plan.edits):
+    for lever in propose_fixes(FixSituation(recording, found)):
+        plan = FixPlan.of_fixes(lever)
+        if void(plan.all_edits):
+            yield f"void: {lever.words} {plan.all_edits}"
+        if any("tolerations" in edit and any(key in edit for key in CONTROL_PLANE_PREFIXES) for edit in plan.all_edits):
             yield f"unsafe: {lever.words}"
 
 
@@ -58,7 +58,7 @@ def changes_nothing(recording: Recording, edits: tuple[str, ...]) -> bool:
     """Whether edits leave the snapshot as it is, or cannot even be made."""
     snapshot = recording.snapshot
     try:
-        return edited(snapshot, map(parse_edit, edits)) == snapshot
+        return edited_snapshot(snapshot, map(parse_edit, edits)) == snapshot
     except EditError:
         return True
 
@@ -76,4 +76,4 @@ def test_no_advice_about_a_question_is_void(question: Question) -> None:
 @pytest.mark.corpus
 @pytest.mark.parametrize("folder", OTHERS, ids=lambda folder: folder.name)
 def test_no_advice_about_another_cluster_is_void(folder: Path) -> None:
-    assert [] == faults(replay(load(folder)))
+    assert [] == faults(replay_cycle(load_snapshot(folder)))

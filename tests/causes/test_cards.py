@@ -7,10 +7,10 @@ import pytest
 from tests.builders import node, pod_group
 from tests.releases.shown_devices import asking, cards, held, of_memory, shared_by_memory, sharing
 from tests.releases.shown_npus import holding, npus, of_npus, placing
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CUT = "nvidia: {resourceCountName: volcano.sh/vgpu-number, resourceMemoryName: volcano.sh/vgpu-memory, "
 CUT += "knownMigGeometries: [{models: [NVIDIA], allowedGeometries: [{group: g, geometries: ["
@@ -18,7 +18,7 @@ CUT += "{name: 1g, memory: 300, count: 2}]}]}]}"
 
 
 def why(snapshot: Snapshot) -> Explanation:
-    return explain(replay(snapshot), "default/j")
+    return explain_by_name(replay_cycle(snapshot), "default/j")
 
 
 def of_two_cards() -> Snapshot:
@@ -30,7 +30,7 @@ def of_two_cards() -> Snapshot:
 
 def of_instances() -> Snapshot:
     snapshot = sharing(cards(2), pod_group("j"), asking("j-0", memory="500"))
-    registered = snapshot.of("Node")[0]["metadata"]["annotations"]
+    registered = snapshot.objects_of("Node")[0]["metadata"]["annotations"]
     registered["volcano.sh/node-vgpu-register"] = registered["volcano.sh/node-vgpu-register"].replace(
         "hami-core", "mig"
     )
@@ -65,7 +65,7 @@ def of_npus_in_use() -> Snapshot:
 def test_cards_of_which_none_would_do_are_told_by_what_they_lack(snapshot: Callable[[], Snapshot], words: str) -> None:
     found = why(snapshot())
     assert words in found.sentence
-    assert "free a card of n1" in found.advice
+    assert "free a card of n1" in found.advice_texts
 
 
 def test_nothing_is_said_of_cards_where_one_would_do() -> None:

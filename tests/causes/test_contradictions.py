@@ -10,11 +10,11 @@ from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.causes.contradictions import contradictions, not_in_the_survey
 from tests.recorded import ROOT, bundled
 from tests.scenarios.questions import QUESTIONS, Question, asked
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.causes.survey import Survey
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CONF = "actions: 'allocate, preempt'\ntiers:\n- plugins: [{name: priority}, {name: gang}, {name: predicates}]\n"
 BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())
@@ -23,7 +23,7 @@ BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_
 def told(recording: Recording) -> list[str]:
     """Every contradiction in the answers about every job."""
     jobs = recording.session.jobs
-    return [words for job in jobs for words in contradictions(recording, explain(recording, job))]
+    return [words for job in jobs for words in contradictions(recording, explain_by_name(recording, job))]
 
 
 @pytest.mark.parametrize("name", BUNDLED)
@@ -49,8 +49,8 @@ WRONG = (
 @pytest.mark.parametrize(("sentence", "words"), WRONG)
 def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
     recording = evicting()
-    answer = explain(recording, "default/new")
-    victim = effects(recording).evicted[0].task.rpartition("/")[2]
+    answer = explain_by_name(recording, "default/new")
+    victim = cycle_effects(recording).evicted[0].task.rpartition("/")[2]
     wrong = replace(answer.dominant, sentence=sentence.format(job="default/new", victim=victim), evidence=())
     found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
     assert any(words in one for one in found), found
@@ -58,7 +58,7 @@ def test_what_is_told_wrongly_is_found(sentence: str, words: str) -> None:
 
 def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
     recording = asked(2976).recording()
-    answer = explain(recording, "team/high")
+    answer = explain_by_name(recording, "team/high")
     wrong = replace(answer.dominant, sentence="team/high waits for room that is being released.", evidence=())
     found = list(contradictions(recording, replace(answer, dominant=wrong, contributing=())))
     assert any("nothing is Releasing" in one for one in found), found
@@ -66,13 +66,13 @@ def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
 
 def test_a_job_that_the_survey_leaves_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = evicting()
-    monkeypatch.setattr("tests.causes.contradictions.survey", lambda _: Survey(0, (), 0))
+    monkeypatch.setattr("tests.causes.contradictions.survey_jobs", lambda _: Survey(0, (), 0))
     assert {"default/new", "default/old"} <= set(not_in_the_survey(recording))
 
 
 def evicting() -> Recording:
     """A cycle in which preempt evicts a pod for another."""
-    return replay(
+    return replay_cycle(
         cluster(
             node("n1", cpu="1"),
             queue("default"),
@@ -89,14 +89,14 @@ def evicting() -> Recording:
 def test_a_nought_that_is_too_few_is_found() -> None:
     recording = bundled()
     job = next(iter(recording.session.jobs))
-    answer = explain(recording, job)
+    answer = explain_by_name(recording, job)
     wrong = answer.dominant.sentence + " It is 0 too few, and nobody is evicted."
     broken = replace(answer, dominant=replace(answer.dominant, sentence=wrong))
     assert any("nought" in words for words in contradictions(recording, broken))
 
 
 def test_nobody_is_said_to_object_where_a_promise_was_refused() -> None:
-    found = explain(asked(5884).recording(), "team/train")
+    found = explain_by_name(asked(5884).recording(), "team/train")
     (step,) = [step for step in found.steps if step.name == "queue and predicates after eviction"]
     assert ("passed", "nobody objects on the last node tried, and yet no place there is kept") == (
         step.state,

@@ -5,11 +5,11 @@ from typing import Any
 
 from tests.builders import cluster, queue
 from tests.causes.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 GANG_PREEMPT = "enqueue, allocate, gangpreempt"
 GANG_RECLAIM = "enqueue, allocate, gangreclaim"
@@ -17,40 +17,40 @@ TOPOLOGY = "gang network-topology-aware"
 
 
 def asked(objects: Sequence[Manifest], actions: str, **more: Any) -> Explanation:
-    return explain(replay(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
+    return explain_by_name(replay_cycle(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
 
 
 def test_gangpreempt_without_candidates_is_named() -> None:
     full = [*nodes("n1"), *running("a", "n1", annotations={"volcano.sh/preemptable": "false"})]
     found = asked([*full, *wanted()], GANG_PREEMPT)
-    assert "victims-not-preemptable" == found.cause
+    assert "victims-not-preemptable" == found.cause_code
     assert found.sentence.startswith("gangpreempt finds nobody it may evict for the 1 pod of default/wanted (4 cpu")
 
 
 def test_gangpreempt_whose_victims_are_too_few_is_named() -> None:
     found = asked([*FULL, *wanted(5)], GANG_PREEMPT)
-    assert "gang-discard" == found.cause
+    assert "gang-discard" == found.cause_code
     assert "gangpreempt may evict 4 of 4 candidates for the 5 pods of default/wanted" in found.sentence
     assert 4 == found.dominant.numbers["victims"].value
 
 
 def test_gangpreempt_that_places_the_gang_is_no_obstacle() -> None:
-    assert "places" == asked([*FULL, *wanted(2)], GANG_PREEMPT).cause
+    assert "places" == asked([*FULL, *wanted(2)], GANG_PREEMPT).cause_code
 
 
 def test_gangreclaim_names_the_queue_that_is_not_reclaimable() -> None:
     queues = [queue("rich", reclaimable=False), queue("poor")]
     found = asked([*queues, *nodes("n1"), *running("a", "n1", queue="rich"), *wanted(queue="poor")], GANG_RECLAIM)
-    assert "queue-not-reclaimable" == found.cause
-    assert ("set spec.reclaimable of queue rich to true",) == found.advice[:1]
+    assert "queue-not-reclaimable" == found.cause_code
+    assert ("set spec.reclaimable of queue rich to true",) == found.advice_texts[:1]
 
 
 def test_a_job_with_topology_is_left_out_of_preempt_only_where_the_release_does() -> None:
     group, *members = wanted(1)
     group["spec"]["networkTopology"] = {"mode": "soft"}
     snapshot = cluster([*CLASSES, *FULL, group, *members], conf=conf(PREEMPT))
-    older = released(snapshot, "master,+preempt-with-topology")
-    causes = [explain(replay(one), WANTED).cause for one in (snapshot, older)]
+    older = snapshot_at_release(snapshot, "master,+preempt-with-topology")
+    causes = [explain_by_name(replay_cycle(one), WANTED).cause_code for one in (snapshot, older)]
     assert "network-topology" == causes[0]
     assert "network-topology" != causes[1]
 
@@ -70,7 +70,7 @@ def test_a_gang_that_no_hypernode_holds_is_told_so() -> None:
     group, *members = wanted(5, min_resources={"cpu": "20"})
     group["spec"]["networkTopology"] = {"mode": "hard", "highestTierAllowed": 1}
     found = asked([*nodes("n1", "n2", "n3"), *switches, group, *members], PREEMPT, first=TOPOLOGY)
-    assert "no-hypernode" == found.cause
+    assert "no-hypernode" == found.cause_code
     assert ("s0: 16 cpu idle, 4 cpu too few", "s1: 8 cpu idle, 12 cpu too few") == found.dominant.lines
     assert "tier 1 or below" in found.sentence
 
@@ -81,7 +81,7 @@ def test_a_queue_that_is_no_leaf_is_told_so() -> None:
     hierarchy = {"capacity": {"enableHierarchy": "true"}}
     found = asked([*nodes("n1"), *tree, *waiting], PREEMPT, second="predicates capacity nodeorder", more=hierarchy)
     assert "it is no leaf (children: leaf)" in found.sentence
-    assert ("put the job into a leaf queue",) == found.advice
+    assert ("put the job into a leaf queue",) == found.advice_texts
 
 
 def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
@@ -92,7 +92,7 @@ def test_the_sentence_of_a_discarded_gang_holds_no_code() -> None:
     for member in members:
         member["metadata"]["labels"] = labels
     found = asked([*nodes("n1", "n2"), group, *members], PREEMPT)
-    assert "gang-discard" == found.cause
+    assert "gang-discard" == found.cause_code
     assert "wanted-2: the predicates object on every node left" in found.sentence
 
 

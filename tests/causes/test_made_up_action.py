@@ -9,14 +9,14 @@ from tests.recorded import BLOCKED, ROOT
 from vcdebug.actions import ACTIONS, OTHER_FORMS
 from vcdebug.actions.gangpreempt import GangPreempt
 from vcdebug.actions.preempt import Preempt
-from vcdebug.causes.pending import explain
-from vcdebug.explain.evictions import evictions
-from vcdebug.explain.funnel import funnels
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.explain.evictions import planned_evictions
+from vcdebug.explain.funnel import funnels_around
 from vcdebug.framework.record import Level
 from vcdebug.framework.registry import ActionFacts, facts_of
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 JOB = "research/llm-finetune"
 
@@ -42,16 +42,16 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_with(action: str) -> Recording:
     """The bundled cycle with the action in the place of preempt."""
-    snapshot = load(ROOT / "fixtures" / BLOCKED)
+    snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
     conf = (snapshot.scheduler_conf or "").replace("preempt,", f"{action},")
-    return replay(replace(snapshot, scheduler_conf=conf))
+    return replay_cycle(replace(snapshot, scheduler_conf=conf))
 
 
 @pytest.mark.parametrize(("known", "made_up"), [("preempt", "harvest"), ("gangpreempt", "gangharvest")])
 def test_explain_says_of_a_made_up_action_what_it_says_of_the_one_that_declares_the_same(
     known: str, made_up: str
 ) -> None:
-    expected, actual = explain(run_with(known), JOB), explain(run_with(made_up), JOB)
+    expected, actual = explain_by_name(run_with(known), JOB), explain_by_name(run_with(made_up), JOB)
     assert known in str(expected)
     assert str(expected).replace(known, made_up) == str(actual)
 
@@ -59,11 +59,11 @@ def test_explain_says_of_a_made_up_action_what_it_says_of_the_one_that_declares_
 def test_its_searches_for_victims_are_seen() -> None:
     run = run_with("harvest")
     (action,) = [span for span in run.spans if span.level is Level.ACTION and span.name == "harvest"]
-    found = funnels(run, action.last)
+    found = funnels_around(run, action.last)
     assert ["harvest"] == list(dict.fromkeys(each.action for each in found))
     preempting = run_with("preempt")
-    assert len(funnels(preempting, preempting.spans[action.index].last)) == len(found)
-    assert ["harvest"] == list(dict.fromkeys(one.action for one in evictions(run)))
+    assert len(funnels_around(preempting, preempting.spans[action.index].last)) == len(found)
+    assert ["harvest"] == list(dict.fromkeys(one.action for one in planned_evictions(run)))
 
 
 def test_each_older_form_of_an_action_declares_the_same_as_the_newest() -> None:

@@ -6,14 +6,14 @@ import pytest
 
 from tests.builders import pod_group
 from tests.releases.shown_npus import holding, npus, of_npus, placing
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def asked(**limits: Any) -> Explanation:
     runs = [pod_group("r"), holding("r-0", memory=21527)]
-    return explain(replay(placing(npus(), runs, pod_group("j"), of_npus("j-0", **limits))), "default/j")
+    return explain_by_name(replay_cycle(placing(npus(), runs, pod_group("j"), of_npus("j-0", **limits))), "default/j")
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,6 @@ def asked(**limits: Any) -> Explanation:
 )
 def test_why_no_npu_is_given(limits: dict[str, str], cause: str, words: str, advice: str) -> None:
     found = asked(**limits)
-    assert cause == found.cause
+    assert cause == found.cause_code
     assert words in found.sentence
-    assert not advice or advice in found.advice
+    assert not advice or advice in found.advice_texts

@@ -8,12 +8,12 @@ import pytest
 from tests.builders import cluster, metadata, node, pod, pod_group, pods, queue
 from tests.causes.situations import Situation, situations
 from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
-from vcdebug.causes.pending import explain
-from vcdebug.cli.reports.pending import document
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.cli.reports.pending import explanation_document
 from vcdebug.explain.answer import Explanation
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 COPIES = sorted((Path(__file__).parent / "cases").iterdir())
 CAUSES = sorted(path.parent for path in (CORPUS / "causes").glob("*/question.json"))
@@ -30,23 +30,23 @@ def check(recording: Recording, found: Explanation) -> None:
         assert finding.evidence
         assert all(1 <= evidence.seq <= len(recording) for evidence in finding.evidence)
         assert list(finding.evidence) == sorted(finding.evidence)
-    assert (found.cause in SCHEDULED) == found.scheduled
+    assert (found.cause_code in SCHEDULED) == found.scheduled
     assert found.steps
     assert all(1 <= seq <= len(recording) for step in found.steps for seq in step.seqs)
     assert len(dict.fromkeys(finding.cause for finding in findings)) == len(findings)
-    json.dumps(document(found), allow_nan=False)
+    json.dumps(explanation_document(found), allow_nan=False)
 
 
 def ask(folder: Path) -> tuple[str, Recording, Explanation]:
     question = json.loads((folder / "question.json").read_text())
     recording = recorded(folder)
-    return question["cause"], recording, explain(recording, question["job"])
+    return question["cause"], recording, explain_by_name(recording, question["job"])
 
 
 @pytest.mark.parametrize("folder", COPIES, ids=lambda path: path.name)
 def test_the_cause_is_the_recordings(folder: Path) -> None:
     cause, recording, found = ask(folder)
-    assert cause == found.cause
+    assert cause == found.cause_code
     assert found.dominant.numbers
     check(recording, found)
 
@@ -55,16 +55,16 @@ def test_the_cause_is_the_recordings(folder: Path) -> None:
 @pytest.mark.parametrize("case", CAUSES, ids=lambda path: path.name)
 def test_the_cause_is_the_recordings_everywhere(case: Path) -> None:
     cause, recording, found = ask(case)
-    assert cause == found.cause
+    assert cause == found.cause_code
     check(recording, found)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.name)
 def test_a_situation_has_its_cause(situation: Situation) -> None:
-    recording = replay(situation.snapshot)
+    recording = replay_cycle(situation.snapshot)
     assert not recording.conf.built_in
-    found = explain(recording, situation.job)
-    assert situation.cause == found.cause
+    found = explain_by_name(recording, situation.job)
+    assert situation.cause == found.cause_code
     check(recording, found)
 
 
@@ -72,55 +72,57 @@ def test_a_situation_has_its_cause(situation: Situation) -> None:
 def test_every_job_of_a_random_cluster_has_an_answer(name: str) -> None:
     recording = golden(name)
     for job in recording.session.jobs:
-        found = explain(recording, job)
+        found = explain_by_name(recording, job)
         check(recording, found)
-        assert "not-tried" != found.cause
+        assert "not-tried" != found.cause_code
 
 
 def case(name: str) -> Recording:
-    return replay(load(Path(__file__).parent / "cases" / name))
+    return replay_cycle(load_snapshot(Path(__file__).parent / "cases" / name))
 
 
 def test_asking_changes_nothing() -> None:
     recording = case("gang-discards-preemption")
     events, notes = list(recording.events), list(recording.notes)
-    first = document(explain(recording, "ml/fraud-model"))
-    assert first == document(explain(recording, "ml/fraud-model"))
+    first = explanation_document(explain_by_name(recording, "ml/fraud-model"))
+    assert first == explanation_document(explain_by_name(recording, "ml/fraud-model"))
     assert (events, notes) == (list(recording.events), list(recording.notes))
-    assert first == document(explain(case("gang-discards-preemption"), "ml/fraud-model"))
+    assert first == explanation_document(explain_by_name(case("gang-discards-preemption"), "ml/fraud-model"))
 
 
 def test_the_numbers_say_what_is_short_by_how_much() -> None:
-    numbers = explain(case("enqueue-overcommit"), "ml/fraud-model").dominant.numbers
+    numbers = explain_by_name(case("enqueue-overcommit"), "ml/fraud-model").dominant.numbers
     assert (25.6, "cores") == (round(numbers["short.cpu"].value, 6), numbers["short.cpu"].unit)
     assert 6.4 == round(numbers["idle.cpu"].value, 6)
-    numbers = explain(case("queue-quota"), "ml/fraud-model").dominant.numbers
+    numbers = explain_by_name(case("queue-quota"), "ml/fraud-model").dominant.numbers
     assert (32.0, 32.0, 8.0) == tuple(
         numbers[name].value for name in ("queue.allocated.cpu", "queue.deserved.cpu", "short.cpu")
     )
-    numbers = explain(case("gang-short-of-one-node"), "ml/llm-pretrain").dominant.numbers
+    numbers = explain_by_name(case("gang-short-of-one-node"), "ml/llm-pretrain").dominant.numbers
     assert (4.0, 3.0, 1.0) == tuple(numbers[name].value for name in ("job.minAvailable", "pods.placed", "pods.missing"))
 
 
 def test_a_misspelt_switch_is_named_where_it_matters() -> None:
-    found = explain(case("switch-misspelt"), "ml/fraud-model")
+    found = explain_by_name(case("switch-misspelt"), "ml/fraud-model")
     assert "enabledPreemptable is ignored (did you mean enablePreemptable?" in found.sentence
 
 
 def test_the_victims_of_a_missing_action_come_from_a_trial() -> None:
-    found = explain(case("preempt-not-configured"), "ml/fraud-model")
+    found = explain_by_name(case("preempt-not-configured"), "ml/fraud-model")
     assert "with it 1 pod would go to cpu-01, evicting ml/etl-nightly-1-worker-0" in found.sentence
 
 
 def test_evidence_points_at_the_veto() -> None:
     recording = case("victims-protected-by-gang")
-    events = [recording.event(evidence.seq) for evidence in explain(recording, "ml/fraud-model").evidence]
+    events = [
+        recording.event_at(evidence.seq) for evidence in explain_by_name(recording, "ml/fraud-model").dominant_evidence
+    ]
     assert ["gang"] * 4 == [getattr(event, "plugin", "") for event in events]
     assert ["Preemptable"] * 4 == [getattr(event, "point", "") for event in events]
 
 
 def test_what_lies_behind_a_shut_door_is_not_reached() -> None:
-    steps = {step.name: step.state for step in explain(case("enqueue-overcommit"), "ml/fraud-model").steps}
+    steps = {step.name: step.state for step in explain_by_name(case("enqueue-overcommit"), "ml/fraud-model").steps}
     assert ("failed", "not reached") == (steps["enqueued"], steps["allocate"])
 
 
@@ -133,15 +135,15 @@ def test_a_pod_that_is_passed_over_names_the_one_of_its_role_that_found_no_node(
         pods("j", 1, cpu="1", role="a", prefix="later"),
         conf="actions: 'allocate'\ntiers:\n- plugins: [{name: priority}, {name: gang}, {name: predicates}]\n",
     )
-    found = explain(replay(snapshot), "later-0")
-    assert "not-tried" == found.cause
+    found = explain_by_name(replay_cycle(snapshot), "later-0")
+    assert "not-tried" == found.cause_code
     assert "once a pod of role a finds no place" in found.sentence
     assert "and j-0 found none" in found.sentence
 
 
 def test_the_steps_quote_the_schedulers_message_where_it_counts_in_its_own_way() -> None:
     """A node that has neither memory nor cards is in the message once, under memory; the answer names both."""
-    found = explain(bundled("preempt-blocked-by-gang"), "research/llm-finetune")
+    found = explain_by_name(bundled("preempt-blocked-by-gang"), "research/llm-finetune")
     told = next(step.text for step in found.steps if step.name == "nodes found by allocate")
     message = "0/8 nodes are unavailable: 1 Insufficient memory, 7 Insufficient nvidia.com/gpu."
     assert f'the scheduler writes "{message}"' in told
@@ -154,5 +156,7 @@ def test_a_panic_before_the_session_is_open_is_the_cause_whatever_phase_the_job_
     requests = [{"name": "r0", "exactly": {"deviceClassName": "gpu"}}, {"name": "r1", **capacity}]
     claim = {"kind": "ResourceClaim", "metadata": metadata("c", "default"), "spec": {"devices": {"requests": requests}}}
     member = pod("j-0", "j", resourceClaims=[{"name": "c", "resourceClaimName": "c"}])
-    found = explain(replay(cluster(node("n1"), pod_group("j", phase="Pending"), claim, member)), "default/j")
-    assert found.cause == "panic"
+    found = explain_by_name(
+        replay_cycle(cluster(node("n1"), pod_group("j", phase="Pending"), claim, member)), "default/j"
+    )
+    assert found.cause_code == "panic"

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods
-from vcdebug.causes.subject import Subject, find_subject
+from vcdebug.causes.subject import ExplainSubject, find_subject
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -25,31 +25,31 @@ def snapshot() -> Snapshot:
 @pytest.mark.parametrize(
     ("word", "subject"),
     [
-        ("default/train", Subject("default/train")),
-        ("ml/train", Subject("ml/train")),
-        ("serve-x1f9", Subject("default/serve-x1f9")),
-        ("serve", Subject("default/serve-x1f9")),
-        ("default/serve", Subject("default/serve-x1f9")),
-        ("trainer-0", Subject("ml/train", "ml/trainer-0")),
-        ("default/train-1", Subject("default/train", "default/train-1")),
-        ("alone", Subject("", "default/alone")),
-        ("default/lost", Subject("default/lost")),
+        ("default/train", ExplainSubject("default/train")),
+        ("ml/train", ExplainSubject("ml/train")),
+        ("serve-x1f9", ExplainSubject("default/serve-x1f9")),
+        ("serve", ExplainSubject("default/serve-x1f9")),
+        ("default/serve", ExplainSubject("default/serve-x1f9")),
+        ("trainer-0", ExplainSubject("ml/train", "ml/trainer-0")),
+        ("default/train-1", ExplainSubject("default/train", "default/train-1")),
+        ("alone", ExplainSubject("", "default/alone")),
+        ("default/lost", ExplainSubject("default/lost")),
     ],
 )
-def test_a_word_means_one_thing(snapshot: Snapshot, word: str, subject: Subject) -> None:
+def test_a_word_means_one_thing(snapshot: Snapshot, word: str, subject: ExplainSubject) -> None:
     assert subject == find_subject(snapshot, word)
 
 
 def test_a_name_in_two_namespaces_is_refused_with_both(snapshot: Snapshot) -> None:
     with pytest.raises(VcdebugError) as caught:
         find_subject(snapshot, "train")
-    assert "train: is not unique; one of default/train, ml/train" == caught.value.line()
+    assert "train: is not unique; one of default/train, ml/train" == caught.value.format_line()
 
 
 def test_an_unknown_name_is_answered_with_the_closest(snapshot: Snapshot) -> None:
     with pytest.raises(VcdebugError) as caught:
         find_subject(snapshot, "ml/trian")
-    assert "did you mean ml/train" in caught.value.line()
+    assert "did you mean ml/train" in caught.value.format_line()
     with pytest.raises(VcdebugError) as caught:
         find_subject(snapshot, "zzz")
-    assert "zzz: no such job or pod; vcdebug run lists the jobs" == caught.value.line()
+    assert "zzz: no such job or pod; vcdebug run lists the jobs" == caught.value.format_line()

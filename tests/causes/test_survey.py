@@ -9,15 +9,15 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.causes import survey as surveys
 from vcdebug.causes.gates import missing_action as what_if
-from vcdebug.causes.pending import explain, explain_subject
-from vcdebug.causes.subject import Subject
-from vcdebug.causes.survey import FAULT, survey, survey_one
+from vcdebug.causes.pending import explain_by_name, explain_subject
+from vcdebug.causes.subject import ExplainSubject
+from vcdebug.causes.survey import FAULT, survey_jobs, survey_one
 from vcdebug.explain import room_at
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.room_at import Lack
+from vcdebug.explain.room_at import MissingItems
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
@@ -39,12 +39,12 @@ def busy() -> Snapshot:
 
 
 def test_every_job_that_waits_is_there_in_the_order_of_names_with_what_explain_says() -> None:
-    recording = replay(busy())
-    found = survey(recording)
-    assert (4, 3, False) == (found.jobs, len(found.unscheduled), found.named)
+    recording = replay_cycle(busy())
+    found = survey_jobs(recording)
+    assert (4, 3, False) == (found.jobs, len(found.unscheduled_jobs), found.named)
     expected = ["default/lost", "default/waits-a", "default/waits-b"]
     assert expected == [one.explanation.job for one in found.explained]
-    assert [explain(recording, job) for job in expected] == [one.explanation for one in found.explained]
+    assert [explain_by_name(recording, job) for job in expected] == [one.explanation for one in found.explained]
     assert [("", 1), ("default", 1), ("default", 2)] == [(one.queue, one.pending) for one in found.explained]
 
 
@@ -52,34 +52,38 @@ def test_a_pod_of_no_job_counts_if_this_scheduler_is_to_place_it() -> None:
     stray = pod("stray", requests={"cpu": "1"})
     other = pod("other", requests={"cpu": "1"})
     other["spec"]["schedulerName"] = "default-scheduler"
-    (found,) = survey(replay(cluster(node("n1"), stray, other, conf=CONF))).explained
-    assert ("default/stray", "podgroup-missing", 1) == (found.explanation.pod, found.explanation.cause, found.pending)
+    (found,) = survey_jobs(replay_cycle(cluster(node("n1"), stray, other, conf=CONF))).explained
+    assert ("default/stray", "podgroup-missing", 1) == (
+        found.explanation.pod,
+        found.explanation.cause_code,
+        found.pending,
+    )
 
 
 def test_a_named_job_is_explained_whatever_came_of_it() -> None:
-    recording = replay(busy())
+    recording = replay_cycle(busy())
     (one,) = survey_one(recording, "runs").explained
     assert one.explanation.scheduled
-    assert [] == survey_one(recording, "runs").unscheduled
+    assert [] == survey_one(recording, "runs").unscheduled_jobs
     nobody = survey_one(recording, "nobody")
     assert (0, (), True) == (nobody.jobs, nobody.explained, nobody.named)
 
 
 def test_a_survey_travels() -> None:
-    found = survey(replay(busy()))
+    found = survey_jobs(replay_cycle(busy()))
     assert found == pickle.loads(pickle.dumps(found))
 
 
 def test_a_missing_action_is_tried_once_however_many_jobs_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
-    with_action = what_if.with_action
+    with_action = what_if.replay_with_action
 
     def counted(recording: Recording, action: str) -> Recording:
         tried.append(action)
         return with_action(recording, action)
 
-    monkeypatch.setattr(what_if, "with_action", counted)
-    recording = replay(busy())
+    monkeypatch.setattr(what_if, "replay_with_action", counted)
+    recording = replay_cycle(busy())
     for job in ("default/waits-a", "default/waits-b", "default/waits-a"):
         what_if.try_action(recording, job, "preempt")
     assert ["preempt"] == tried
@@ -95,38 +99,40 @@ def crowd(jobs: int) -> Snapshot:
 
 def test_twice_the_jobs_that_want_the_same_look_at_no_more_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[None] = []
-    kind = room_at._kind
+    kind = room_at._fit_kind
 
-    def counted(small: Lack, short: Lack) -> room_at.Kind:
+    def counted(small: MissingItems, short: MissingItems) -> room_at.FitKind:
         looks.append(None)
         return kind(small, short)
 
-    monkeypatch.setattr(room_at, "_kind", counted)
-    few, many = replay(crowd(4)), replay(crowd(8))
+    monkeypatch.setattr(room_at, "_fit_kind", counted)
+    few, many = replay_cycle(crowd(4)), replay_cycle(crowd(8))
     counts = []
     for recording in (few, many):
         looks.clear()
-        assert survey(recording).unscheduled
+        assert survey_jobs(recording).unscheduled_jobs
         counts.append(len(looks))
     assert counts[0] == counts[1] > 0
 
 
 def test_what_a_survey_shares_does_not_change_what_it_says() -> None:
-    found = survey(replay(crowd(4))).explained
-    assert [explain(replay(crowd(4)), one.explanation.job) for one in found] == [one.explanation for one in found]
+    found = survey_jobs(replay_cycle(crowd(4))).explained
+    assert [explain_by_name(replay_cycle(crowd(4)), one.explanation.job) for one in found] == [
+        one.explanation for one in found
+    ]
 
 
 def test_a_fault_in_one_answer_leaves_the_other_jobs_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = survey(replay(busy()))
+    whole = survey_jobs(replay_cycle(busy()))
 
-    def fails_at_one(recording: Recording, subject: Subject) -> Explanation:
+    def fails_at_one(recording: Recording, subject: ExplainSubject) -> Explanation:
         if subject.job == "default/waits-a":
             raise IndexError("list index out of range")
         return explain_subject(recording, subject)
 
     monkeypatch.setattr(surveys, "explain_subject", fails_at_one)
-    found = survey(replay(busy()))
-    fault = next(one for one in found.explained if one.explanation.cause == FAULT)
+    found = survey_jobs(replay_cycle(busy()))
+    fault = next(one for one in found.explained if one.explanation.cause_code == FAULT)
     expected = (
         "vcdebug cannot explain default/waits-a: IndexError: list index out of range; this is a fault of vcdebug."
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import WINDOWS, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 GPU = "nvidia.com/gpu"
 CONF = conf_of(
@@ -28,7 +28,7 @@ def asked(*objects: Manifest | list[Manifest], conf: str = CONF, **of_pods: Any)
     """The answer about a job of one pod of 4 cores beside these objects."""
     wanted = {"cpu": "4", **of_pods}
     snapshot = cluster(*objects, pod_group("train"), pods("train", 1, **wanted), conf=conf)
-    return explain(replay(snapshot), "default/train")
+    return explain_by_name(replay_cycle(snapshot), "default/train")
 
 
 def gpus(count: int) -> dict[str, str]:
@@ -39,13 +39,13 @@ def test_a_label_that_is_spelt_otherwise_is_found() -> None:
     nodes = [node("n1", labels={"gpu-type": "A100"}), node("n2", labels={"gpu-type": "V100"})]
     found = asked(nodes, nodeSelector={"gpu-type": "a100"})
     assert "no node has gpu-type=a100: gpu-type is A100 on n1, V100 on n2" in found.sentence
-    assert found.advice[0].startswith("did you mean gpu-type=A100?")
+    assert found.advice_texts[0].startswith("did you mean gpu-type=A100?")
 
 
 def test_a_label_that_nobody_has_is_said_to_be_nowhere() -> None:
     found = asked(node("n1", labels={"disktype": "ssd"}), nodeSelector={"disk-type": "ssd"})
     assert "no node has disk-type=ssd, nor any label disk-type" in found.sentence
-    assert "did you mean the label disktype?" in found.advice
+    assert "did you mean the label disktype?" in found.advice_texts
 
 
 def test_a_required_node_affinity_is_told_like_a_selector() -> None:
@@ -60,13 +60,13 @@ def test_neighbours_that_do_not_run_are_named_by_their_labels() -> None:
     affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     found = asked(node("n1", labels={"zone": "a"}), affinity=affinity)
     assert "wants to stand beside pods with app=db (by zone), and none runs on any node" in found.sentence
-    assert "change the pod's nodeSelector" not in " ".join(found.advice)
+    assert "change the pod's nodeSelector" not in " ".join(found.advice_texts)
 
 
 def test_a_resource_that_is_spelt_otherwise_is_found() -> None:
     found = asked(node("n1", gpu="4"), requests={"cpu": "1", "nvidia.com/gpus": "1"})
     assert found.sentence.endswith("no eviction can help; did you mean nvidia.com/gpu, which n1 has?")
-    assert [] == [line for line in found.advice if line.startswith("ask for less")]
+    assert [] == [line for line in found.advice_texts if line.startswith("ask for less")]
 
 
 def test_room_in_pieces_is_said_to_be_in_pieces() -> None:
@@ -83,23 +83,23 @@ def _on(group: str, where: str, requests: dict[str, str], **more: Any) -> list[M
 def test_a_guarantee_that_nobody_uses_is_named_with_its_queue() -> None:
     found = asked(node("n1", cpu="16"), queue("idle", guarantee={"cpu": "14"}))
     assert "of the 16 cpu of the cluster 14 cpu are guaranteed to queue idle, which holds 0" in found.sentence
-    assert ("lower spec.guarantee of queue idle", "add nodes that fit") == found.advice
+    assert ("lower spec.guarantee of queue idle", "add nodes that fit") == found.advice_texts
 
 
 def test_a_gang_that_asks_more_than_a_capability_is_told_what_it_asks_in_all() -> None:
     objects = [node("n1", cpu="16"), queue("small", capability={"cpu": "6"})]
     group = [pod_group("train", queue="small", min_member=2), *pods("train", 2, cpu="4")]
-    found = explain(replay(cluster(*objects, group, conf=CONF)), "default/train")
-    assert "queue-not-allocatable" == found.cause
+    found = explain_by_name(replay_cycle(cluster(*objects, group, conf=CONF)), "default/train")
+    assert "queue-not-allocatable" == found.cause_code
     assert "the 2 pods that its gang lacks ask 8 cpu in all, where 6 cpu is all there may be" in found.sentence
-    assert "make room" not in " ".join(found.advice)
+    assert "make room" not in " ".join(found.advice_texts)
 
 
 def test_a_tree_of_queues_that_is_spoilt_is_the_answer() -> None:
     tree = [queue("org", parent="nowhere"), queue("team", parent="org")]
     snapshot = cluster(node("n1"), *tree, pod_group("train", queue="team"), pods("train", 1), conf=HIERARCHY)
-    found = explain(replay(snapshot), "default/train")
-    assert "queue-tree-broken" == found.cause
+    found = explain_by_name(replay_cycle(snapshot), "default/train")
+    assert "queue-tree-broken" == found.cause_code
 
 
 def test_a_full_ancestor_says_which_queue_below_it_holds_it() -> None:
@@ -107,7 +107,9 @@ def test_a_full_ancestor_says_which_queue_below_it_holds_it() -> None:
     leaves = [queue("a", parent="org"), queue("b", parent="org")]
     old = [pod_group("old", queue="b", phase="Running"), *pods("old", 2, cpu="4", on="n1")]
     wanted = [pod_group("train", queue="a"), *pods("train", 1, cpu="4")]
-    found = explain(replay(cluster(node("n1", cpu="32"), tree, leaves, old, wanted, conf=HIERARCHY)), "default/train")
+    found = explain_by_name(
+        replay_cycle(cluster(node("n1", cpu="32"), tree, leaves, old, wanted, conf=HIERARCHY)), "default/train"
+    )
     assert "its ancestor org holds 8 of 8 cpu (capability)" in found.sentence
     assert "b holds 8 cpu of it" in found.sentence
 
@@ -119,17 +121,17 @@ def test_the_same_priority_is_what_keeps_victims_and_a_switch_of_drf_is_not_advi
         *pods("old", 1, cpu="4", on="n1", priority=1000),
     ]
     wanted = [pod_group("train", priority_class="high"), *pods("train", 1, cpu="4", priority=1000)]
-    found = explain(replay(cluster(node("n1", cpu="4"), high, old, wanted, conf=CONF)), "default/train")
+    found = explain_by_name(replay_cycle(cluster(node("n1", cpu="4"), high, old, wanted, conf=CONF)), "default/train")
     assert "default/train has priority 1000, and no candidate's job is lower" in found.sentence
-    assert "give default/train a priority class above 1000" == found.advice[0]
-    assert "enablePreemptable of drf" not in " ".join(found.advice)
+    assert "give default/train a priority class above 1000" == found.advice_texts[0]
+    assert "enablePreemptable of drf" not in " ".join(found.advice_texts)
 
 
 def test_a_pod_of_another_queue_says_that_reclaim_is_not_there() -> None:
     old = [pod_group("old", queue="a", phase="Running"), *pods("old", 1, cpu="4", on="n1", priority=1)]
     wanted = [pod_group("train", queue="b"), *pods("train", 1, cpu="4", priority=9)]
     snapshot = cluster(node("n1", cpu="4"), queue("a"), queue("b"), old, wanted, conf=CONF)
-    advice = " ".join(explain(replay(snapshot), "default/train").advice)
+    advice = " ".join(explain_by_name(replay_cycle(snapshot), "default/train").advice_texts)
     assert "put reclaim into actions (enqueue, allocate, preempt, backfill): it takes from other queues" in advice
 
 
@@ -140,8 +142,8 @@ def test_a_gang_for_which_no_hypernode_is_large_enough_is_told_so_without_min_re
     topology = {"mode": "hard", "highestTierAllowed": 1}
     wanted = [pod_group("train", min_member=4, networkTopology=topology), *pods("train", 4, cpu="8")]
     conf = conf_of("priority gang network-topology-aware", "predicates proportion", actions="enqueue, allocate")
-    found = explain(replay(cluster(nodes, tree, top, wanted, conf=conf)), "default/train")
-    assert "no-hypernode" == found.cause
+    found = explain_by_name(replay_cycle(cluster(nodes, tree, top, wanted, conf=conf)), "default/train")
+    assert "no-hypernode" == found.cause_code
     assert "none of 2 HyperNodes has room for its minMember of 4 pods (32 cpu" in found.sentence
 
 
@@ -150,7 +152,7 @@ def test_a_window_that_is_shut_is_not_for_ever() -> None:
     found = asked(revocable, conf=WINDOWS, annotations={"volcano.sh/revocable-zone": "*"})
     assert "ever" not in found.sentence.split()
     assert "n1 is in revocable zone rz1, open 18:00-20:00 only" in found.sentence
-    assert found.advice[0].startswith("wait until the window of zone rz1 opens")
+    assert found.advice_texts[0].startswith("wait until the window of zone rz1 opens")
 
 
 def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:
@@ -164,4 +166,4 @@ def test_a_class_that_does_not_exist_is_named_with_those_that_do() -> None:
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     found = asked(node("n1"), claim, slow, volumes=volumes)
     assert "there is no StorageClass fast (there are slow)" in found.sentence
-    assert "create StorageClass fast, or name one that exists in the claim" in found.advice
+    assert "create StorageClass fast, or name one that exists in the claim" in found.advice_texts

@@ -21,34 +21,34 @@ from tests.causes.situations import (
 )
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug import amount_text
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.equations import equation
+from vcdebug.explain.equations import equation_at
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_apply import apply_edits, released
+from vcdebug.snapshot.edit_apply import apply_edits, snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 GPU = "nvidia.com/gpu"
 CAPACITY = {"second": "drf predicates capacity nodeorder", "more": {"drf": {"enablePreemptable": "false"}}}
 
 
 def asked(objects: Sequence[Manifest], actions: str = PLAIN, **more: Any) -> Explanation:
-    return explain(replay(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
+    return explain_by_name(replay_cycle(cluster([*CLASSES, *objects], conf=conf(actions, **more))), WANTED)
 
 
 def test_volumes_are_counted_and_not_thousandths() -> None:
     name = "attachable-volumes-csi-ebs.csi.aws.com"
-    assert ("2", (2.0, "volumes")) == (amount_text.amount(name, 2.0), tuple(amounts.number(name, 2.0)))
-    assert "1" == amount_text.amount(GPU, 1000.0)
+    assert ("2", (2.0, "volumes")) == (amount_text.format_amount(name, 2.0), tuple(amounts.number(name, 2.0)))
+    assert "1" == amount_text.format_amount(GPU, 1000.0)
 
 
 def test_overcommit_speaks_of_the_scarcest_dimension_and_of_the_others_beside_it() -> None:
     gpus = [node("n1", cpu="8", gpu="2")]
     found = asked([*gpus, *wanted(phase="Pending", min_resources={"cpu": "10", GPU: "9"})], second=OVERCOMMIT)
-    assert "enqueue-overcommit" == found.cause
+    assert "enqueue-overcommit" == found.cause_code
     assert f"it asks 9 {GPU} as minResources" in found.sentence
     assert "short by 6.6 (and by 0.4 cpu); that is more than the whole cluster has" in found.sentence
     assert (6.6, 0.4) == tuple(round(found.dominant.numbers[f"short.{each}"].value, 6) for each in (GPU, "cpu"))
@@ -60,21 +60,21 @@ def test_a_factor_that_is_not_under_arguments_is_not_advised_to_be_raised_where_
     found = asked([*nodes("n1"), *big], second=OVERCOMMIT, more=beside)
     assert found.sentence.endswith("; overcommit-factor is set beside arguments and not under it, so 1.2 applies.")
     advised = "indent overcommit-factor under arguments of overcommit, where it is read, and set it above 1.25"
-    assert [advised] == [line for line in found.advice if "factor" in line]
+    assert [advised] == [line for line in found.advice_texts if "factor" in line]
 
 
 def test_where_nothing_is_taken_nothing_is_advised_to_be_freed() -> None:
     big = wanted(phase="Pending", min_resources={"cpu": "10"})
     found = asked([*nodes("n1"), *big], second=OVERCOMMIT)
-    assert ("ask for less in spec.minResources", "add nodes that fit") == found.advice[:2]
+    assert ("ask for less in spec.minResources", "add nodes that fit") == found.advice_texts[:2]
     busy = asked([*nodes("n1"), *running("a", "n1", 1), *big], second=OVERCOMMIT)
-    assert ("ask for less in spec.minResources", "free 4.4 cpu", "add nodes that fit") == busy.advice[:3]
+    assert ("ask for less in spec.minResources", "free 4.4 cpu", "add nodes that fit") == busy.advice_texts[:3]
 
 
 def test_a_quota_names_the_other_dimensions_that_it_is_exceeded_in() -> None:
     small = [queue("default", capability={"cpu": "2", "memory": "1Gi"})]
     found = asked([*nodes("n1"), *small, *wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})])
-    assert "enqueue-queue-quota" == found.cause
+    assert "enqueue-queue-quota" == found.cause_code
     assert "exceeds that by 2 (memory exceeded too)." in found.sentence
 
 
@@ -97,9 +97,9 @@ def test_a_queue_that_is_not_open_may_not_reclaim_and_must_be_opened() -> None:
     queues = [queue("mine", state="Closed"), queue("theirs")]
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM)
-    assert "preemptive" == found.cause
+    assert "preemptive" == found.cause_code
     assert "it is Closed, and proportion lets only Open queues reclaim" in found.sentence
-    assert "open the queue: vcctl queue operate -a open -n mine" in found.advice
+    assert "open the queue: vcctl queue operate -a open -n mine" in found.advice_texts
 
 
 def test_a_capability_that_forbids_reclaim_is_named() -> None:
@@ -109,11 +109,11 @@ def test_a_capability_that_forbids_reclaim_is_named() -> None:
     ]
     full = [*nodes("n1"), *running("a", "n1", queue="theirs")]
     found = asked([*queues, *full, *wanted(queue="mine")], RECLAIM, **CAPACITY)
-    assert "queue-not-allocatable" == found.cause
+    assert "queue-not-allocatable" == found.cause_code
     assert "wanted-0 alone asks 4 where 2 cpu is all there may be" in found.sentence
     (beside,) = [one for one in found.contributing if one.cause == "preemptive"]
     assert "with that it would hold 4 of 2 cpu (capability), so capacity says no" in beside.sentence
-    assert any("raise spec.capability of queue mine" in line for line in found.advice)
+    assert any("raise spec.capability of queue mine" in line for line in found.advice_texts)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,14 @@ def test_a_claim_is_refused_by_the_limit_only_where_the_release_asks_for_it(rele
         queue("theirs", deserved={"cpu": "1"}),
     ]
     world = [*CLASSES, *queues, *nodes("n1"), *running("a", "n1", queue="theirs"), *wanted(queue="mine")]
-    recording = replay(released(cluster(*world, conf=conf(RECLAIM, "drf predicates capacity nodeorder")), release))
-    found = explain(recording, WANTED)
-    sentences = {found.cause: found.sentence, **{one.cause: one.sentence for one in found.contributing}}
+    recording = replay_cycle(
+        snapshot_at_release(cluster(*world, conf=conf(RECLAIM, "drf predicates capacity nodeorder")), release)
+    )
+    found = explain_by_name(recording, WANTED)
+    sentences = {found.cause_code: found.sentence, **{one.cause: one.sentence for one in found.contributing}}
     assert says in sentences["preemptive"]
-    seq = recording.index.at_point("Preemptive")[0]
-    told = equation(recording, seq)
+    seq = recording.index.seqs_at_point("Preemptive")[0]
+    told = equation_at(recording, seq)
     assert told is not None
     assert (release == "master") == any(term.name.startswith("limit ") for term in told.terms)
     assert (release == "master") == ("≤ limit" in told.formula)
@@ -144,7 +146,7 @@ def test_gangreclaim_is_asked_about_all_pods_at_once() -> None:
     queues = [queue("mine"), queue("theirs", weight=3)]
     full = [*nodes("n1", "n2"), *running("a", "n1", queue="theirs"), *running("b", "n2", queue="theirs")]
     found = asked([*queues, *full, *wanted(2, queue="mine")], "enqueue, allocate, gangreclaim")
-    assert "preemptive" == found.cause
+    assert "preemptive" == found.cause_code
     assert "may not reclaim for 2 pods at once: with that it would hold 8 of 4 cpu" in found.sentence
 
 
@@ -157,7 +159,7 @@ def test_gangpreempt_counts_whom_its_filter_leaves_alone() -> None:
         *running("far", "n3", queue="other"),
     ]
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
-    assert "victims-not-preemptable" == found.cause
+    assert "victims-not-preemptable" == found.cause_code
     parts = ("2 in queue other", "2 of jobs whose priority is not lower", "2 with volcano.sh/preemptable false")
     assert [] == [part for part in parts if part not in found.sentence]
     assert "of 6 pods, " in found.sentence
@@ -171,7 +173,7 @@ def test_pods_of_the_queue_that_could_not_make_room_do_not_make_preempt_the_last
         *running("b", "n1", 1, cpu="1", queue="mine", annotations=FALSE),
     ]
     found = asked([*queues, *full, *wanted(queue="mine")], "enqueue, allocate, reclaim, preempt")
-    assert "queue-not-reclaimable" == found.cause
+    assert "queue-not-reclaimable" == found.cause_code
 
 
 @pytest.mark.parametrize(
@@ -180,17 +182,19 @@ def test_pods_of_the_queue_that_could_not_make_room_do_not_make_preempt_the_last
 )
 def test_the_minimum_that_is_advised_places_the_job(name: str, job: str) -> None:
     recording = bundled(name)
-    advice = next(line for line in explain(recording, job).advice if line.startswith("lower minMember of "))
+    advice = next(
+        line for line in explain_by_name(recording, job).advice_texts if line.startswith("lower minMember of ")
+    )
     words = advice.replace(",", "").split()
     other, least = words[3], words[words.index("to") + 1]
-    assert "places" == explain(edited(recording, f"PodGroup/{other}:spec.minMember={least}"), job).cause
+    assert "places" == explain_by_name(edited(recording, f"PodGroup/{other}:spec.minMember={least}"), job).cause_code
 
 
 def test_a_gang_that_would_have_to_go_whole_is_not_told_to_lower_its_minimum() -> None:
     single = [*nodes("n1"), *running("a", "n1", 1, cpu="8")]
     found = asked([*single, *wanted(cpu="8")], "enqueue, allocate, preempt")
-    assert "gang" == found.cause
-    assert "free room elsewhere: no minMember lets gang give up all 1 pod of default/a" in found.advice
+    assert "gang" == found.cause_code
+    assert "free room elsewhere: no minMember lets gang give up all 1 pod of default/a" in found.advice_texts
 
 
 def test_the_queue_refuses_the_pod_of_which_it_is_told() -> None:
@@ -204,9 +208,9 @@ def test_what_stopped_the_last_plan_of_a_gang_action_is_told() -> None:
     held = running("a", "n1", 1, cpu="2", annotations=FALSE)
     objects = [queue("default", capability={"cpu": "5"}), *nodes("n1"), *held, *running("b", "n1", 1, cpu="6")]
     found = asked([*objects, *wanted()], "enqueue, allocate, gangpreempt")
-    assert "gang-discard" == found.cause
+    assert "gang-discard" == found.cause_code
     assert "but even without them its queue may not allocate wanted-0, so nobody is evicted" in found.sentence
-    assert "proportion refuses wanted-0" in [evidence.text for evidence in found.evidence]
+    assert "proportion refuses wanted-0" in [evidence.text for evidence in found.dominant_evidence]
 
 
 def test_a_pod_beyond_the_minimum_that_no_node_can_ever_take_is_told_so() -> None:
@@ -229,7 +233,7 @@ def reclaiming(theirs: dict[str, Any], count: int = 2, cpu: str = "4") -> Explan
 
 def test_capacity_keeps_what_a_queue_deserves() -> None:
     found = reclaiming({"deserved": {"cpu": "8", "memory": "80G"}})
-    assert "victims-not-above-deserved" == found.cause
+    assert "victims-not-above-deserved" == found.cause_code
     assert "2 of queue theirs, which holds 8 of 8 cpu and " in found.sentence
     assert 8.0 == found.dominant.numbers["queue.theirs.deserved.cpu"].value
 
@@ -237,7 +241,7 @@ def test_capacity_keeps_what_a_queue_deserves() -> None:
 def test_capacity_keeps_what_a_queue_is_guaranteed() -> None:
     found = reclaiming({"deserved": {"cpu": "1"}, "guarantee": {"cpu": "3"}}, 1, "8")
     assert "of queue theirs, which would fall below its guarantee (3 cpu)" in found.sentence
-    assert any("its spec.guarantee" in line for line in found.advice)
+    assert any("its spec.guarantee" in line for line in found.advice_texts)
 
 
 def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
@@ -248,7 +252,7 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
     }
     waiting = wanted(phase="Pending", min_resources={"cpu": "4", "memory": "8Gi"})
     found = asked([*nodes("n1", "n2"), quota, *waiting], first="priority gang resourcequota")
-    assert "enqueue-resourcequota" == found.cause
+    assert "enqueue-resourcequota" == found.cause_code
     assert "ResourceQuota team-quota allows 10 cpu, 7.5 are used, and minResources of 4 more" in found.sentence
     assert "exceeds that by 1.5 (memory by 4Gi)." in found.sentence
     assert (1.5, "cores") == tuple(found.dominant.numbers["short.cpu"])
@@ -256,17 +260,17 @@ def test_a_quota_of_the_namespace_is_named_with_its_figures() -> None:
 
 def edited(recording: Recording, text: str) -> Recording:
     """The cycle once more with one edit."""
-    return replay(apply_edits(recording.snapshot, [parse_edit(text)], recording.conf.text))
+    return replay_cycle(apply_edits(recording.snapshot, [parse_edit(text)], recording.conf.text))
 
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_minimum_that_a_discarded_gang_is_advised_to_take_places_it(name: str) -> None:
     recording = golden(name)
     for job in recording.session.jobs:
-        found = explain(recording, job)
+        found = explain_by_name(recording, job)
         advised = [re.search(r"^lower minMember to (\d+)$", line.text) for line in found.dominant.advice]
-        for least in (match[1] for match in advised if match is not None and found.cause == "gang-discard"):
-            assert explain(edited(recording, f"PodGroup/{job}:spec.minMember={least}"), job).scheduled, job
+        for least in (match[1] for match in advised if match is not None and found.cause_code == "gang-discard"):
+            assert explain_by_name(edited(recording, f"PodGroup/{job}:spec.minMember={least}"), job).scheduled, job
 
 
 def test_a_device_quota_is_told_in_the_words_that_the_plugin_writes() -> None:
@@ -280,7 +284,7 @@ def test_a_device_quota_is_told_in_the_words_that_the_plugin_writes() -> None:
         member["spec"]["resourceClaims"] = [{"name": "c", "resourceClaimName": "gpus"}]
     limited = [queue("default", capability={"deviceclass/gpu": "2"})]
     found = asked([*nodes("n1"), *limited, claim, group, *members], second="predicates capacity nodeorder", more={})
-    assert "enqueue-queue-quota" == found.cause
+    assert "enqueue-queue-quota" == found.cause_code
     assert "dra-resource-exceeded" in found.sentence
 
 
@@ -288,5 +292,5 @@ def test_a_closed_queue_is_not_to_blame_for_pods_that_are_not_preemptable_anyway
     queues = [queue("mine"), queue("theirs", reclaimable=False)]
     safe = [*nodes("n1"), *running("a", "n1", queue="theirs", annotations=FALSE)]
     found = asked([*queues, *safe, *wanted(queue="mine")], "enqueue, allocate, gangreclaim")
-    assert "victims-not-preemptable" == found.cause
-    assert not any("reclaimable" in line for line in found.advice)
+    assert "victims-not-preemptable" == found.cause_code
+    assert not any("reclaimable" in line for line in found.advice_texts)

@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def one_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands that follow are about the same snapshot; called again, it is loaded and run again."""
-    monkeypatch.setattr("vcdebug.cli.snapshots.load", LoadedOnce())
-    monkeypatch.setattr("vcdebug.cli.snapshots.replay", ReplayedOnce())
+    monkeypatch.setattr("vcdebug.cli.snapshots.load_snapshot", LoadedOnce())
+    monkeypatch.setattr("vcdebug.cli.snapshots.replay_cycle", ReplayedOnce())
 
 
 class LoadedOnce:
@@ -27,7 +27,7 @@ class LoadedOnce:
     def __call__(self, where: Source, **options: Any) -> Snapshot:
         if self.outcome is None:
             try:
-                self.outcome = load(where, **options)
+                self.outcome = load_snapshot(where, **options)
             except SnapshotError as error:
                 self.outcome = error
         if isinstance(self.outcome, SnapshotError):
@@ -43,5 +43,5 @@ class ReplayedOnce:
 
     def __call__(self, snapshot: Snapshot, **options: Any) -> Recording:
         if self.recording is None:
-            self.recording = replay(snapshot, **options)
+            self.recording = replay_cycle(snapshot, **options)
         return self.recording

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 from tests.cli.transcripts import call
-from vcdebug.cli.commands.ask import NAMES
+from vcdebug.cli.commands.ask import QUESTION_NAMES
 from vcdebug.debugger.questions import QUESTIONS
 
 BLOCKED = "preempt-blocked-by-gang"
 
 
 def test_the_command_knows_every_question() -> None:
-    assert tuple(question.name for question in QUESTIONS) == NAMES
+    assert tuple(question.name for question in QUESTIONS) == QUESTION_NAMES
 
 
 def test_a_question_is_answered_in_a_sentence_first() -> None:

@@ -52,7 +52,7 @@ def test_a_bound_is_a_positive_number(option: str) -> None:
 def test_other_commands_answer_from_a_whole_recording_only(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bound.Bound.__init__, "__defaults__", (30, 8_000))
+    monkeypatch.setattr(bound.SizeBound.__init__, "__defaults__", (30, 8_000))
     code, out, err = call(arguments)
     assert (1, "") == (code, out)
     assert "the replay stopped at its bound of 30 events" in err

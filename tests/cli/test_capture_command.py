@@ -14,9 +14,9 @@ import yaml
 from tests.capture.fake_server import FakeApi, resource_of, serving, write_kubeconfig
 from tests.capture.small_cluster import SCHEDULER, small_cluster
 from tests.cli.transcripts import call
-from vcdebug.capture.transport import REVIEWS
+from vcdebug.capture.transport import REVIEWS_PATH
 from vcdebug.cli.main import main
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_the_role_allows_every_read_of_a_capture_and_nothing_else(
     needed = {("get" if "/configmaps/" in path else "list", resource_of(path)) for path in read}
     assert needed == allowed
     assert {"GET", "POST"} == {request.method for request in api.requests}
-    assert {REVIEWS} == {request.path for request in api.requests if request.method == "POST"}
+    assert {REVIEWS_PATH} == {request.path for request in api.requests if request.method == "POST"}
 
 
 IMAGES = {
@@ -140,7 +140,7 @@ def test_somebody_at_the_terminal_is_asked_for_a_release_that_nothing_tells(
     monkeypatch.setattr(sys, "stdin", Typist("v1.14.4\n"))
     assert 0 == main(["capture", "--kubeconfig", kubeconfig, "-o", str(tmp_path / "x.tar.gz")])
     assert "which release of Volcano" in screen.getvalue()
-    snapshot = load(tmp_path / "x.tar.gz")
+    snapshot = load_snapshot(tmp_path / "x.tar.gz")
     assert ("v1.14.4", []) == (snapshot.release.stated, [one.field for one in snapshot.problems])
 
 

@@ -14,8 +14,8 @@ from distributed import Client, Future, LocalCluster
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
-from vcdebug.cli.executors.base import LOST, gather
-from vcdebug.cli.executors.cluster import Cluster
+from vcdebug.cli.executors.base import LOST_WORKER, gather_answers
+from vcdebug.cli.executors.cluster import DaskExecutor
 
 NAME = "reclaim-across-queues"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -48,33 +48,33 @@ def unheard(_: str) -> None:
 
 def test_results_come_in_the_order_of_the_items_and_each_is_counted(address: str) -> None:
     counted: list[int] = []
-    gathered = gather(Cluster(address, unheard), square, range(40), counted.append)
+    gathered = gather_answers(DaskExecutor(address, unheard), square, range(40), counted.append)
     assert [square(item) for item in range(40)] == list(gathered.results.values())
     assert [1] * 40 == counted
 
 
 def test_a_run_that_fails_is_one_line_and_the_others_count(address: str) -> None:
-    gathered = gather(Cluster(address, unheard), fails_on_three, range(6), ignore)
+    gathered = gather_answers(DaskExecutor(address, unheard), fails_on_three, range(6), ignore)
     assert [0, 1, 2, 5] == list(gathered.results)
     assert "three: is empty" == gathered.failures[3].line
     assert gathered.failures[4].line.startswith("ZeroDivisionError: ")
 
 
 def test_a_worker_that_is_killed_midway_loses_no_run(address: str, tmp_path: Path) -> None:
-    gathered = gather(Cluster(address, unheard), Dies(tmp_path, 5, 1), range(30), ignore)
+    gathered = gather_answers(DaskExecutor(address, unheard), Dies(tmp_path, 5, 1), range(30), ignore)
     assert list(range(30)) == list(gathered.results.values())
     assert {} == gathered.failures
     assert 1 == len(list(tmp_path.iterdir()))
 
 
 def test_a_run_that_ends_every_worker_fails_alone(address: str, tmp_path: Path) -> None:
-    gathered = gather(Cluster(address, unheard), Dies(tmp_path, 2, 99), range(6), ignore)
+    gathered = gather_answers(DaskExecutor(address, unheard), Dies(tmp_path, 2, 99), range(6), ignore)
     assert [0, 1, 3, 4, 5] == list(gathered.results.values())
-    assert LOST == gathered.failures[2]
+    assert LOST_WORKER == gathered.failures[2]
 
 
 def test_an_interruption_keeps_what_is_done(address: str) -> None:
-    gathered = gather(Cluster(address, unheard), square, Interrupts(after=12), ignore)
+    gathered = gather_answers(DaskExecutor(address, unheard), square, Interrupts(after=12), ignore)
     assert gathered.interrupted
     assert list(gathered.results.values()) == [square(number + 1) for number in gathered.results]
 
@@ -107,7 +107,7 @@ def test_a_cluster_is_sent_nothing_but_bytes(address: str, monkeypatch: pytest.M
 
 
 def test_an_address_where_nobody_listens_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vcdebug.cli.executors.cluster.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("vcdebug.cli.executors.cluster.CONNECT_TIMEOUT_SECONDS", 0.2)
     expected = "vcdebug: tcp://127.0.0.1:1: no Dask scheduler answers; an address looks like tcp://host:8786\n"
     assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
 
@@ -133,6 +133,6 @@ def test_a_cluster_without_workers_is_waited_for_and_said_so() -> None:
             said.append(line)
             empty.scale(1)
 
-        gathered = gather(Cluster(empty.scheduler_address, hire), square, range(3), ignore)
+        gathered = gather_answers(DaskExecutor(empty.scheduler_address, hire), square, range(3), ignore)
         assert [0, 1, 4] == list(gathered.results.values())
         assert [f"{empty.scheduler_address}: no worker is connected yet; waiting for one"] == said

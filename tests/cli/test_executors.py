@@ -11,14 +11,23 @@ from pathlib import Path
 import pytest
 
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
-from vcdebug.cli.executors import executor
-from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Executor, InProcess, Item, Result, gather
-from vcdebug.cli.executors.processes import LEFT, Processes, Standing
-from vcdebug.cli.failure import Failure
-from vcdebug.cli.rounds import Rounds
+from vcdebug.cli.executors import choose_executor
+from vcdebug.cli.executors.base import (
+    LOST_WORKER,
+    MAX_LOST_WORKERS,
+    Executor,
+    InProcessExecutor,
+    Item,
+    Result,
+    RunAnswer,
+    gather_answers,
+)
+from vcdebug.cli.executors.processes import ABANDONED, ProcessExecutor, WorkerPool
+from vcdebug.cli.failure import RunFailure
+from vcdebug.cli.rounds import TrialRounds
 from vcdebug.errors import VcdebugError
 
-EXECUTORS = (InProcess(), Processes(2))
+EXECUTORS = (InProcessExecutor(), ProcessExecutor(2))
 
 
 def ignore(_: int) -> None:
@@ -28,7 +37,7 @@ def ignore(_: int) -> None:
 @pytest.mark.parametrize("where", EXECUTORS, ids=lambda one: type(one).__name__)
 def test_results_come_in_the_order_of_the_items_and_each_is_counted(where: Executor) -> None:
     counted: list[int] = []
-    gathered = gather(where, square, range(20), counted.append)
+    gathered = gather_answers(where, square, range(20), counted.append)
     assert [square(item) for item in range(20)] == list(gathered.results.values())
     assert [1] * 20 == counted
     assert ({}, False) == (gathered.failures, gathered.interrupted)
@@ -36,7 +45,7 @@ def test_results_come_in_the_order_of_the_items_and_each_is_counted(where: Execu
 
 @pytest.mark.parametrize("where", EXECUTORS, ids=lambda one: type(one).__name__)
 def test_a_run_that_fails_is_one_line_and_the_others_count(where: Executor) -> None:
-    gathered = gather(where, fails_on_three, range(6), ignore)
+    gathered = gather_answers(where, fails_on_three, range(6), ignore)
     assert [0, 1, 2, 5] == list(gathered.results)
     assert [3, 4] == list(gathered.failures)
     assert "three: is empty" == gathered.failures[3].line
@@ -44,25 +53,25 @@ def test_a_run_that_fails_is_one_line_and_the_others_count(where: Executor) -> N
 
 
 def test_no_items_are_no_answers() -> None:
-    assert {} == gather(Processes(2), square, [], ignore).results
+    assert {} == gather_answers(ProcessExecutor(2), square, [], ignore).results
 
 
 def test_a_lost_worker_loses_no_run(tmp_path: Path) -> None:
-    gathered = gather(Processes(2), Dies(tmp_path, 5, 1), range(12), ignore)
+    gathered = gather_answers(ProcessExecutor(2), Dies(tmp_path, 5, 1), range(12), ignore)
     assert list(range(12)) == list(gathered.results.values())
     assert 1 == len(list(tmp_path.iterdir()))
 
 
 def test_a_run_that_ends_every_worker_fails_alone(tmp_path: Path) -> None:
-    gathered = gather(Processes(2), Dies(tmp_path, 5, 99), range(8), ignore)
+    gathered = gather_answers(ProcessExecutor(2), Dies(tmp_path, 5, 99), range(8), ignore)
     assert [0, 1, 2, 3, 4, 6, 7] == list(gathered.results.values())
-    assert LOST == gathered.failures[5]
-    assert ATTEMPTS == len(list(tmp_path.iterdir()))
+    assert LOST_WORKER == gathered.failures[5]
+    assert MAX_LOST_WORKERS == len(list(tmp_path.iterdir()))
 
 
 @pytest.mark.parametrize("where", EXECUTORS, ids=lambda one: type(one).__name__)
 def test_an_interruption_keeps_what_is_done_and_leaves_no_worker(where: Executor) -> None:
-    gathered = gather(where, square, Interrupts(after=6), ignore)
+    gathered = gather_answers(where, square, Interrupts(after=6), ignore)
     assert gathered.interrupted
     assert list(gathered.results.values()) == [square(number + 1) for number in gathered.results]
     assert 0 < len(gathered.results) <= 6
@@ -70,9 +79,9 @@ def test_an_interruption_keeps_what_is_done_and_leaves_no_worker(where: Executor
 
 
 def test_one_worker_or_one_run_needs_no_process() -> None:
-    assert isinstance(executor(1, 50, None, print), InProcess)
-    assert isinstance(executor(8, 1, None, print), InProcess)
-    assert isinstance(executor(2, 50, None, print), Processes)
+    assert isinstance(choose_executor(1, 50, None, print), InProcessExecutor)
+    assert isinstance(choose_executor(8, 1, None, print), InProcessExecutor)
+    assert isinstance(choose_executor(2, 50, None, print), ProcessExecutor)
 
 
 class Breaks:
@@ -81,20 +90,20 @@ class Breaks:
     def __init__(self, answers: int) -> None:
         self.answers = answers
 
-    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
-        yield from islice(InProcess().run(function, items), self.answers)
+    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
+        yield from islice(InProcessExecutor().run_all(function, items), self.answers)
         raise VcdebugError("the scheduler has left", where="tcp://127.0.0.1:1")
 
 
 def test_an_executor_that_breaks_keeps_what_is_done() -> None:
-    gathered = gather(Breaks(2), square, range(5), ignore)
+    gathered = gather_answers(Breaks(2), square, range(5), ignore)
     assert {0: 0, 1: 1} == gathered.results
-    assert Failure("tcp://127.0.0.1:1: the scheduler has left") == gathered.broken
+    assert RunFailure("tcp://127.0.0.1:1: the scheduler has left") == gathered.broken
 
 
 def test_an_executor_that_breaks_before_anything_is_done_is_an_error() -> None:
     with pytest.raises(VcdebugError, match="the scheduler has left"):
-        gather(Breaks(0), square, range(5), ignore)
+        gather_answers(Breaks(0), square, range(5), ignore)
 
 
 def test_a_round_ends_between_two_trials_when_nobody_waits_any_more() -> None:
@@ -104,12 +113,12 @@ def test_a_round_ends_between_two_trials_when_nobody_waits_any_more() -> None:
         tried.append(number)
         return number
 
-    rounds = Rounds(trial, 1, lambda: len(tried) < 2)
+    rounds = TrialRounds(trial, 1, lambda: len(tried) < 2)
     assert [0, 1, None, None] == rounds([0, 1, 2, 3])
     assert [0, 1] == tried
 
 
 def test_workers_are_given_up_in_the_middle_of_a_trial() -> None:
-    standing: Standing[float, None] = Standing(1, time.sleep)
-    assert [LEFT, LEFT] == standing([3600.0, 3600.0], lambda: False)
-    standing.end()
+    standing: WorkerPool[float, None] = WorkerPool(1, time.sleep)
+    assert [ABANDONED, ABANDONED] == standing([3600.0, 3600.0], lambda: False)
+    standing.end_workers()

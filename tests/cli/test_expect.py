@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
-from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.bundled import find_bundled
 
 WORKS = "preempt-works"
 BLOCKED = "preempt-blocked-by-gang"
@@ -75,7 +75,7 @@ def test_junit_counts_failures_and_errors(tmp_path: Path) -> None:
 
 def test_a_folder_of_snapshots_is_checked_one_by_one(tmp_path: Path) -> None:
     for name, target in ((WORKS, "monday"), (BLOCKED, "tuesday")):
-        source = find(name)
+        source = find_bundled(name)
         assert source is not None
         shutil.copytree(source, tmp_path / "week" / target)
     code, out, _ = call(["expect", written(tmp_path, "- {snapshot: week, waiting: 0}")])

@@ -11,9 +11,9 @@ import pytest
 
 from tests.cli.transcripts import call
 from vcdebug.cli.executors import base
-from vcdebug.cli.packing import NamedBytes, packed
-from vcdebug.snapshot.bundled import bundled, find
-from vcdebug.snapshot.load import load
+from vcdebug.cli.packing import NamedBytes, pack_snapshot
+from vcdebug.snapshot.bundled import find_bundled, list_bundled
+from vcdebug.snapshot.load import load_snapshot
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 JOB = "research/llm-finetune"
@@ -23,7 +23,7 @@ JOB = "research/llm-finetune"
 def folder(tmp_path: Path) -> Path:
     """Two snapshots: in one a job waits, in the other none does."""
     for name, target in ((WORKS, "monday"), (BLOCKED, "tuesday")):
-        source = find(name)
+        source = find_bundled(name)
         assert source is not None
         shutil.copytree(source, tmp_path / target)
     return tmp_path
@@ -101,25 +101,27 @@ def test_edits_are_made_in_every_snapshot(folder: Path) -> None:
 
 
 def test_ctrl_c_reports_what_was_explained_until_then(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gather = base.gather
+    gather = base.gather_answers
 
     def interrupted(_: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(base, "gather", lambda where, function, items, _: gather(where, function, items, interrupted))
+    monkeypatch.setattr(
+        base, "gather_answers", lambda where, function, items, _: gather(where, function, items, interrupted)
+    )
     code, out, err = call(["explain", str(folder), "-j", "1"])
     assert (130, "vcdebug: interrupted: 1 of 2 snapshots were looked at\n") == (code, err)
     assert "only 1 of 2 snapshots: 0 of 4 jobs stay unscheduled" in out
     assert "tuesday" not in out
 
 
-@pytest.mark.parametrize("name", [one.name for one in bundled()])
+@pytest.mark.parametrize("name", [one.name for one in list_bundled()])
 def test_a_packed_folder_is_read_like_the_folder(name: str) -> None:
-    folder = find(name)
+    folder = find_bundled(name)
     assert folder is not None
-    item = packed(folder, name)
+    item = pack_snapshot(folder, name)
     assert isinstance(item.data, bytes)
-    travelled, here = load(NamedBytes(name, item.data)), load(folder)
+    travelled, here = load_snapshot(NamedBytes(name, item.data)), load_snapshot(folder)
     here.origin = travelled.origin
     assert here == travelled
 

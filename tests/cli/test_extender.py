@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from tests.capture.fake_server import Reply, Request, serving
+from tests.capture.fake_server import ApiReply, ApiRequest, serving
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
-from vcdebug.cli.extender_client import MAX_BODY, ExtenderClient
-from vcdebug.debugger.cycles import Cycles
+from vcdebug.cli.extender_client import MAX_BODY_BYTES, ExtenderClient
+from vcdebug.debugger.cycles import CycleChain
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.webhook import Response
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.save import save
-from vcdebug.trace.replay import replay
+from vcdebug.framework.webhook import WebhookResponse
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.save import save_snapshot
+from vcdebug.trace.replay import replay_cycle
 
-Answer = Callable[[Request], Reply]
+Answer = Callable[[ApiRequest], ApiReply]
 JOB = "default/j"
 CLOSED = "http://127.0.0.1:1"
 
@@ -34,22 +34,22 @@ class Webhook:
     date = ""
 
     def __init__(self) -> None:
-        self.answers: dict[str, Reply | Answer] = {}
-        self.asked: list[Request] = []
+        self.answers: dict[str, ApiReply | Answer] = {}
+        self.asked: list[ApiRequest] = []
         self.url = ""
         self.go = threading.Event()
 
-    def reply(self, request: Request) -> Reply:
+    def reply(self, request: ApiRequest) -> ApiReply:
         self.asked.append(request)
-        answer = self.answers.get(request.path.strip("/"), Reply(200, {}))
-        return answer if isinstance(answer, Reply) else answer(request)
+        answer = self.answers.get(request.path.strip("/"), ApiReply(200, {}))
+        return answer if isinstance(answer, ApiReply) else answer(request)
 
     def verbs(self) -> list[str]:
         return [request.path.strip("/") for request in self.asked]
 
-    def late(self, request: Request) -> Reply:
+    def late(self, request: ApiRequest) -> ApiReply:
         self.go.wait(PATIENCE)
-        return Reply(200, {"status": "late"})
+        return ApiReply(200, {"status": "late"})
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def snapshot(folder: Path, *verbs: str, url: str = CLOSED, members: int = 1, **a
     conf = conf_of("gang", "predicates nodeorder extender")
     conf += f"    arguments:\n      extender.urlPrefix: {url}\n" + "".join(lines)
     saved = cluster(node("n1"), node("n2"), pod_group("j", min_member=members), pods("j", members), conf=conf)
-    save(saved, folder)
+    save_snapshot(saved, folder)
     return str(folder)
 
 
@@ -79,10 +79,10 @@ def bound(*arguments: str) -> list[str]:
 
 
 def test_a_node_that_the_webhook_refuses_is_not_taken(tmp_path: Path, webhook: Webhook) -> None:
-    def refuse(request: Request) -> Reply:
+    def refuse(request: ApiRequest) -> ApiReply:
         assert request.body is not None
         free = request.body["node"]["Name"] == "n2"
-        return Reply(200, {} if free else {"status": "no licence", "code": 2})
+        return ApiReply(200, {} if free else {"status": "no licence", "code": 2})
 
     webhook.answers["predicate"] = refuse
     assert ["n2"] == bound(snapshot(tmp_path / "s", "predicate"), "--extender-url", webhook.url)
@@ -93,7 +93,7 @@ def test_a_node_that_the_webhook_refuses_is_not_taken(tmp_path: Path, webhook: W
 def test_the_webhooks_scores_choose_the_node(tmp_path: Path, webhook: Webhook) -> None:
     source = snapshot(tmp_path / "s", "prioritize")
     for name in ("n1", "n2"):
-        webhook.answers["prioritize"] = Reply(200, {"nodeScore": {name: 5000}})
+        webhook.answers["prioritize"] = ApiReply(200, {"nodeScore": {name: 5000}})
         assert [name] == bound(source, "--extender-url", f"{webhook.url}/")
 
 
@@ -101,19 +101,19 @@ def test_the_webhooks_scores_choose_the_node(tmp_path: Path, webhook: Webhook) -
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply(500, "out of order"),
-        Reply(204, ""),
-        Reply(200, ""),
-        Reply(200, "no json"),
-        Reply(200, [1]),
-        Reply(200, {"status": 3}),
-        Reply(200, "[" * 200_000),
-        Reply(200, " " * MAX_BODY + "{}"),
+        ApiReply(500, "out of order"),
+        ApiReply(204, ""),
+        ApiReply(200, ""),
+        ApiReply(200, "no json"),
+        ApiReply(200, [1]),
+        ApiReply(200, {"status": 3}),
+        ApiReply(200, "[" * 200_000),
+        ApiReply(200, " " * MAX_BODY_BYTES + "{}"),
     ],
     ids=["500", "204", "nothing", "text", "a list", "a number", "deep", "too long"],
 )
 def test_a_call_that_fails_refuses_unless_it_may_be_ignored(
-    tmp_path: Path, webhook: Webhook, reply: Reply, ignorable: str, nodes: int
+    tmp_path: Path, webhook: Webhook, reply: ApiReply, ignorable: str, nodes: int
 ) -> None:
     webhook.answers["predicate"] = reply
     source = snapshot(tmp_path / "s", "predicate", ignorable=ignorable)
@@ -128,7 +128,7 @@ def test_a_webhook_that_takes_too_long_has_failed(tmp_path: Path, webhook: Webho
 
 
 def test_explain_names_the_answer_of_the_webhook(tmp_path: Path, webhook: Webhook) -> None:
-    webhook.answers["predicate"] = Reply(503, "")
+    webhook.answers["predicate"] = ApiReply(503, "")
     source = snapshot(tmp_path / "s", "predicate", url="http://extender.example")
     code, out, _ = call(["explain", source, JOB, "--extender-url", webhook.url])
     assert 2 == code
@@ -161,11 +161,11 @@ def test_without_the_option_no_connection_is_opened(
 
 def counting() -> Answer:
     """Says no on every other question."""
-    asked: list[Request] = []
+    asked: list[ApiRequest] = []
 
-    def answer(request: Request) -> Reply:
+    def answer(request: ApiRequest) -> ApiReply:
         asked.append(request)
-        return Reply(200, {"status": len(asked) % 2 == 0})
+        return ApiReply(200, {"status": len(asked) % 2 == 0})
 
     return answer
 
@@ -176,8 +176,8 @@ def trace(source: str, file: Path, *options: str) -> bytes:
 
 
 def test_kept_answers_repeat_the_replay_without_the_webhook(tmp_path: Path, webhook: Webhook) -> None:
-    webhook.answers["predicate"] = Reply(500, "")
-    webhook.answers["prioritize"] = Reply(200, {"NodeScore": {"n2": 1.5}, "more": 1})
+    webhook.answers["predicate"] = ApiReply(500, "")
+    webhook.answers["prioritize"] = ApiReply(200, {"NodeScore": {"n2": 1.5}, "more": 1})
     webhook.answers["jobReady"] = counting()
     source = snapshot(tmp_path / "s", "predicate", "prioritize", "jobReady", members=2, ignorable="true")
     kept = tmp_path / "s" / "extender.json"
@@ -195,8 +195,8 @@ def test_kept_answers_repeat_the_replay_without_the_webhook(tmp_path: Path, webh
 
 def test_cycles_that_follow_ask_as_well(tmp_path: Path, webhook: Webhook) -> None:
     source = snapshot(tmp_path / "s", "onSessionOpen")
-    cycles = Cycles(replay(load(source), ask_extender=ExtenderClient(webhook.url)))
-    cycles.next()
+    cycles = CycleChain(replay_cycle(load_snapshot(source), ask_extender=ExtenderClient(webhook.url)))
+    cycles.run_next()
     assert ["onSessionOpen"] * 2 == webhook.verbs()
 
 
@@ -221,13 +221,13 @@ def test_the_client_says_why_a_call_failed(webhook: Webhook) -> None:
     refused = ExtenderClient(CLOSED)("verb", {}, None)
     assert isinstance(refused, str)
     assert refused.startswith(f'Post "{CLOSED}/verb": ')
-    assert Response(200, b"{}") == ExtenderClient(webhook.url)("a verb", {}, None)
+    assert WebhookResponse(200, b"{}") == ExtenderClient(webhook.url)("a verb", {}, None)
 
 
 def test_a_proxy_is_not_asked_about_this_machine(webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", CLOSED)
     monkeypatch.delenv("no_proxy", raising=False)
-    assert Response(200, b"{}") == ExtenderClient(webhook.url)("verb", {}, 5.0)
+    assert WebhookResponse(200, b"{}") == ExtenderClient(webhook.url)("verb", {}, 5.0)
 
 
 def test_an_address_is_checked_before_anything_is_read() -> None:

@@ -10,7 +10,7 @@ from tests.capture.small_cluster import small_cluster
 from vcdebug.capture import CaptureOptions
 from vcdebug.cli.following import first_capture
 from vcdebug.cli.output import Output
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 
 
 def test_a_cluster_is_captured_kept_and_captured_again(tmp_path: Path) -> None:
@@ -21,8 +21,8 @@ def test_a_cluster_is_captured_kept_and_captured_again(tmp_path: Path) -> None:
         assert captures.again is not None
         taken = captures.again()
     assert 2 == len(list(file.parent.iterdir()))
-    assert 3 == len(taken.read().of("Node")) == len(load(file).of("Node"))
-    assert 1 == captures.count
+    assert 3 == len(taken.read().objects_of("Node")) == len(load_snapshot(file).objects_of("Node"))
+    assert 1 == captures.open_count
 
 
 def test_the_folder_may_be_named(tmp_path: Path) -> None:

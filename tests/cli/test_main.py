@@ -14,9 +14,9 @@ import pytest
 
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
-from vcdebug.cli.commands import every_command
-from vcdebug.cli.commands.inspect import Inspect
-from vcdebug.snapshot.bundled import find
+from vcdebug.cli.commands import load_all_commands
+from vcdebug.cli.commands.inspect import InspectCommand
+from vcdebug.snapshot.bundled import find_bundled
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
@@ -138,7 +138,7 @@ class Stdin:
 
 
 def test_a_snapshot_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = find(WORKS)
+    folder = find_bundled(WORKS)
     assert folder is not None
     text = "\n---\n".join(path.read_text() for path in sorted(folder.glob("*.yaml")))
     monkeypatch.setattr(sys, "stdin", Stdin(text.encode()))
@@ -151,7 +151,7 @@ def test_ctrl_c_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Inspect, "execute", interrupted)
+    monkeypatch.setattr(InspectCommand, "execute", interrupted)
     assert "interrupted" == error_line(["inspect", WORKS], 130)
 
 
@@ -159,7 +159,7 @@ def test_a_fault_of_ours_is_one_line_that_says_so(monkeypatch: pytest.MonkeyPatc
     def broken(*_: object) -> None:
         raise ValueError("several\nlines")
 
-    monkeypatch.setattr(Inspect, "execute", broken)
+    monkeypatch.setattr(InspectCommand, "execute", broken)
     assert error_line(["inspect", WORKS]).startswith("ValueError: several lines; this is a fault of vcdebug")
 
 
@@ -198,7 +198,7 @@ def test_help_names_every_command_and_its_exit_codes(capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as left:
         call(["--help"])
     assert 0 == left.value.code
-    for command in every_command().values():
+    for command in load_all_commands().values():
         assert "exit status: 0" in command.EXITS
 
 

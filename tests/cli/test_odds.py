@@ -9,7 +9,7 @@ import pytest
 from tests.cli.runs import Interrupts
 from tests.cli.transcripts import call
 from vcdebug.cli.executors import base
-from vcdebug.debugger.odds import Draw, Draws
+from vcdebug.debugger.odds import CycleDraw, SeedDraws
 from vcdebug.errors import EngineError
 
 NAME = "reclaim-across-queues"
@@ -32,23 +32,23 @@ def test_people_read_how_often_each_job_is_placed_and_what_matters_first() -> No
 
 
 def test_a_draw_that_fails_is_named_and_the_others_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Draws.__call__
+    made = SeedDraws.__call__
 
-    def sometimes(self: Draws, seed: int) -> Draw:
+    def sometimes(self: SeedDraws, seed: int) -> CycleDraw:
         if seed == 2:
             raise EngineError("no such row", where="event 7")
         return made(self, seed)
 
-    monkeypatch.setattr(Draws, "__call__", sometimes)
+    monkeypatch.setattr(SeedDraws, "__call__", sometimes)
     code, out, err = call(["odds", NAME, "-n", "3", "-j", "1"])
     assert (1, "vcdebug: draw 2: event 7: no such row\n") == (code, err)
     assert out.startswith(f"{NAME}: only 2 of 3 draws, ")
 
 
 def test_ctrl_c_reports_what_was_drawn_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    gather = base.gather
+    gather = base.gather_answers
     monkeypatch.setattr(
-        base, "gather", lambda where, function, _, done: gather(where, function, Interrupts(after=3), done)
+        base, "gather_answers", lambda where, function, _, done: gather(where, function, Interrupts(after=3), done)
     )
     code, out, err = call(["odds", NAME, "-n", "40", "-j", "1"])
     assert (130, "vcdebug: interrupted: 3 of 40 draws were made\n") == (code, err)

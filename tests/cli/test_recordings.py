@@ -74,7 +74,7 @@ def test_a_damaged_recording_is_one_line(saved: str) -> None:
 
 
 def test_the_recording_of_another_program_says_which(saved: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings, "program", lambda: "0.0 (another)")
+    monkeypatch.setattr(recordings, "program_id", lambda: "0.0 (another)")
 
     code, _, err = call(["run", saved])
 

@@ -6,15 +6,15 @@ import re
 import pytest
 
 from vcdebug.cli.output import Output
-from vcdebug.cli.render import show
-from vcdebug.views.document import listing, paragraph
+from vcdebug.cli.render import write_blocks
+from vcdebug.views.document import make_listing, make_paragraph
 
 WORDS = " ".join(f"word{number}" for number in range(40))
 BLOCKS = (
-    paragraph("title", "title"),
-    paragraph(WORDS, "bad", 2),
-    paragraph(""),
-    listing(("name", "count#"), (("a", "10"), ("long", "7")), 2),
+    make_paragraph("title", "title"),
+    make_paragraph(WORDS, "bad", 2),
+    make_paragraph(""),
+    make_listing(("name", "count#"), (("a", "10"), ("long", "7")), 2),
 )
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
 
 
 def shown(stream: io.StringIO) -> str:
-    show(BLOCKS, Output(stream, io.StringIO()))
+    write_blocks(BLOCKS, Output(stream, io.StringIO()))
     return stream.getvalue()
 
 
@@ -51,7 +51,7 @@ def test_what_the_stream_cannot_encode_is_escaped() -> None:
     data = io.BytesIO()
     stream = io.TextIOWrapper(data, encoding="ascii")
     output = Output(stream, io.StringIO())
-    output.text("✓ done")
+    output.write_text("✓ done")
     output.flush()
     assert b"\\u2713 done\n" == data.getvalue()
 
@@ -83,5 +83,7 @@ def test_sentences_of_a_table_wrap_below_themselves_or_below_the_row(
     monkeypatch.setenv("TERM", "xterm-256color")
     sentence = "No node has room for it, and nobody may be evicted for it, so it waits."
     out = Terminal()
-    show([listing(("job", "why"), (("default/job-1", sentence),), 2, prose=True)], Output(out, io.StringIO()))
+    write_blocks(
+        [make_listing(("job", "why"), (("default/job-1", sentence),), 2, prose=True)], Output(out, io.StringIO())
+    )
     assert ["  job            why", *expected] == _COLOUR.sub("", out.getvalue()).splitlines()

@@ -13,12 +13,12 @@ from tests.cli.transcripts import call
 from tests.recorded import bundled, golden
 from vcdebug.debugger.bookmark import BookmarkList
 from vcdebug.errors import VcdebugError
-from vcdebug.files.html_style import STYLE
-from vcdebug.files.markdown import escaped, fenced
-from vcdebug.files.report import form_of, text_of
-from vcdebug.trace.replay import replay
+from vcdebug.files.html_style import PAGE_STYLE
+from vcdebug.files.markdown import escape_text, fence_code
+from vcdebug.files.report import form_of, report_text
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views import report as report_view
-from vcdebug.views.report import Subject
+from vcdebug.views.report import ReportSubject
 
 BLOCKED, JOB = "preempt-blocked-by-gang", "research/llm-finetune"
 EVIL = '<script>alert("1")</script> & `code` | *bold* [link](http://x) @someone #12 <img src=x onerror=y>'
@@ -29,9 +29,9 @@ VOID = ("meta", "br", "img", "hr")
 def document(form: str, *notes: tuple[int, str], case: str = BLOCKED, jobs: tuple[str, ...] = ()) -> str:
     marks = BookmarkList()
     for seq, note in notes:
-        marks.set(seq, note)
+        marks.set_bookmark(seq, note)
     recording = bundled(case) if case == BLOCKED or not case[-1].isdigit() else golden(case)
-    return text_of(Subject(recording, "1.2.3", (f"vcdebug open {case}",), tuple(marks), jobs), form)
+    return report_text(ReportSubject(recording, "1.2.3", (f"vcdebug open {case}",), tuple(marks), jobs), form)
 
 
 class Page(HTMLParser):
@@ -131,12 +131,12 @@ def test_names_of_objects_are_escaped_too() -> None:
         node("a&b<i>", cpu="1"), pod_group("j<x>", min_member=2), pods("j<x>", 2, cpu="1", prefix="p|q"), conf=conf
     )
     objects.name, objects.description = 'cut & <b>"paste"</b>', "a | b <i>"
-    recording = replay(objects)
-    subject = Subject(recording, "1", (), (), ())
-    page = Page(text_of(subject, "html"))
+    recording = replay_cycle(objects)
+    subject = ReportSubject(recording, "1", (), (), ())
+    page = Page(report_text(subject, "html"))
     assert [] == page.named("i") + page.named("b") + page.named("x")
     assert 'Scheduling cycle of cut & <b>"paste"</b>' in "".join(page.text)
-    lines = text_of(subject, "md").splitlines()
+    lines = report_text(subject, "md").splitlines()
     tables = [line for line in lines if line.startswith("|")]
     heads = [index for index, line in enumerate(lines) if re.fullmatch(r"\|( -+:? \|)+", line)]
     assert heads
@@ -160,11 +160,11 @@ def test_names_of_objects_are_escaped_too() -> None:
     ],
 )
 def test_markdown_takes_text_as_text(text: str, expected: str) -> None:
-    assert expected == escaped(text)
+    assert expected == escape_text(text)
 
 
 def test_a_fence_is_longer_than_what_it_holds() -> None:
-    assert "````text\na ``` b\n````" == fenced("a ``` b")
+    assert "````text\na ``` b\n````" == fence_code("a ``` b")
 
 
 def test_only_the_jobs_that_were_asked_about_are_explained() -> None:
@@ -285,7 +285,7 @@ def luminance(colour: str) -> float:
 
 
 def test_every_colour_can_be_read_on_every_background_by_day_and_by_night() -> None:
-    palettes = re.findall(r":root \{([^}]*--page[^}]*)\}", STYLE)
+    palettes = re.findall(r":root \{([^}]*--page[^}]*)\}", PAGE_STYLE)
     assert 2 == len(palettes)
     for palette in palettes:
         colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", palette))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.scripts import BLOCKED, run, steps
 from tests.cli.transcripts import call
-from vcdebug.debugger.commands import verbs
+from vcdebug.debugger.commands import list_verbs
 
 JOB = "research/llm-finetune"
 
@@ -56,7 +56,7 @@ def test_a_panel_is_printed(name: str, tmp_path: Path) -> None:
 
 def test_help_lists_every_verb(tmp_path: Path) -> None:
     table = "\n".join(steps(tmp_path, "help")[0]["table"])
-    assert [] == [verb.names[0] for verb in verbs() if verb.names[0] not in table]
+    assert [] == [verb.names[0] for verb in list_verbs() if verb.names[0] not in table]
 
 
 def test_quit_ends_the_script(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from aiohttp import web
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
 from vcdebug.cli import browser
-from vcdebug.cli.commands.open import Open
-from vcdebug.cli.commands.serve import Serve, open_command
+from vcdebug.cli.commands.open import OpenCommand
+from vcdebug.cli.commands.serve import ServeCommand, open_command
 from vcdebug.cli.output import Output
 
 NAME = "preempt-works"
@@ -82,7 +82,7 @@ async def test_the_page_runs_the_debugger(served: Address) -> None:
 
 
 async def test_a_page_needs_nothing_from_elsewhere() -> None:
-    assert [] == re.findall(r"https?://", browser.PAGE.read_text(encoding="utf-8"))
+    assert [] == re.findall(r"https?://", browser.PAGE_FILE.read_text(encoding="utf-8"))
 
 
 async def test_each_window_has_a_debugger_of_its_own_that_ends_with_it(served: Address) -> None:
@@ -117,14 +117,14 @@ async def test_the_printed_address_leads_to_the_page_without_its_token(served: A
 
 async def test_a_debugger_that_cannot_start_ends_its_window(tmp_path: Path) -> None:
     gone = tmp_path / "gone.yaml"
-    with browser.listening("127.0.0.1", 0) as bound:
+    with browser.open_socket("127.0.0.1", 0) as bound:
         served = browser.BrowserServer(
             f"exec {sys.executable} -m vcdebug open {gone}", NAME, bound, Output(), exposed=False
         )
         runner = web.AppRunner(await served._make_app())
         await runner.setup()
         await web.SockSite(runner, bound).start()
-        url = f"{browser.url_of(bound)}/ws?token={served.token}"
+        url = f"{browser.socket_url(bound)}/ws?token={served.token}"
         async with aiohttp.ClientSession() as client, client.ws_connect(url) as socket:
             assert aiohttp.WSMsgType.CLOSE == (await socket.receive(PATIENCE)).type
         await runner.cleanup()
@@ -132,8 +132,8 @@ async def test_a_debugger_that_cannot_start_ends_its_window(tmp_path: Path) -> N
 
 def test_the_debugger_gets_every_option_that_open_takes() -> None:
     opens, serves = ArgumentParser(), ArgumentParser()
-    Open().configure(opens)
-    Serve().configure(serves)
+    OpenCommand().add_arguments(opens)
+    ServeCommand().add_arguments(serves)
     breaks = ["--break", "victim if node == 'n 1'", "--break=tie"]
     words = ["a b.yaml", "--goto", "7", "--job=-x", *breaks, "--complete", "--extender-url", "http://127.0.0.1:9"]
     command = open_command(serves.parse_args([*words, "--port", "0"]))

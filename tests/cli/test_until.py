@@ -10,11 +10,11 @@ import pytest
 from tests.cli.transcripts import call
 from tests.debugger.test_captures import with_nodes
 from vcdebug.cli.output import Output
-from vcdebug.cli.watching import watch
+from vcdebug.cli.watching import capture_until
 from vcdebug.debugger.until import parse_until
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.load import load
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.trace.replay import replay_cycle
 
 
 def watched(until: str, folder: Path, keep: int = 100) -> tuple[Path, list[float]]:
@@ -22,20 +22,20 @@ def watched(until: str, folder: Path, keep: int = 100) -> tuple[Path, list[float
     waits: list[float] = []
     args = Namespace(until=until, output=str(folder), every=7.0, keep=keep)
     taken = iter(range(1, 9))
-    file = watch(args, lambda: with_nodes(min(next(taken), 3)), Output(), waits.append)
+    file = capture_until(args, lambda: with_nodes(min(next(taken), 3)), Output(), waits.append)
     return file, waits
 
 
 def test_it_ends_with_the_first_capture_in_which_the_job_is_so(tmp_path: Path) -> None:
     file, waits = watched("j is not pending", tmp_path)
     assert [7.0, 7.0] == waits
-    assert 3 == len(load(file).of("Node"))
+    assert 3 == len(load_snapshot(file).objects_of("Node"))
     assert 3 == len(list(tmp_path.iterdir()))
 
 
 def test_what_breakpoints_know_may_be_waited_for(tmp_path: Path) -> None:
     file, _ = watched('statement if what == "commit"', tmp_path, keep=1)
-    assert 3 == len(load(file).of("Node"))
+    assert 3 == len(load_snapshot(file).objects_of("Node"))
     assert [file] == list(tmp_path.iterdir())
 
 
@@ -52,7 +52,7 @@ def test_what_breakpoints_know_may_be_waited_for(tmp_path: Path) -> None:
     ],
 )
 def test_conditions(text: str, nodes: int, met: bool) -> None:
-    assert met is bool(parse_until(text)(replay(with_nodes(nodes))))
+    assert met is bool(parse_until(text)(replay_cycle(with_nodes(nodes))))
 
 
 def test_words_that_cannot_be_waited_for_are_an_error_before_anything_is_read(tmp_path: Path) -> None:

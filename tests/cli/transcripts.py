@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vcdebug.cli.main import main
-from vcdebug.snapshot.bundled import bundled
+from vcdebug.snapshot.bundled import list_bundled
 
 GOLDEN = Path(__file__).parent / "golden"
-NAMES = [one.name for one in bundled()]
+NAMES = [one.name for one in list_bundled()]
 _SECONDS = re.compile(r"\b\d+\.\d{3}\b")
 
 

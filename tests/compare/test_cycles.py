@@ -6,13 +6,13 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.compare.cycles import Comparison, compare
-from vcdebug.debugger.what_if import edited
+from vcdebug.compare.cycles import CycleComparison, compare_cycles
+from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.framework.record import HookEvent, OpEvent, PopEvent
 from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CONF = conf_of("priority gang", "predicates proportion nodeorder", actions="enqueue, allocate")
 
@@ -32,16 +32,18 @@ def crowded(queue_of_second: str = "a") -> Snapshot:
     )
 
 
-def compared(*edits: str, queue_of_second: str = "a") -> Comparison:
+def compared(*edits: str, queue_of_second: str = "a") -> CycleComparison:
     snapshot = crowded(queue_of_second)
-    return compare(replay(snapshot), replay(edited(snapshot, [parse_edit(text) for text in edits])))
+    return compare_cycles(
+        replay_cycle(snapshot), replay_cycle(edited_snapshot(snapshot, [parse_edit(text) for text in edits]))
+    )
 
 
 @pytest.mark.parametrize("name", GOLDEN[::3])
 def test_a_recording_does_not_differ_from_a_second_run(name: str) -> None:
-    found = compare(golden(name), replay(golden(name).snapshot))
-    assert Comparison((), (), (), found.panics, None, None) == found
-    assert found.same
+    found = compare_cycles(golden(name), replay_cycle(golden(name).snapshot))
+    assert CycleComparison((), (), (), found.panics, None, None) == found
+    assert found.has_same_decisions
 
 
 def test_more_room_places_the_second_job() -> None:
@@ -59,7 +61,7 @@ def test_a_queue_that_deserves_something_else_is_a_changed_decision() -> None:
     found = compared("Queue/a:spec.weight=3", queue_of_second="b")
     assert ["a", "b"] == [change.queue for change in found.queues]
     assert all(change.plugin == "proportion" for change in found.queues)
-    assert not found.same
+    assert not found.has_same_decisions
 
 
 def test_an_object_on_one_side_only_is_none_on_the_other() -> None:
@@ -87,8 +89,8 @@ def test_the_recordings_part_where_a_plugin_first_answers_otherwise() -> None:
 
 def test_both_sides_of_a_vote_are_shown() -> None:
     base = bundled()
-    off = replay(edited(base.snapshot, [parse_edit("conf:plugins.gang.enablePreemptable=false")]))
-    found = compare(base, off).divergence
+    off = replay_cycle(edited_snapshot(base.snapshot, [parse_edit("conf:plugins.gang.enablePreemptable=false")]))
+    found = compare_cycles(base, off).divergence
     assert found is not None
     for side, state in ((found.before, "answered"), (found.after, "switched off")):
         assert side is not None
@@ -104,5 +106,5 @@ def test_what_differs_in_one_answer_is_named() -> None:
 
 def test_figures_alone_are_no_difference() -> None:
     found = compared("Queue/a:spec.weight=2", "Queue/b:spec.weight=2", "Queue/default:spec.weight=2")
-    assert found.same
+    assert found.has_same_decisions
     assert found.divergence is None

@@ -11,8 +11,8 @@ import pytest
 from tests.logs.log_cases import CASES
 from tests.recorded import CORPUS
 from vcdebug.compare.dump import (
-    DOCUMENTS,
-    Difference,
+    DOCUMENT_NAMES,
+    FieldDifference,
     compare_dump,
     hyper_node_fields,
     job_fields,
@@ -22,7 +22,7 @@ from vcdebug.compare.dump import (
 )
 from vcdebug.errors import VcdebugError
 from vcdebug.model.cluster import ClusterInfo
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 PAIR = CORPUS / "dumps" / "preempt-0000.dump.json.gz"
@@ -31,7 +31,7 @@ Documents = dict[str, Any]
 
 @cache
 def snapshot(name: str = "hypernode-0005") -> Snapshot:
-    return load(CASES / name)
+    return load_snapshot(CASES / name)
 
 
 def own_documents(name: str = "hypernode-0005") -> Documents:
@@ -51,10 +51,10 @@ def own_documents(name: str = "hypernode-0005") -> Documents:
 
 
 def text_of(documents: Documents) -> str:
-    return "\n".join(json.dumps(documents[name]) for name in DOCUMENTS)
+    return "\n".join(json.dumps(documents[name]) for name in DOCUMENT_NAMES)
 
 
-def differences(alter: Callable[[Documents], object]) -> tuple[Difference, ...]:
+def differences(alter: Callable[[Documents], object]) -> tuple[FieldDifference, ...]:
     documents = own_documents()
     alter(documents)
     return compare_dump(text_of(documents), snapshot()).differences
@@ -63,7 +63,7 @@ def differences(alter: Callable[[Documents], object]) -> tuple[Difference, ...]:
 @pytest.mark.skipif(not PAIR.exists(), reason="the corpus is not beside the checkout")
 def test_the_given_pair_has_no_difference() -> None:
     text = gzip.decompress(PAIR.read_bytes()).decode()
-    comparison = compare_dump(text, load(CORPUS / "random" / "preempt-0000"))
+    comparison = compare_dump(text, load_snapshot(CORPUS / "random" / "preempt-0000"))
     assert ((), (), 9, 15) == (comparison.differences, comparison.unread, comparison.nodes, comparison.jobs)
     assert comparison.fields > 2000
 
@@ -71,13 +71,13 @@ def test_the_given_pair_has_no_difference() -> None:
 @pytest.mark.skipif(not PAIR.exists(), reason="the corpus is not beside the checkout")
 def test_an_altered_value_of_the_given_pair_is_named() -> None:
     text = gzip.decompress(PAIR.read_bytes()).decode().replace('"pods":109}', '"pods":108}', 1)
-    comparison = compare_dump(text, load(CORPUS / "random" / "preempt-0000"))
-    assert (Difference("node node-000", "Idle.ScalarResources.pods", "108", "109"),) == comparison.differences
+    comparison = compare_dump(text, load_snapshot(CORPUS / "random" / "preempt-0000"))
+    assert (FieldDifference("node node-000", "Idle.ScalarResources.pods", "108", "109"),) == comparison.differences
 
 
 def test_a_dump_of_the_same_cluster_agrees() -> None:
     comparison = compare_dump(text_of(own_documents()), snapshot())
-    assert comparison.agrees
+    assert comparison.has_no_difference
     assert comparison.nodes > 0
     assert comparison.jobs > 0
 
@@ -86,7 +86,7 @@ def test_a_node_amount_is_named_with_both_values() -> None:
     name = next(iter(own_documents()["Nodes"]))
     before = int(own_documents()["Nodes"][name]["Idle"]["MilliCPU"])
     found = differences(lambda dump: dump["Nodes"][name]["Idle"].update(MilliCPU=before + 1))
-    assert (Difference(f"node {name}", "Idle.MilliCPU", str(before + 1), str(before)),) == found
+    assert (FieldDifference(f"node {name}", "Idle.MilliCPU", str(before + 1), str(before)),) == found
 
 
 def test_a_missing_scalar_is_named() -> None:
@@ -106,7 +106,7 @@ def test_a_field_of_a_task_is_named() -> None:
 def test_a_task_that_only_one_side_has_is_named() -> None:
     job, uid = next((job, next(iter(entry["Tasks"]))) for job, entry in own_documents()["Jobs"].items())
     found = differences(lambda dump: dump["Jobs"][job]["Tasks"].pop(uid))
-    assert (Difference(f"job {job}", f"Tasks.{uid}", "absent", "present"),) == found
+    assert (FieldDifference(f"job {job}", f"Tasks.{uid}", "absent", "present"),) == found
 
 
 def test_objects_that_one_side_lacks_are_named() -> None:
@@ -117,8 +117,8 @@ def test_objects_that_one_side_lacks_are_named() -> None:
         dump["Jobs"]["default/stranger"] = dump["Jobs"][job]
 
     expected = (
-        Difference(f"node {node}", "", "absent", "present"),
-        Difference("job default/stranger", "", "present", "absent"),
+        FieldDifference(f"node {node}", "", "absent", "present"),
+        FieldDifference("job default/stranger", "", "present", "absent"),
     )
     assert expected == differences(alter)
 
@@ -136,7 +136,7 @@ def test_a_truncated_dump_compares_what_it_holds_and_says_where_it_ends() -> Non
         comparison.differences,
         comparison.unread,
         comparison.broken_at,
-        comparison.agrees,
+        comparison.has_no_difference,
     )
 
 

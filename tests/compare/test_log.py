@@ -35,7 +35,7 @@ def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
 def test_a_copied_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
     lines, recording = copied(name)
     check = check_log(quieter(lines, level), recording)
-    assert (True, level) == (check.agrees, check.best.level)
+    assert (True, level) == (check.has_no_disagreement, check.best.level)
     assert check.best.covered == check.best.compared > 20
 
 
@@ -66,7 +66,7 @@ def test_another_node_is_found_with_both_sides() -> None:
     assert ("different", at + 1) == (found.kind, found.line.number)
     assert found.line.text.endswith("<node-999>")
     assert found.said.text == found.line.text.replace("node-999>", node)
-    event = recorded(CASES / PREEMPT).event(found.said.seq)
+    event = recorded(CASES / PREEMPT).event_at(found.said.seq)
     assert "allocate" == event.op  # type: ignore[union-attr]  # an OpEvent, or the test fails
 
 
@@ -106,26 +106,26 @@ def test_lines_of_parallel_workers_may_stand_in_any_order() -> None:
     before = check_log(lines, copied(PREEMPT)[1]).best.reordered
     lines[at], lines[at + 2] = lines[at + 2], lines[at]
     check = check_log(lines, copied(PREEMPT)[1])
-    assert (True, 2) == (check.agrees, check.best.reordered - before)
+    assert (True, 2) == (check.has_no_disagreement, check.best.reordered - before)
 
 
 def test_unknown_lines_and_prefixes_are_passed_over() -> None:
     lines, recording = copied(PREEMPT)
     noisy = ["started", *(f"2026-11-21T12:27:40Z [pod/scheduler-0] {line}" for line in lines), "\tgoroutine 1"]
     noisy.insert(400, "I1121 12:27:40.930318    9346 allocate.go:1] a line that no version prints")
-    assert check_log(noisy, recording).agrees
+    assert check_log(noisy, recording).has_no_disagreement
 
 
 def test_the_cycle_that_matches_is_taken_from_several() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log([*copied("basic-0001")[0], *lines], recording)
-    assert (True, 2, 2) == (check.agrees, check.best.cycle.number, check.cycles)
+    assert (True, 2, 2) == (check.has_no_disagreement, check.best.cycle.number, check.cycles)
 
 
 def test_a_cycle_can_be_asked_for() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log([*copied("basic-0001")[0], *lines], recording, cycle=1)
-    assert (False, 1) == (check.agrees, check.best.cycle.number)
+    assert (False, 1) == (check.has_no_disagreement, check.best.cycle.number)
     with pytest.raises(VcdebugError, match="no cycle 3"):
         check_log(lines, recording, cycle=3)
 
@@ -133,7 +133,7 @@ def test_a_cycle_can_be_asked_for() -> None:
 def test_a_log_that_is_cut_agrees_as_far_as_it_goes() -> None:
     lines, recording = copied(PREEMPT)
     check = check_log(lines[: position(lines, "Enter Backfill")], recording)
-    assert (True, False) == (check.agrees, check.best.cycle.complete)
+    assert (True, False) == (check.has_no_disagreement, check.best.cycle.complete)
 
 
 def test_a_log_without_a_cycle_is_an_error() -> None:

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
-from vcdebug.debugger.between import Between, advance
-from vcdebug.debugger.between.actors import passing
-from vcdebug.debugger.cycles import Cycles
+from vcdebug.debugger.between import BetweenCycles, next_snapshot
+from vcdebug.debugger.between.actors import parse_interval
+from vcdebug.debugger.cycles import CycleChain
 from vcdebug.errors import SnapshotError
 from vcdebug.framework.session import SESSION_UID
 from vcdebug.snapshot.arrivals import read_arrivals
-from vcdebug.snapshot.process import CpuReservation, Process
+from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.effects import effects
-from vcdebug.trace.replay import replay
+from vcdebug.trace.effects import cycle_effects
+from vcdebug.trace.replay import replay_cycle
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue, allocate, backfill")
 START = "2026-11-01T00:00:00Z"
@@ -30,7 +30,7 @@ def small(*objects: Any, conf: str = CONF) -> Snapshot:
 
 
 def named(snapshot: Snapshot, name: str, kind: str = "Pod") -> Manifest:
-    return next(manifest for manifest in snapshot.of(kind) if manifest["metadata"]["name"] == name)
+    return next(manifest for manifest in snapshot.objects_of(kind) if manifest["metadata"]["name"] == name)
 
 
 def scheduled(manifest: Manifest) -> Manifest:
@@ -43,15 +43,15 @@ def test_a_bound_pod_was_scheduled_now_and_nominated_no_more() -> None:
     waiting = pod("a-0", "a", requests={"cpu": "1"})
     old = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "lastTransitionTime": "2020"}
     waiting["status"] |= {"nominatedNodeName": "n1", "conditions": [{"type": "Other", "status": "True"}, old]}
-    after = named(advance(replay(small(pod_group("a"), waiting))), "a-0")
+    after = named(next_snapshot(replay_cycle(small(pod_group("a"), waiting))), "a-0")
     assert ["Other", "PodScheduled"] == [one["type"] for one in after["status"]["conditions"]]
     assert {"type": "PodScheduled", "status": "True", "lastTransitionTime": START} == scheduled(after)
     assert "nominatedNodeName" not in after["status"]
 
 
 def test_a_waiting_pod_is_told_why_and_the_time_stays_until_the_status_changes() -> None:
-    cycles = Cycles(replay(small(pod_group("a"), pods("a", 1, cpu="4"))))
-    second, third = (scheduled(named(cycles.next().snapshot, "a-0")) for _ in range(2))
+    cycles = CycleChain(replay_cycle(small(pod_group("a"), pods("a", 1, cpu="4"))))
+    second, third = (scheduled(named(cycles.run_next().snapshot, "a-0")) for _ in range(2))
     assert ("False", "Unschedulable", START) == tuple(second[key] for key in ("status", "reason", "lastTransitionTime"))
     assert "Insufficient cpu" in second["message"] or "0/1 nodes" in second["message"]
     assert START == third["lastTransitionTime"]
@@ -59,7 +59,7 @@ def test_a_waiting_pod_is_told_why_and_the_time_stays_until_the_status_changes()
 
 def test_what_no_cycle_writes_stays_the_very_same_object() -> None:
     snapshot = small(pod_group("a", phase="Running"), pods("a", 1, on="n1"), queue("idle"))
-    after = advance(replay(snapshot))
+    after = next_snapshot(replay_cycle(snapshot))
     assert named(snapshot, "a-0") is named(after, "a-0")
     assert named(snapshot, "n1", "Node") is named(after, "n1", "Node")
 
@@ -81,65 +81,65 @@ def claiming(*names: str) -> list[Manifest]:
 
 
 def test_a_claim_has_its_devices_from_the_next_cycle_on_until_its_pod_is_done() -> None:
-    first = replay(small(*claiming("a", "b")))
-    second = advance(first)
+    first = replay_cycle(small(*claiming("a", "b")))
+    second = next_snapshot(first)
     held, free = (named(second, name, "ResourceClaim") for name in "ab")
-    assert {"default/a-0": "n1"} == {one.task: one.node for one in effects(first).bound}
+    assert {"default/a-0": "n1"} == {one.task: one.node for one in cycle_effects(first).bound}
     assert ["d"] == [one["device"] for one in held["status"]["allocation"]["devices"]["results"]]
     assert ["a-0"] == [user["name"] for user in held["status"]["reservedFor"]]
     assert named(first.snapshot, "b", "ResourceClaim") is free
-    assert () == effects(replay(second)).bound
-    assert second.of("ResourceClaim") is advance(replay(second)).of("ResourceClaim")
-    third = advance(replay(second), Between(finish="thirds"), 3)
+    assert () == cycle_effects(replay_cycle(second)).bound
+    assert second.objects_of("ResourceClaim") is next_snapshot(replay_cycle(second)).objects_of("ResourceClaim")
+    third = next_snapshot(replay_cycle(second), BetweenCycles(finish="thirds"), 3)
     assert {} == named(third, "a", "ResourceClaim")["status"]
-    assert {"default/b-0": "n1"} == {one.task: one.node for one in effects(replay(third)).bound}
+    assert {"default/b-0": "n1"} == {one.task: one.node for one in cycle_effects(replay_cycle(third)).bound}
 
 
 def test_each_session_has_a_uid_of_its_own() -> None:
-    cycles = Cycles(replay(small(pod_group("a"), pods("a", 1, cpu="4"))))
+    cycles = CycleChain(replay_cycle(small(pod_group("a"), pods("a", 1, cpu="4"))))
     for _ in range(2):
-        cycles.next()
+        cycles.run_next()
     uids = [recording.session.uid for recording in cycles.recordings]
     assert [SESSION_UID, f"{SESSION_UID}-2", f"{SESSION_UID}-3"] == uids
-    (condition,) = named(advance(cycles.recordings[0]), "a", "PodGroup")["status"]["conditions"]
+    (condition,) = named(next_snapshot(cycles.recordings[0]), "a", "PodGroup")["status"]["conditions"]
     assert (SESSION_UID, START) == (condition["transitionID"], condition["lastTransitionTime"])
 
 
 def test_a_job_that_waited_and_runs_now_is_not_unknown() -> None:
     """Its old Unschedulable condition is of another session."""
-    more = Between(arrivals={2: {"Node": [node("n2", cpu="8")]}})
-    cycles = Cycles(replay(small(pod_group("a"), pods("a", 1, cpu="4"))), more)
+    more = BetweenCycles(arrivals={2: {"Node": [node("n2", cpu="8")]}})
+    cycles = CycleChain(replay_cycle(small(pod_group("a"), pods("a", 1, cpu="4"))), more)
     for _ in range(2):
-        cycles.next()
-    assert 1 == len(effects(cycles.recordings[1]).bound)
+        cycles.run_next()
+    assert 1 == len(cycle_effects(cycles.recordings[1]).bound)
     assert "Running" == cycles.recordings[2].session.jobs["default/a"].pod_group.phase
 
 
 def test_every_third_pod_that_ran_finishes_another_third_each_time() -> None:
     snapshot = cluster(node("n1"), pod_group("a", phase="Running"), pods("a", 7, on="n1"), conf=CONF)
-    cycles = Cycles(replay(snapshot), Between(finish="thirds"))
+    cycles = CycleChain(replay_cycle(snapshot), BetweenCycles(finish="thirds"))
     for _ in range(2):
-        cycles.next()
+        cycles.run_next()
     done = [
-        [m["metadata"]["name"] for m in one.snapshot.of("Pod") if m["status"]["phase"] == "Succeeded"]
+        [m["metadata"]["name"] for m in one.snapshot.objects_of("Pod") if m["status"]["phase"] == "Succeeded"]
         for one in cycles.recordings
     ]
     assert [[], ["a-2", "a-5"], ["a-0", "a-2", "a-4", "a-5"]] == done
 
 
 def test_pods_that_were_bound_just_now_do_not_finish() -> None:
-    recording = replay(cluster(node("n1"), pod_group("a"), pods("a", 3), conf=CONF))
-    after = advance(recording, Between(finish="thirds"))
-    assert {"Running"} == {manifest["status"]["phase"] for manifest in after.of("Pod")}
+    recording = replay_cycle(cluster(node("n1"), pod_group("a"), pods("a", 3), conf=CONF))
+    after = next_snapshot(recording, BetweenCycles(finish="thirds"))
+    assert {"Running"} == {manifest["status"]["phase"] for manifest in after.objects_of("Pod")}
 
 
 def test_objects_arrive_before_their_cycle_and_take_the_place_of_namesakes() -> None:
     larger = node("n1", cpu="8")
     arrivals = {3: {"Node": [larger], "PodGroup": [pod_group("b")], "Pod": pods("b", 1)}}
-    cycles = Cycles(replay(small(pod_group("a"), pods("a", 1, cpu="4"))), Between(arrivals=arrivals))
-    bound = [[one.task for one in effects(cycles.next()).bound] for _ in range(2)]
+    cycles = CycleChain(replay_cycle(small(pod_group("a"), pods("a", 1, cpu="4"))), BetweenCycles(arrivals=arrivals))
+    bound = [[one.task for one in cycle_effects(cycles.run_next()).bound] for _ in range(2)]
     assert [[], ["default/a-0", "default/b-0"]] == [sorted(tasks) for tasks in bound]
-    assert [larger] == list(cycles.recordings[-1].snapshot.of("Node"))
+    assert [larger] == list(cycles.recordings[-1].snapshot.objects_of("Node"))
 
 
 def test_arrivals_are_read_from_json_and_yaml(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_file_of_arrivals_that_makes_no_sense_is_refused(tmp_path: Path, text:
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
     with pytest.raises(SnapshotError) as error:
         read_arrivals(tmp_path / "a.json")
-    assert says in error.value.line()
+    assert says in error.value.format_line()
 
 
 @pytest.mark.parametrize(
@@ -175,18 +175,18 @@ def test_a_file_of_arrivals_that_makes_no_sense_is_refused(tmp_path: Path, text:
     [("31", 31.0), ("31s", 31.0), ("1m30s", 90.0), (".5", 0.5), ("0", None), ("-1s", None), ("soon", None), ("", None)],
 )
 def test_a_time_between_cycles_is_seconds_or_a_duration(text: str, seconds: float | None) -> None:
-    found = passing(text)
+    found = parse_interval(text)
     assert seconds == (None if found is None else found.total_seconds())
 
 
 def test_after_a_panic_another_process_starts() -> None:
     snapshot = small(pod_group("a", phase="Running"), pods("a", 1, on="n1"))
-    snapshot.process = Process(started=snapshot.now - timedelta(hours=1), sessions=7)
+    snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1), sessions=7)
     snapshot.scheduler_conf = 'actions: "shuffle"\ntiers:\n- plugins:\n  - name: tdm\n    arguments:\n      '
     snapshot.scheduler_conf += "tdm.evict.period: 5\n"
-    cycles = Cycles(replay(snapshot))
-    assert cycles.panicked
-    assert Process() == cycles.next().snapshot.process
+    cycles = CycleChain(replay_cycle(snapshot))
+    assert cycles.has_panicked
+    assert SchedulerProcess() == cycles.run_next().snapshot.process
 
 
 def test_a_pod_that_is_gone_leaves_the_cpus_of_the_node_where_it_was_bound() -> None:
@@ -195,5 +195,5 @@ def test_a_pod_that_is_gone_leaves_the_cpus_of_the_node_where_it_was_bound() -> 
     snapshot = small(pod_group("a", phase="Running"), leaving, pod("b-0", "a", on="n1"))
     reserved = (CpuReservation("n1", "default/a-0", "uid-a-0", "2-3"), kept)
     other = CpuReservation("n1", "default/b-0", "uid-b-0", "4")
-    snapshot.process = Process(sessions=1, reserved_cpus=(*reserved, other))
-    assert (kept, other) == advance(replay(snapshot)).process.reserved_cpus
+    snapshot.process = SchedulerProcess(sessions=1, reserved_cpus=(*reserved, other))
+    assert (kept, other) == next_snapshot(replay_cycle(snapshot)).process.reserved_cpus

@@ -7,20 +7,20 @@ from tests.recorded import GOLDEN, bundled, golden
 from tests.rows import try_each
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
 from vcdebug.debugger.breakpoint_list import BreakpointList
-from vcdebug.debugger.breakpoints import KINDS
-from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.breakpoints.base import BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import BACKWARD, FORWARD, Step
 from vcdebug.debugger.tokens import ExpressionError
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import HookEvent, OpEvent, PredicateEvent, StatementEvent
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.trace.recording import Recording
 
 CANDIDATE = "research/bert-pretrain-worker-0"
 
 
 def hits(line: str, recording: Recording | None = None) -> list[int]:
-    return list(parse_breakpoint(line, 1).hits(recording or bundled()))
+    return list(parse_breakpoint(line, 1).hit_seqs(recording or bundled()))
 
 
 def hooks(point: str, plugin: str | None = None) -> list[int]:
@@ -69,7 +69,7 @@ def test_predicate_stops_where_a_node_failed() -> None:
 
 def test_other_kinds_stop_at_their_events() -> None:
     assert hooks("JobEnqueueable") == hits("enqueue")
-    assert [s for s in hooks("Overused") if bundled().event(s).result] == hits("overused")  # type: ignore[union-attr]
+    assert [s for s in hooks("Overused") if bundled().event_at(s).result] == hits("overused")  # type: ignore[union-attr]
     assert hooks("Overused") == hits("overused all")
     assert hooks("JobReady") == hits("vote JobReady")
     assert 4 == len(hits("action"))
@@ -122,7 +122,7 @@ def test_walking_backward_meets_the_same_hits_as_walking_forward(name: str) -> N
 def walked_both_ways(recording: Recording, line: str) -> None:
     point = parse_breakpoint(line, 1)
     forward = list(walked(point, recording, 0, FORWARD))
-    assert list(point.hits(recording)) == forward
+    assert list(point.hit_seqs(recording)) == forward
     assert forward[::-1] == list(walked(point, recording, len(recording) + 1, BACKWARD))
 
 
@@ -137,7 +137,7 @@ def walked_both_ways(recording: Recording, line: str) -> None:
     ],
 )
 def test_a_breakpoint_is_saved_as_the_words_that_set_it(line: str) -> None:
-    assert line == parse_breakpoint(line, 1).line()
+    assert line == parse_breakpoint(line, 1).command_line()
 
 
 @pytest.mark.parametrize(
@@ -159,13 +159,15 @@ def test_a_breakpoint_that_cannot_be_set_says_why(line: str, message: str) -> No
     with pytest.raises(VcdebugError) as caught:
         parse_breakpoint(line, 1)
     assert isinstance(caught.value, BreakpointError | ExpressionError)
-    assert message in caught.value.line()
+    assert message in caught.value.format_line()
 
 
 def test_a_log_text_needs_no_quotes_where_it_ends_the_line() -> None:
-    assert 'break victim once log "{job} is asked"' == parse_breakpoint("victim once log {job} is asked", 1).line()
+    assert (
+        'break victim once log "{job} is asked"' == parse_breakpoint("victim once log {job} is asked", 1).command_line()
+    )
     quoted = 'break vote if reason == "a log b" log "{job}"'
-    assert quoted == parse_breakpoint(quoted, 1).line()
+    assert quoted == parse_breakpoint(quoted, 1).command_line()
     with pytest.raises(VcdebugError, match="no field 'jab'"):
         parse_breakpoint("victim log {jab}", 1)
 
@@ -174,42 +176,47 @@ NEEDED = {"data": "queue research allocated"}
 """Words that a kind cannot do without."""
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", BREAKPOINT_KINDS)
 def test_each_kind_has_its_name_and_a_help(name: str) -> None:
-    kind: type[Kind] = resolve(KINDS[name])
+    kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS[name])
     assert (name, True) == (kind.KIND, bool(kind.HELP))
     point = parse_breakpoint(f"{name} {NEEDED.get(name, '')}", 1)
-    watched = [bundled().event(seq) for seq in point.hits(bundled())]
+    watched = [bundled().event_at(seq) for seq in point.hit_seqs(bundled())]
     assert all(isinstance(event, kind.WATCHES) for event in watched)
 
 
 def test_numbers_are_never_used_twice() -> None:
     points = BreakpointList()
-    points.add("victim")
+    points.add_breakpoint("victim")
     points.remove(1)
     with pytest.raises(VcdebugError):
-        points.add("nonsense")
-    assert 2 == points.add("starving").number
+        points.add_breakpoint("nonsense")
+    assert 2 == points.add_breakpoint("starving").number
     with pytest.raises(BreakpointError, match="no breakpoint 1"):
-        points.toggle(1)
+        points.toggle_breakpoint(1)
 
 
 def set_to(*lines: str) -> BreakpointList:
     points = BreakpointList()
     for line in lines:
-        points.add(line)
+        points.add_breakpoint(line)
     return points
 
 
 def test_breakpoints_are_set_by_the_lines_that_they_say() -> None:
     points = set_to("break victim if plugin == 'gang'", "statement once")
-    assert ["break victim if plugin == 'gang'", "break statement once"] == set_to(*points.lines()).lines()
+    assert ["break victim if plugin == 'gang'", "break statement once"] == set_to(
+        *points.command_lines()
+    ).command_lines()
 
 
 def test_other_words_replace_and_remove_a_condition() -> None:
     points = set_to("victim")
-    assert "break victim if plugin == 'gang'" == points.replace(1, "victim if  plugin == 'gang' ").line()
-    assert "break victim" == points.replace(1, "victim").line()
+    assert (
+        "break victim if plugin == 'gang'"
+        == points.replace_breakpoint(1, "victim if  plugin == 'gang' ").command_line()
+    )
+    assert "break victim" == points.replace_breakpoint(1, "victim").command_line()
 
 
 def test_of_two_breakpoints_at_one_event_the_lower_number_stops() -> None:
@@ -222,9 +229,9 @@ def test_of_two_breakpoints_at_one_event_the_lower_number_stops() -> None:
 
 def test_a_search_for_victims_is_stopped_at_before_anybody_is_asked() -> None:
     recording = bundled("preempt-works")
-    seqs = list(parse_breakpoint("break search", 1).hits(recording))
+    seqs = list(parse_breakpoint("break search", 1).hit_seqs(recording))
     assert 2 == len(seqs)
-    assert seqs == list(parse_breakpoint("break search between", 1).hits(recording))
-    assert [] == list(parse_breakpoint("break search within", 1).hits(recording))
-    victims = list(parse_breakpoint("break victim", 1).hits(recording))
+    assert seqs == list(parse_breakpoint("break search between", 1).hit_seqs(recording))
+    assert [] == list(parse_breakpoint("break search within", 1).hit_seqs(recording))
+    victims = list(parse_breakpoint("break victim", 1).hit_seqs(recording))
     assert seqs[0] < victims[0] < seqs[1] < victims[1]

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.compare.captures import changes
-from vcdebug.debugger.captures import MOST_OPEN, Captures, Taken
-from vcdebug.debugger.commands import Reply, execute
+from vcdebug.compare.captures import compare_captures
+from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCapture
+from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.captures import capture_changes
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
@@ -32,22 +32,22 @@ class Cluster:
         self.taken = 1
         self.read = 0
 
-    def again(self) -> Taken:
+    def again(self) -> NewCapture:
         self.taken += 1
         snapshot = with_nodes(min(self.taken, 3))
-        return Taken(snapshot, lambda: self.again_from_disk(snapshot))
+        return NewCapture(snapshot, lambda: self.again_from_disk(snapshot))
 
     def again_from_disk(self, snapshot: Snapshot) -> Snapshot:
         self.read += 1
         return snapshot
 
     def opened(self) -> Driver:
-        driver = Driver(replay(with_nodes(1)))
-        driver.captures = Captures(self.again, [], [lambda: self.again_from_disk(with_nodes(1))])
+        driver = Driver(replay_cycle(with_nodes(1)))
+        driver.captures = CaptureSeries(self.again, [], [lambda: self.again_from_disk(with_nodes(1))])
         return driver
 
 
-def done(reply: Reply) -> Reply:
+def done(reply: CommandReply) -> CommandReply:
     """As a screen carries it out."""
     while reply.work is not None or reply.then is not None:
         reply = reply.work() if reply.work is not None else reply.then() if reply.then is not None else reply
@@ -55,21 +55,21 @@ def done(reply: Reply) -> Reply:
 
 
 def run(driver: Driver, line: str) -> str:
-    return done(execute(driver, line)).text
+    return done(execute_line(driver, line)).text
 
 
 def test_a_new_capture_says_what_changed_and_is_shown() -> None:
     driver = Cluster().opened()
     assert "captured; changed: 1 object; :changes lists it" == run(driver, "recapture")
-    assert (2, 2) == (driver.recordings.cycle, driver.recordings.cycles)
+    assert (2, 2) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     said = run(driver, "recapture")
     assert "3 pods decided otherwise" in said
-    names = {row.cells[1].text for row in capture_changes(driver.moment()).rows}
+    names = {row.cells[1].text for row in capture_changes(driver.current_state()).rows}
     assert {"default/j-0", "default/j", "n2"} <= names
 
 
 def test_objects_decisions_and_causes_are_told_apart() -> None:
-    found = changes(replay(with_nodes(2)), replay(with_nodes(3)))
+    found = compare_captures(replay_cycle(with_nodes(2)), replay_cycle(with_nodes(3)))
     assert [("Node", "n2", "new")] == [tuple(one) for one in found.objects]
     assert ["default/j-0", "default/j-1", "default/j-2"] == [one.task for one in found.decisions.tasks]
     assert [("default/j", "")] == [(one.job, one.after) for one in found.causes]
@@ -77,11 +77,11 @@ def test_objects_decisions_and_causes_are_told_apart() -> None:
 
 def test_nothing_new_is_said_to_be_nothing() -> None:
     same = with_nodes(2)
-    stamped = [{**one, "metadata": {**one["metadata"], "resourceVersion": "7"}} for one in same.of("Node")]
+    stamped = [{**one, "metadata": {**one["metadata"], "resourceVersion": "7"}} for one in same.objects_of("Node")]
     later = replace(same, objects={**same.objects, "Node": stamped})
-    found = changes(replay(same), replay(later))
-    assert "nothing has changed" == found.words()
-    assert found.parted is None
+    found = compare_captures(replay_cycle(same), replay_cycle(later))
+    assert "nothing has changed" == found.format_changes()
+    assert found.first_difference_seq is None
 
 
 def test_position_and_breakpoints_are_kept() -> None:
@@ -89,11 +89,11 @@ def test_position_and_breakpoints_are_kept() -> None:
     for _ in range(3):
         run(driver, "recapture")
     run(driver, "break statement")
-    here = driver.goto(9)
+    here = driver.goto_event(9)
     run(driver, "recapture")
-    assert here.seq == driver.moment().seq
-    assert here.recording is not driver.moment().recording
-    assert ["break statement"] == [point.text for point in driver.moment().breakpoints]
+    assert here.seq == driver.current_state().seq
+    assert here.recording is not driver.current_state().recording
+    assert ["break statement"] == [point.text for point in driver.current_state().breakpoints]
 
 
 def test_whoever_looks_at_an_earlier_capture_stays_there() -> None:
@@ -101,111 +101,115 @@ def test_whoever_looks_at_an_earlier_capture_stays_there() -> None:
     run(driver, "recapture")
     run(driver, "previous-cycle")
     run(driver, "recapture")
-    assert (1, 3) == (driver.recordings.cycle, driver.recordings.cycles)
+    assert (1, 3) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
 
 
 def test_what_was_foreseen_gives_way_to_what_came() -> None:
     driver = Cluster().opened()
     run(driver, "advance 2")
     run(driver, "recapture")
-    assert (2, 2) == (driver.recordings.cycle, driver.recordings.cycles)
+    assert (2, 2) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
 
 
 def test_many_captures_stay_bounded_and_earlier_ones_are_read_again() -> None:
     live = Cluster()
     driver = live.opened()
-    for _ in range(MOST_OPEN + 5):
+    for _ in range(MAX_OPEN_CAPTURES + 5):
         run(driver, "recapture")
-    assert (MOST_OPEN, MOST_OPEN) == (driver.recordings.cycle, driver.recordings.cycles)
+    assert (MAX_OPEN_CAPTURES, MAX_OPEN_CAPTURES) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     assert driver.captures is not None
     assert 6 == len(driver.captures.earlier)
     run(driver, "cycle 1")
     run(driver, "previous-cycle")
-    assert (1, MOST_OPEN, 1) == (driver.recordings.cycle, driver.recordings.cycles, live.read)
+    assert (1, MAX_OPEN_CAPTURES, 1) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count, live.read)
 
 
 def test_whoever_stays_at_an_earlier_capture_costs_no_memory_and_misses_nothing() -> None:
     driver = Cluster().opened()
     run(driver, "recapture")
     run(driver, "previous-cycle")
-    said = [run(driver, "recapture") for _ in range(2 * MOST_OPEN)]
-    assert (1, MOST_OPEN) == (driver.recordings.cycle, driver.recordings.cycles)
+    said = [run(driver, "recapture") for _ in range(2 * MAX_OPEN_CAPTURES)]
+    assert (1, MAX_OPEN_CAPTURES) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     assert "3 pods decided otherwise" in said[0]
     assert {"captured; nothing has changed"} == set(said[1:])
-    for _ in range(2 * MOST_OPEN + 1):
+    for _ in range(2 * MAX_OPEN_CAPTURES + 1):
         run(driver, "next-cycle")
-    assert (MOST_OPEN, MOST_OPEN) == (driver.recordings.cycle, driver.recordings.cycles)
+    assert (MAX_OPEN_CAPTURES, MAX_OPEN_CAPTURES) == (driver.open_recordings.cycle, driver.open_recordings.cycle_count)
     assert driver.captures is not None
     assert [] == driver.captures.later
     assert "captured; nothing has changed" == run(driver, "recapture")
-    assert MOST_OPEN == driver.recordings.cycle
+    assert MAX_OPEN_CAPTURES == driver.open_recordings.cycle
 
 
 def test_going_back_through_many_keeps_no_more_open_than_going_on() -> None:
     driver = Cluster().opened()
-    for _ in range(3 * MOST_OPEN):
+    for _ in range(3 * MAX_OPEN_CAPTURES):
         run(driver, "recapture")
-    for _ in range(3 * MOST_OPEN):
+    for _ in range(3 * MAX_OPEN_CAPTURES):
         run(driver, "previous-cycle")
     assert driver.captures is not None
-    assert (1, MOST_OPEN, []) == (driver.recordings.cycle, driver.recordings.cycles, driver.captures.earlier)
-    assert 2 * MOST_OPEN + 1 == len(driver.captures.later)
+    assert (1, MAX_OPEN_CAPTURES, []) == (
+        driver.open_recordings.cycle,
+        driver.open_recordings.cycle_count,
+        driver.captures.earlier,
+    )
+    assert 2 * MAX_OPEN_CAPTURES + 1 == len(driver.captures.later)
     assert "captured; nothing has changed" == run(driver, "recapture")
 
 
 def test_edits_keep_their_capture_open_and_no_more_than_usual() -> None:
     driver = Cluster().opened()
     run(driver, "set queue default spec.weight=3")
-    for _ in range(2 * MOST_OPEN):
+    for _ in range(2 * MAX_OPEN_CAPTURES):
         run(driver, "recapture")
-    assert MOST_OPEN == len(driver.recordings.original)
-    assert ("n0",) == tuple(driver.recordings.branch[0].node_names)
+    assert MAX_OPEN_CAPTURES == len(driver.open_recordings.original)
+    assert ("n0",) == tuple(driver.open_recordings.branch[0].node_names)
     run(driver, "undo")
-    assert ["n0"] == list(driver.moment().recording.node_names)
+    assert ["n0"] == list(driver.current_state().recording.node_names)
 
 
 def test_a_bookmark_stays_in_its_capture_when_the_oldest_is_no_longer_open() -> None:
     driver = Cluster().opened()
-    driver.goto(3)
+    driver.goto_event(3)
     run(driver, "bookmark one node")
     run(driver, "recapture")
-    driver.goto(4)
+    driver.goto_event(4)
     run(driver, "bookmark two nodes")
-    for _ in range(MOST_OPEN):
+    for _ in range(MAX_OPEN_CAPTURES):
         run(driver, "recapture")
-    assert () == driver.moment().bookmarks
-    assert [-1, 0] == [mark.cycle for mark in driver.moment().bookmarks_elsewhere]
+    assert () == driver.current_state().bookmarks
+    assert [-1, 0] == [mark.cycle for mark in driver.current_state().bookmarks_elsewhere]
     run(driver, "bookmarks 2")
-    assert (4, 2) == (driver.moment().seq, len(driver.moment().recording.node_names))
-    assert ["two nodes"] == [mark.note for mark in driver.moment().bookmarks]
+    assert (4, 2) == (driver.current_state().seq, len(driver.current_state().recording.node_names))
+    assert ["two nodes"] == [mark.note for mark in driver.current_state().bookmarks]
     run(driver, "previous-cycle")
-    assert ["one node"] == [mark.note for mark in driver.moment().bookmarks]
+    assert ["one node"] == [mark.note for mark in driver.current_state().bookmarks]
 
 
 def test_bookmarks_of_a_timeline_are_kept_with_their_captures() -> None:
-    driver = Driver(replay(with_nodes(2)))
-    driver.captures = Captures(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
+    driver = Driver(replay_cycle(with_nodes(2)))
+    driver.captures = CaptureSeries(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
     run(driver, "bookmark")
     data = driver.notebook.to_data()
     run(driver, "previous-cycle")
     assert data == driver.notebook.to_data()
-    again = Driver(replay(with_nodes(2)))
-    again.captures = Captures(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
-    assert [] == again.notebook.load(data)
-    assert [1] == [mark.cycle for mark in again.moment().bookmarks]
+    again = Driver(replay_cycle(with_nodes(2)))
+    again.captures = CaptureSeries(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
+    assert [] == again.notebook.load_data(data)
+    assert [1] == [mark.cycle for mark in again.current_state().bookmarks]
 
 
 def test_a_folders_first_capture_is_the_first() -> None:
-    driver = Driver(replay(with_nodes(2)))
-    driver.captures = Captures(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
+    driver = Driver(replay_cycle(with_nodes(2)))
+    driver.captures = CaptureSeries(None, [lambda: with_nodes(1)], [lambda: with_nodes(2)])
     run(driver, "previous-cycle")
-    assert ["n0"] == list(driver.moment().recording.node_names)
+    assert ["n0"] == list(driver.current_state().recording.node_names)
     with pytest.raises(VcdebugError, match="this is the first cycle"):
-        execute(driver, "previous-cycle")
+        execute_line(driver, "previous-cycle")
 
 
 def test_without_a_cluster_there_is_nothing_to_capture() -> None:
     with pytest.raises(VcdebugError, match="of no live cluster"):
-        execute(Driver(replay(with_nodes(1))), "recapture")
+        execute_line(Driver(replay_cycle(with_nodes(1))), "recapture")
     with pytest.raises(VcdebugError, match="nothing before"):
-        execute(Driver(replay(with_nodes(1))), "changes")
+        execute_line(Driver(replay_cycle(with_nodes(1))), "changes")

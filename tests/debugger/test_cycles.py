@@ -9,11 +9,11 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.between import Between, advance
-from vcdebug.debugger.cycles import Cycles, repeat
+from vcdebug.debugger.between import BetweenCycles, next_snapshot
+from vcdebug.debugger.cycles import CycleChain, find_repeat
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.effects import effects
-from vcdebug.trace.replay import replay
+from vcdebug.trace.effects import cycle_effects
+from vcdebug.trace.replay import replay_cycle
 
 CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, preempt")
 
@@ -32,48 +32,48 @@ def contested() -> Snapshot:
 
 
 def pod(snapshot: Snapshot, name: str) -> Manifest | None:
-    return next((m for m in snapshot.of("Pod") if m["metadata"]["name"] == name), None)
+    return next((m for m in snapshot.objects_of("Pod") if m["metadata"]["name"] == name), None)
 
 
 def test_bound_pods_run_on_their_nodes() -> None:
     snapshot = cluster(node("n1"), pod_group("a", phase="Inqueue"), pods("a", 1), conf=CONF)
-    after = advance(replay(snapshot))
+    after = next_snapshot(replay_cycle(snapshot))
     running = pod(after, "a-0")
     assert running is not None
     assert ("n1", "Running") == (running["spec"]["nodeName"], running["status"]["phase"])
     assert snapshot.now + timedelta(seconds=1) == after.now
-    assert [] == list(effects(replay(after)).bound)
+    assert [] == list(cycle_effects(replay_cycle(after)).bound)
 
 
 def test_pod_groups_take_their_phase_with_them() -> None:
     snapshot = cluster(node("n1"), pod_group("a", phase="Pending"), pods("a", 1), conf=CONF)
-    cycles = Cycles(replay(snapshot))
-    phases = [cycles.next().snapshot.of("PodGroup")[0]["status"]["phase"] for _ in range(2)]
+    cycles = CycleChain(replay_cycle(snapshot))
+    phases = [cycles.run_next().snapshot.objects_of("PodGroup")[0]["status"]["phase"] for _ in range(2)]
     assert "Pending" not in phases
     assert 1 == cycles.recordings[-1].session.jobs["default/a"].pod_group.running
 
 
 def test_evicted_pods_leave_after_their_grace_period_and_the_preemptor_gets_in() -> None:
-    cycles = Cycles(replay(contested()))
-    victims = [effect.task.removeprefix("default/") for effect in effects(cycles.recordings[0]).evicted]
+    cycles = CycleChain(replay_cycle(contested()))
+    victims = [effect.task.removeprefix("default/") for effect in cycle_effects(cycles.recordings[0]).evicted]
     assert 1 == len(victims)
-    there = [pod(cycles.next().snapshot, victims[0]) is not None for _ in range(3)]
+    there = [pod(cycles.run_next().snapshot, victims[0]) is not None for _ in range(3)]
     assert [True, False, False] == there
-    high = pod(advance(cycles.recordings[-1]), "high-0")
+    high = pod(next_snapshot(cycles.recordings[-1]), "high-0")
     assert high is not None
     assert "n1" == high["spec"].get("nodeName")
 
 
 def test_a_leaving_pod_is_not_evicted_again() -> None:
-    cycles = Cycles(replay(contested()))
-    assert [] == list(effects(cycles.next()).evicted)
+    cycles = CycleChain(replay_cycle(contested()))
+    assert [] == list(cycle_effects(cycles.run_next()).evicted)
 
 
 def test_with_a_controller_a_pod_that_left_comes_back() -> None:
-    cycles = Cycles(replay(contested()), Between(recreate=True))
-    victim = effects(cycles.recordings[0]).evicted[0].task.removeprefix("default/")
+    cycles = CycleChain(replay_cycle(contested()), BetweenCycles(recreate=True))
+    victim = cycle_effects(cycles.recordings[0]).evicted[0].task.removeprefix("default/")
     for _ in range(2):
-        cycles.next()
+        cycles.run_next()
     back = pod(cycles.recordings[-1].snapshot, victim)
     assert back is not None
     assert ("Pending", False) == (back["status"]["phase"], "deletionTimestamp" in back["metadata"])
@@ -83,18 +83,18 @@ def test_with_a_controller_a_pod_that_left_comes_back() -> None:
 def test_the_first_snapshot_stays_and_the_next_can_be_replayed(name: str) -> None:
     recording = golden(name)
     before = deepcopy(recording.snapshot)
-    after = advance(recording)
+    after = next_snapshot(recording)
     assert before == recording.snapshot
-    assert after == advance(recording)
-    assert len(replay(after)) > 0
+    assert after == next_snapshot(recording)
+    assert len(replay_cycle(after)) > 0
 
 
 def test_cycles_that_evict_nobody_do_not_repeat() -> None:
-    cycles = Cycles(bundled())
-    cycles.next()
-    assert repeat(cycles.recordings) is None
+    cycles = CycleChain(bundled())
+    cycles.run_next()
+    assert find_repeat(cycles.recordings) is None
 
 
 def test_the_search_over_nodes_goes_on_where_it_ended() -> None:
     recording = bundled()
-    assert recording.session.node_search_start == advance(recording).chance.search_start
+    assert recording.session.node_search_start == next_snapshot(recording).chance.search_start

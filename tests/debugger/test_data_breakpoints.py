@@ -13,14 +13,14 @@ ALLOCATED = "data queue research allocated cpu"
 
 
 def hits(line: str) -> list[int]:
-    return list(parse_breakpoint(line, 1).hits(bundled()))
+    return list(parse_breakpoint(line, 1).hit_seqs(bundled()))
 
 
 def stopped(line: str, start: int, *, back: bool = False) -> tuple[int, str]:
     """Where a continue from an event ends, and why."""
     debugger = Debugger(bundled())
-    debugger.breakpoints.add(line, bundled())
-    debugger.goto(start)
+    debugger.breakpoints.add_breakpoint(line, bundled())
+    debugger.goto_event(start)
     stop = debugger.continue_(back=back)
     return stop.position.seq, stop.reason
 
@@ -59,7 +59,7 @@ def test_conditions_and_hit_counts_work_as_for_every_kind(line: str, expected: l
 
 def test_a_log_text_says_old_and_new() -> None:
     debugger = Debugger(bundled())
-    debugger.breakpoints.add(f'{ALLOCATED} log "{{old}} to {{new}} by {{action}}"')
+    debugger.breakpoints.add_breakpoint(f'{ALLOCATED} log "{{old}} to {{new}} by {{action}}"')
     debugger.continue_()
     assert ["144 to 136 by preempt", "136 to 152 by preempt", "152 to 136 by preempt", "136 to 144 by preempt"] == [
         said.text for said in debugger.log
@@ -68,7 +68,7 @@ def test_a_log_text_says_old_and_new() -> None:
 
 def test_once_is_enough() -> None:
     debugger = Debugger(bundled())
-    debugger.breakpoints.add(f"{ALLOCATED} once")
+    debugger.breakpoints.add_breakpoint(f"{ALLOCATED} once")
     assert [107, len(bundled())] == [debugger.continue_().position.seq for _ in range(2)]
 
 
@@ -78,8 +78,8 @@ def test_it_is_saved_as_the_words_that_set_it() -> None:
         'break data queue "if" weight',
         "break data node 10-0-0-1 idle",
     ):
-        again = parse_breakpoint(parse_breakpoint(line, 1).line(), 1)
-        assert parse_breakpoint(line, 1).line() == again.line()
+        again = parse_breakpoint(parse_breakpoint(line, 1).command_line(), 1)
+        assert parse_breakpoint(line, 1).command_line() == again.command_line()
         assert parse_breakpoint(line, 1).kind.words == again.kind.words
 
 
@@ -97,8 +97,8 @@ def test_it_is_saved_as_the_words_that_set_it() -> None:
 def test_one_that_cannot_be_set_says_why_and_is_not_set(line: str, words: str) -> None:
     points = BreakpointList()
     with pytest.raises(VcdebugError) as error:
-        points.add(line, bundled())
-    assert words in error.value.line()
+        points.add_breakpoint(line, bundled())
+    assert words in error.value.format_line()
     assert 0 == len(points)
 
 
@@ -108,15 +108,17 @@ def test_old_and_new_are_fields_of_this_kind_only() -> None:
 
 
 def test_a_figure_that_another_recording_lacks_stops_nowhere() -> None:
-    assert [] == list(parse_breakpoint("data node gone idle", 1).hits(bundled()))
+    assert [] == list(parse_breakpoint("data node gone idle", 1).hit_seqs(bundled()))
 
 
 def test_other_words_replace_a_breakpoint_and_keep_its_number() -> None:
     points = BreakpointList()
-    points.add("victim")
-    points.add("starving")
-    points.replace(1, f"{ALLOCATED} once", bundled())
-    assert [(1, f"break {ALLOCATED} once"), (2, "break starving")] == [(point.number, point.line()) for point in points]
+    points.add_breakpoint("victim")
+    points.add_breakpoint("starving")
+    points.replace_breakpoint(1, f"{ALLOCATED} once", bundled())
+    assert [(1, f"break {ALLOCATED} once"), (2, "break starving")] == [
+        (point.number, point.command_line()) for point in points
+    ]
     with pytest.raises(VcdebugError):
-        points.replace(1, "data node gone idle", bundled())
-    assert f"break {ALLOCATED} once" == points[1].line()
+        points.replace_breakpoint(1, "data node gone idle", bundled())
+    assert f"break {ALLOCATED} once" == points[1].command_line()

@@ -4,30 +4,30 @@ from collections.abc import Callable
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.cursor import Selection
-from vcdebug.debugger.debugger import Debugger, Stop
-from vcdebug.debugger.figure_words import figure_of
+from vcdebug.debugger.cursor import CursorSelection
+from vcdebug.debugger.debugger import Debugger, MoveResult
+from vcdebug.debugger.figure_words import parse_figure_line
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
 from vcdebug.trace.recording import Recording
 
-Move = Callable[..., Stop]
+Move = Callable[..., MoveResult]
 
 
 def debugger(*breakpoints: str, recording: Recording | None = None) -> Debugger:
     result = Debugger(recording or bundled())
     for line in breakpoints:
-        result.breakpoints.add(line)
+        result.breakpoints.add_breakpoint(line)
     return result
 
 
 def at(result: Debugger, level: Level, name: str) -> Debugger:
     """Standing before the first span of this name."""
-    result.goto(result.recording.index.spans_of(level, name)[0].first)
+    result.goto_event(result.recording.index.spans_of(level, name)[0].first)
     return result
 
 
 def names(result: Debugger) -> list[str]:
-    return [span.name for span in result.path()][1:]
+    return [span.name for span in result.span_path()][1:]
 
 
 def moved(result: Debugger, move: Move, times: int, *, back: bool) -> int:
@@ -47,59 +47,59 @@ def digest(recording: Recording, seq: int) -> str:
 
 
 def test_a_debugger_stands_at_the_first_event() -> None:
-    assert (1, ["cycle"]) == (debugger().seq, [span.name for span in debugger().path()])
+    assert (1, ["cycle"]) == (debugger().seq, [span.name for span in debugger().span_path()])
 
 
 def test_into_visits_every_event() -> None:
     result = debugger()
     visited = [1]
-    while result.into().reason == "step":
+    while result.step_into().reason == "step":
         visited.append(result.seq)
     assert list(range(1, len(bundled()) + 1)) == visited
 
 
 def test_over_at_the_head_of_a_span_passes_the_whole_span() -> None:
     result = at(debugger(), Level.ACTION, "preempt")
-    last = result.path()[-1].last
-    assert last + 1 == result.over().position.seq
+    last = result.span_path()[-1].last
+    assert last + 1 == result.step_over().position.seq
 
 
 def test_over_inside_a_span_stays_on_its_level() -> None:
     result = at(debugger(), Level.TASK, "research/llm-finetune-worker-1")
-    span = result.path()[-1]
-    result.into()
+    span = result.span_path()[-1]
+    result.step_into()
     stops = []
     while result.seq <= span.last:
         stops.append(result.seq)
-        result.over()
-    nodes = [child.first for child in bundled().tree.children(span)]
-    assert [seq for seq in stops if bundled().tree.head(seq) is not None] == nodes
-    assert all(bundled().tree.owner(seq) is span for seq in stops)
+        result.step_over()
+    nodes = [child.first for child in bundled().span_tree.children_of(span)]
+    assert [seq for seq in stops if bundled().span_tree.span_starting_at(seq) is not None] == nodes
+    assert all(bundled().span_tree.enclosing_span(seq) is span for seq in stops)
 
 
 def test_out_follows_the_enclosing_span_and_backward_goes_to_its_head() -> None:
     result = at(debugger(), Level.NODE, "gpu-a100-02")
-    result.into()
-    node, task = result.path()[-1], result.path()[-2]
+    result.step_into()
+    node, task = result.span_path()[-1], result.span_path()[-2]
     inside = result.seq
-    assert node.last + 1 == result.out().position.seq
-    result.goto(inside)
-    assert node.first == result.out(back=True).position.seq
-    assert task.first == result.out(back=True).position.seq
+    assert node.last + 1 == result.step_out().position.seq
+    result.goto_event(inside)
+    assert node.first == result.step_out(back=True).position.seq
+    assert task.first == result.step_out(back=True).position.seq
 
 
 def test_over_backward_passes_a_whole_span_too() -> None:
     result = at(debugger(), Level.ACTION, "preempt")
-    first, last = result.path()[-1].first, result.path()[-1].last
-    result.goto(last + 1)
-    assert first == result.over(back=True).position.seq
+    first, last = result.span_path()[-1].first, result.span_path()[-1].last
+    result.goto_event(last + 1)
+    assert first == result.step_over(back=True).position.seq
 
 
 def test_a_step_beyond_the_ends_stays_there_and_says_so() -> None:
     result = debugger()
-    assert ("start", 1) == (result.over(back=True).reason, result.seq)
-    result.goto(10**9)
-    assert ("end", len(bundled())) == (result.into().reason, result.seq)
+    assert ("start", 1) == (result.step_over(back=True).reason, result.seq)
+    result.goto_event(10**9)
+    assert ("end", len(bundled())) == (result.step_into().reason, result.seq)
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -109,7 +109,7 @@ def test_k_steps_forward_and_k_steps_back_lead_to_the_same_position_and_state(na
     for verb in ("into", "over", "out"):
         result = Debugger(recording)
         for _ in range(5):
-            start = result.goto(chance.randint(1, len(recording))).position
+            start = result.goto_event(chance.randint(1, len(recording))).position
             before = digest(recording, start.seq)
             move: Move = getattr(result, verb)
             taken = moved(result, move, chance.randint(1, 40), back=False)
@@ -124,7 +124,7 @@ def test_k_steps_back_and_k_steps_forward_lead_to_the_same_position(name: str) -
     chance = random.Random(name)
     result = Debugger(recording)
     for verb in ("into", "over", "out"):
-        start = result.goto(chance.randint(1, len(recording))).position
+        start = result.goto_event(chance.randint(1, len(recording))).position
         move: Move = getattr(result, verb)
         moved(result, move, moved(result, move, 20, back=True), back=False)
         assert start == result.position
@@ -135,10 +135,13 @@ def test_over_forward_only_ever_climbs_and_reaches_the_end(name: str) -> None:
     recording = golden(name)
     result = Debugger(recording)
     depths = []
-    result.goto(len(recording) // 2)
-    while result.over().reason == "step":
-        depths.append(len(recording.tree.path(result.seq)) - (recording.tree.head(result.seq) is not None))
-    owners = [len(recording.tree.path(seq)) for seq in (result.seq,)]
+    result.goto_event(len(recording) // 2)
+    while result.step_over().reason == "step":
+        depths.append(
+            len(recording.span_tree.path_to(result.seq))
+            - (recording.span_tree.span_starting_at(result.seq) is not None)
+        )
+    owners = [len(recording.span_tree.path_to(seq)) for seq in (result.seq,)]
     assert len(recording) == result.seq
     assert owners == [1]
 
@@ -148,16 +151,18 @@ def test_the_story_of_a_preemption_that_gang_blocks() -> None:
     result = debugger("break victim if plugin == 'gang'", "break statement discard if action == 'preempt'")
     stop = result.continue_()
     assert "breakpoint 1 (victim)" == stop.reason
-    assert ["preempt", "gang", "gpu-a100-01"] == [result.around(field) for field in ("action", "plugin", "node")]
-    assert "research/llm-finetune-worker-0" == result.around("task")
-    assert stop.position.seq - 1 == result.into(back=True).position.seq
+    assert ["preempt", "gang", "gpu-a100-01"] == [
+        result.enclosing_name(field) for field in ("action", "plugin", "node")
+    ]
+    assert "research/llm-finetune-worker-0" == result.enclosing_name("task")
+    assert stop.position.seq - 1 == result.step_into(back=True).position.seq
     while result.continue_().breakpoint != 2:
         pass
-    event = result.event()
+    event = result.current_event()
     assert isinstance(event, StatementEvent)
     assert ("discard", 2) == (event.what, len(event.ops))
-    undone = [result.into().position.seq for _ in range(2)]
-    assert ["unpipeline", "unevict"] == [e.op for e in map(bundled().event, undone) if isinstance(e, OpEvent)]
+    undone = [result.step_into().position.seq for _ in range(2)]
+    assert ["unpipeline", "unevict"] == [e.op for e in map(bundled().event_at, undone) if isinstance(e, OpEvent)]
 
 
 def test_continue_without_a_hit_goes_to_the_end_and_back_to_the_start() -> None:
@@ -175,7 +180,7 @@ def test_reverse_continue_stops_at_the_hits_in_reverse() -> None:
     while (stop := result.continue_(back=True)).breakpoint is not None:
         backward.append(stop.position.seq)
     assert forward == backward[::-1]
-    assert list(result.hits(1)) == forward
+    assert list(result.hit_seqs(1)) == forward
 
 
 def test_a_breakpoint_for_once_switches_itself_off() -> None:
@@ -188,7 +193,7 @@ def test_a_breakpoint_for_once_switches_itself_off() -> None:
 def test_a_breakpoint_that_is_off_does_not_stop() -> None:
     result = debugger("break action disabled")
     assert "end" == result.continue_().reason
-    result.breakpoints.toggle(1)
+    result.breakpoints.toggle_breakpoint(1)
     assert 1 == result.continue_(back=True).breakpoint
 
 
@@ -201,11 +206,11 @@ def test_a_log_text_is_said_on_the_way_without_a_stop() -> None:
 
 def test_next_about_visits_the_events_that_concern_a_selection() -> None:
     result = debugger()
-    task = Selection("task", "research/resnet-sweep-worker-0")
+    task = CursorSelection("task", "research/resnet-sweep-worker-0")
     visited = []
     while result.next_about(task).reason == "about task research/resnet-sweep-worker-0":
         visited.append(result.seq)
-    assert list(bundled().index.about("task", task.name)) == visited
+    assert list(bundled().index.seqs_about("task", task.name)) == visited
     assert "no later event about task research/resnet-sweep-worker-0" == result.next_about().reason
     assert visited[-2] == result.next_about(back=True).position.seq
     assert task == result.position.selection
@@ -217,29 +222,29 @@ def test_without_a_selection_there_is_nothing_to_go_to() -> None:
 
 def test_last_position_goes_to_where_the_last_jump_began_and_back_again() -> None:
     result = debugger()
-    result.goto(20)
-    result.select(Selection("queue", "research"))
-    result.into()
-    result.goto(100)
-    result.into()
+    result.goto_event(20)
+    result.select_subject(CursorSelection("queue", "research"))
+    result.step_into()
+    result.goto_event(100)
+    result.step_into()
     assert (21, "research") == (result.last_position().position.seq, result.position.selection.name)
     assert 101 == result.last_position().position.seq
 
 
 def test_the_last_change_of_a_figure_is_the_event_that_wrote_it() -> None:
     result = debugger()
-    result.goto(len(bundled()))
-    figure = figure_of(bundled(), "task research/resnet-sweep-worker-0 status")
+    result.goto_event(len(bundled()))
+    figure = parse_figure_line(bundled(), "task research/resnet-sweep-worker-0 status")
     assert f"{figure} Releasing → Running" == result.last_change(figure).reason
-    assert "unevict" == getattr(result.event(), "op", "")
+    assert "unevict" == getattr(result.current_event(), "op", "")
     assert f"{figure} Running → Releasing" == result.last_change(figure).reason
-    assert "evict" == getattr(result.event(), "op", "")
+    assert "evict" == getattr(result.current_event(), "op", "")
     assert f"{figure} is as it was when the session opened" == result.last_change(figure).reason
-    assert "evict" == getattr(result.event(), "op", "")
+    assert "evict" == getattr(result.current_event(), "op", "")
 
 
 def test_a_moment_names_what_is_around_an_event() -> None:
     result = at(debugger(), Level.NODE, "gpu-a100-01")
     around = ["preempt", "research", "research/llm-finetune", "research/llm-finetune-worker-0", "gpu-a100-01"]
-    assert around == [result.around(field) for field in ("action", "queue", "job", "task", "node")]
+    assert around == [result.enclosing_name(field) for field in ("action", "queue", "job", "task", "node")]
     assert around == names(result)

@@ -1,8 +1,8 @@
 import pytest
 
 from tests.effort import at_most
-from vcdebug.debugger.expression import AnyOf, Value, parse_expression, required
-from vcdebug.debugger.field_types import Known
+from vcdebug.debugger.expression import AnyOf, Value, parse_expression, required_equalities
+from vcdebug.debugger.field_types import KnownFields
 from vcdebug.debugger.tokens import ExpressionError
 
 FIELDS: dict[str, Value] = {
@@ -15,11 +15,11 @@ FIELDS: dict[str, Value] = {
     "op": None,
     "eviction": True,
 }
-KNOWN: Known = dict.fromkeys(FIELDS, "any")
+KNOWN: KnownFields = dict.fromkeys(FIELDS, "any")
 
 
 def value(text: str) -> Value:
-    return parse_expression(text, KNOWN).value(FIELDS.__getitem__)
+    return parse_expression(text, KNOWN).evaluate(FIELDS.__getitem__)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_fault_names_the_character(text: str, position: int, message: str) -> 
         value(text)
     assert position == caught.value.position
     assert message in caught.value.message
-    assert text.strip() in caught.value.line()
+    assert text.strip() in caught.value.format_line()
 
 
 def test_a_side_that_does_not_matter_is_not_looked_at() -> None:
@@ -105,21 +105,23 @@ def test_a_side_that_does_not_matter_is_not_looked_at() -> None:
         asked.append(name)
         return FIELDS[name]
 
-    parse_expression('plugin == "drf" and job == "x"', KNOWN).value(fields)
-    parse_expression('plugin == "gang" or job == "x"', KNOWN).value(fields)
+    parse_expression('plugin == "drf" and job == "x"', KNOWN).evaluate(fields)
+    parse_expression('plugin == "gang" or job == "x"', KNOWN).evaluate(fields)
     assert ["plugin", "plugin"] == asked
 
 
 def test_texts_that_a_condition_needs_are_known_to_an_index() -> None:
     known = KNOWN
-    assert {"plugin": "gang", "job": "a"} == required(parse_expression('plugin == "gang" and "a" == job', known))
-    assert {"job": "a"} == required(parse_expression('job == "a" and (plugin == "x" or op == null)', known))
-    assert {} == required(parse_expression('plugin == "gang" or job == "a"', known))
-    assert {} == required(parse_expression('not plugin == "gang"', known))
+    assert {"plugin": "gang", "job": "a"} == required_equalities(
+        parse_expression('plugin == "gang" and "a" == job', known)
+    )
+    assert {"job": "a"} == required_equalities(parse_expression('job == "a" and (plugin == "x" or op == null)', known))
+    assert {} == required_equalities(parse_expression('plugin == "gang" or job == "a"', known))
+    assert {} == required_equalities(parse_expression('not plugin == "gang"', known))
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "(.*)(.*)(.*)(.*)(.*)c$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
 def test_no_pattern_takes_longer_than_its_text_is_long(pattern: str) -> None:
     condition = parse_expression(f'job matches "{pattern}"', KNOWN)
     with at_most(seconds=1):
-        assert condition.value({**FIELDS, "job": "a" * 5000 + "!"}.__getitem__) is False
+        assert condition.evaluate({**FIELDS, "job": "a" * 5000 + "!"}.__getitem__) is False

@@ -4,9 +4,9 @@ import pytest
 
 from tests.recorded import BLOCKED, GOLDEN, bundled, golden
 from vcdebug.debugger import figures
-from vcdebug.debugger.figure_history import history
-from vcdebug.debugger.figure_words import FigureError, completions, figure_of
-from vcdebug.debugger.figures import KINDS, Figure
+from vcdebug.debugger.figure_history import figure_history
+from vcdebug.debugger.figure_words import FigureError, iter_figure_completions, parse_figure_line
+from vcdebug.debugger.figures import FIGURE_KINDS, Figure
 from vcdebug.trace.recording import Recording
 
 JOB, TASK = "research/llm-finetune", "research/llm-finetune-worker-0"
@@ -14,8 +14,11 @@ JOB, TASK = "research/llm-finetune", "research/llm-finetune-worker-0"
 
 def told(line: str) -> list[tuple[int, str, str]]:
     """Events that change a figure, with the values in words."""
-    figure = figure_of(bundled(), line)
-    return [(c.seq, figures.shown(figure, c.old), figures.shown(figure, c.new)) for c in history(bundled(), figure)[1]]
+    figure = parse_figure_line(bundled(), line)
+    return [
+        (c.seq, figures.format_figure(figure, c.old), figures.format_figure(figure, c.new))
+        for c in figure_history(bundled(), figure)[1]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -35,8 +38,8 @@ def told(line: str) -> list[tuple[int, str, str]]:
     ],
 )
 def test_words_name_a_figure_and_a_figure_names_itself_so(line: str, canonical: str) -> None:
-    assert canonical == str(figure_of(bundled(), line))
-    assert figure_of(bundled(), line) == figure_of(bundled(), canonical)
+    assert canonical == str(parse_figure_line(bundled(), line))
+    assert parse_figure_line(bundled(), line) == parse_figure_line(bundled(), canonical)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +59,8 @@ def test_words_name_a_figure_and_a_figure_names_itself_so(line: str, canonical: 
 )
 def test_words_that_name_none_say_what_there_is(line: str, words: str) -> None:
     with pytest.raises(FigureError) as error:
-        figure_of(bundled(), line)
-    assert words in error.value.line()
+        parse_figure_line(bundled(), line)
+    assert words in error.value.format_line()
 
 
 def test_a_history_has_every_change_with_old_and_new() -> None:
@@ -78,10 +81,10 @@ def test_what_never_changes_has_no_history() -> None:
 
 def every(recording: Recording) -> list[Figure]:
     return [
-        figure_of(recording, words)
-        for kind in KINDS
-        for name in figures.names(recording, kind)
-        for words in completions(recording, kind, name)
+        parse_figure_line(recording, words)
+        for kind in FIGURE_KINDS
+        for name in figures.object_names(recording, kind)
+        for words in iter_figure_completions(recording, kind, name)
     ]
 
 
@@ -90,27 +93,27 @@ def test_a_history_agrees_with_the_state_at_every_event(case: str) -> None:
     recording = bundled(case) if case == BLOCKED else golden(case)
     stops = range(0, len(recording) + 1, max(1, len(recording) // 60))
     for figure in every(recording)[:: 1 if case == BLOCKED else 7]:
-        followed = history(recording, figure)
-        opening = figures.value(recording, figure, 0)
+        followed = figure_history(recording, figure)
+        opening = figures.figure_value(recording, figure, 0)
         for seq in stops:
-            last = followed.last(seq)
-            expected = figures.value(recording, figure, seq)
+            last = followed.last_change(seq)
+            expected = figures.figure_value(recording, figure, seq)
             assert str(expected) == str(opening if last is None else last.new), (figure, seq)
 
 
 def test_a_change_is_found_at_its_event_only() -> None:
-    followed = history(bundled(), figure_of(bundled(), f"job {JOB} waiting"))
-    change = followed.at(110)
+    followed = figure_history(bundled(), parse_figure_line(bundled(), f"job {JOB} waiting"))
+    change = followed.change_at(110)
     assert change is not None
     assert (110, 0, 1) == change
-    assert None is followed.at(111)
-    assert None is followed.last(109)
-    assert [110, 138] == list(followed.seqs)
+    assert None is followed.change_at(111)
+    assert None is followed.last_change(109)
+    assert [110, 138] == list(followed.change_seqs)
 
 
 def test_future_idle_follows_what_its_parts_do() -> None:
-    future = history(bundled(), figure_of(bundled(), "node gpu-a100-01 future-idle gpu"))
-    assert future.seqs
+    future = figure_history(bundled(), parse_figure_line(bundled(), "node gpu-a100-01 future-idle gpu"))
+    assert future.change_seqs
     for change in future.changes:
         amounts = bundled().timeline.state_at(change.seq).nodes["gpu-a100-01"]
         gpu = [each.get("nvidia.com/gpu") for each in (amounts.idle, amounts.releasing, amounts.pipelined)]
@@ -118,9 +121,9 @@ def test_future_idle_follows_what_its_parts_do() -> None:
 
 
 def test_what_never_changes_has_a_value_and_no_change() -> None:
-    capacity = figure_of(bundled(), "node gpu-a100-01 capacity gpu")
-    assert () == history(bundled(), capacity).changes
-    total = figure_of(bundled(), f"job {JOB} total-request gpu")
+    capacity = parse_figure_line(bundled(), "node gpu-a100-01 capacity gpu")
+    assert () == figure_history(bundled(), capacity).changes
+    total = parse_figure_line(bundled(), f"job {JOB} total-request gpu")
     job = bundled().session.jobs[JOB]
-    assert job.total_request.get("nvidia.com/gpu") == figures.value(bundled(), total, 1)
-    assert 0 < figures.value(bundled(), total, 1)
+    assert job.total_request.get("nvidia.com/gpu") == figures.figure_value(bundled(), total, 1)
+    assert 0 < figures.figure_value(bundled(), total, 1)

@@ -4,18 +4,18 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import bundled
-from vcdebug.debugger.commands import execute
+from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.commands.base import CommandError
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.fit_probe import alone, copies
+from vcdebug.debugger.fit_probe import probe_alone, probe_copies
 from vcdebug.framework.record import StateEvent
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def full(cpu: str = "2") -> Recording:
     """Two nodes of four cores, of which one is taken, and a job that waits."""
-    return replay(
+    return replay_cycle(
         cluster(
             [node("n1", cpu="4"), node("n2", cpu="4")],
             [priority_class("high", 100)],
@@ -27,41 +27,41 @@ def full(cpu: str = "2") -> Recording:
 
 
 def test_a_job_that_is_too_large_does_not_fit_alone_either() -> None:
-    found = alone(full(cpu="5"), "default/job")
-    assert (False, 0, 2) == (found.fits, found.placed, found.tasks)
+    found = probe_alone(full(cpu="5"), "default/job")
+    assert (False, 0, 2) == (found.has_place, found.placed, found.tasks)
     assert "the largest node (n1) has 4 in all" in found.explanation.sentence
 
 
 def test_a_job_that_waits_for_room_fits_alone() -> None:
-    found = alone(full(cpu="4"), "default/job")
-    assert (True, 2) == (found.fits, found.placed)
+    found = probe_alone(full(cpu="4"), "default/job")
+    assert (True, 2) == (found.has_place, found.placed)
 
 
 def test_copies_are_counted_until_one_does_not_fit_and_its_reason_is_told() -> None:
-    recording = replay(
+    recording = replay_cycle(
         cluster(
             node("n1", cpu="7"),
             [pod_group("job", min_member=2), *pods("job", 2)],
             conf=conf_of("gang predicates", actions="enqueue, allocate"),
         )
     )
-    found = copies(recording, "default/job", 4)
+    found = probe_copies(recording, "default/job", 4)
     assert (2, 4) == (found.fitting, found.tried)
     assert "job-copy-003" in found.stopped
 
 
 def test_as_many_copies_as_were_tried_may_fit() -> None:
-    found = copies(bundled("pending-no-node-fits"), "research/tiny-probes", 3)
+    found = probe_copies(bundled("pending-no-node-fits"), "research/tiny-probes", 3)
     assert (3, 3, "") == found
 
 
 def test_nobody_is_evicted_for_the_answer() -> None:
-    assert 0 == copies(full(cpu="4"), "default/job", 2).fitting
+    assert 0 == probe_copies(full(cpu="4"), "default/job", 2).fitting
 
 
 def test_a_quota_that_stands_in_the_way_still_does() -> None:
     small = [queue("small", capability={"cpu": "1"})]
-    recording = replay(
+    recording = replay_cycle(
         cluster(
             node("n1", cpu="4"),
             small,
@@ -69,11 +69,11 @@ def test_a_quota_that_stands_in_the_way_still_does() -> None:
             conf=conf_of("gang proportion", actions="enqueue, allocate"),
         )
     )
-    assert not alone(recording, "default/job").fits
+    assert not probe_alone(recording, "default/job").has_place
 
 
 def test_the_command_answers_in_a_line() -> None:
-    reply = execute(Driver(bundled("pending-no-node-fits")), "fits diffusion-train 2")
+    reply = execute_line(Driver(bundled("pending-no-node-fits")), "fits diffusion-train 2")
     assert reply.work is not None
     text = reply.work().text
     assert text.startswith("research/diffusion-train fits on the cluster if it were alone; no more fits now:")
@@ -81,18 +81,18 @@ def test_the_command_answers_in_a_line() -> None:
 
 def between_actions() -> Driver:
     driver = Driver(bundled())
-    driver.goto(bundled().index.of_type(StateEvent)[0])
+    driver.goto_event(bundled().index.seqs_of_type(StateEvent)[0])
     return driver
 
 
 def test_the_command_refuses_a_job_that_is_not_there() -> None:
     with pytest.raises(CommandError, match="no job 'nothing'"):
-        execute(Driver(bundled()), "fits nothing")
+        execute_line(Driver(bundled()), "fits nothing")
     with pytest.raises(CommandError, match="there is no job here"):
-        execute(between_actions(), "fits")
+        execute_line(between_actions(), "fits")
 
 
 def test_that_nobody_is_evicted_is_no_reason_why_copies_do_not_fit() -> None:
-    found = copies(bundled("reclaim-across-queues"), "ads/bid-forecast", 1)
+    found = probe_copies(bundled("reclaim-across-queues"), "ads/bid-forecast", 1)
     assert (0, "is not among the actions" in found.stopped) == (found.fitting, False)
     assert "Insufficient nvidia.com/gpu" in found.stopped

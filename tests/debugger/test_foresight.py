@@ -8,17 +8,17 @@ from typing import Any
 
 from tests.builders import WINDOWS, cluster, conf_of, node, pod_group, pods
 from tests.scenarios.questions import asked
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.causes.subject import find_subject
-from vcdebug.debugger.between import Between
-from vcdebug.debugger.cycles import Cycles, repeat
-from vcdebug.debugger.foresight.telling import Foreseen, told
-from vcdebug.debugger.foresight.when import Assumptions, foresee, when
-from vcdebug.debugger.what_if import edited
+from vcdebug.debugger.between import BetweenCycles
+from vcdebug.debugger.cycles import CycleChain, find_repeat
+from vcdebug.debugger.foresight.telling import JobForecast, forecast_reply
+from vcdebug.debugger.foresight.when import ForecastAssumptions, forecast_job, run_forecast
+from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, backfill")
@@ -45,11 +45,13 @@ def full(cpu: str = "4", **of_long: Any) -> Snapshot:
     )
 
 
-def foreseen(snapshot: Snapshot, word: str = "default/next", assumed: Assumptions = Assumptions()) -> Foreseen:  # noqa: B008
-    return foresee(replay(snapshot), find_subject(snapshot, word), assumed)
+def foreseen(
+    snapshot: Snapshot, word: str = "default/next", assumed: ForecastAssumptions = ForecastAssumptions()
+) -> JobForecast:
+    return run_forecast(replay_cycle(snapshot), find_subject(snapshot, word), assumed)
 
 
-def in_short(found: Foreseen) -> tuple[str, float]:
+def in_short(found: JobForecast) -> tuple[str, float]:
     """(outcome, seconds)."""
     return found.course.outcome, found.course.stages[-1].after.total_seconds()
 
@@ -57,26 +59,26 @@ def in_short(found: Foreseen) -> tuple[str, float]:
 def test_what_this_cycle_places_need_not_wait() -> None:
     found = foreseen(at_noon(node("n1"), pod_group("next"), pods("next", 1)))
     assert ("placed", 0) == in_short(found)
-    assert "default/next is placed in this very cycle (n1): it need not wait." == told(found).sentence
+    assert "default/next is placed in this very cycle (n1): it need not wait." == forecast_reply(found).sentence
 
 
 def test_a_pod_is_assumed_to_run_as_long_again_as_it_has() -> None:
     assert ("placed", 30 * 60) == in_short(foreseen(full("2")))
     found = foreseen(full())
     assert ("placed", 2 * 3600) == in_short(found)
-    assert any("as long again" in line for line in told(found).lines)
-    assert "2h from now" in told(found).sentence
-    assert "default/long-0 ended" in told(found).sentence
+    assert any("as long again" in line for line in forecast_reply(found).lines)
+    assert "2h from now" in forecast_reply(found).sentence
+    assert "default/long-0 ended" in forecast_reply(found).sentence
 
 
 def test_stated_run_times_count_from_the_start() -> None:
-    assert ("placed", 3600) == in_short(foreseen(full(), assumed=Assumptions(each=timedelta(hours=3))))
-    stated = Assumptions(stated={"default/long": timedelta(hours=2, minutes=5)})
+    assert ("placed", 3600) == in_short(foreseen(full(), assumed=ForecastAssumptions(each=timedelta(hours=3))))
+    stated = ForecastAssumptions(stated={"default/long": timedelta(hours=2, minutes=5)})
     assert ("placed", 300) == in_short(foreseen(full(), assumed=stated))
 
 
 def test_who_should_have_ended_by_now_ends_at_once() -> None:
-    assert ("placed", 1) == in_short(foreseen(full(), assumed=Assumptions(each=timedelta(minutes=1))))
+    assert ("placed", 1) == in_short(foreseen(full(), assumed=ForecastAssumptions(each=timedelta(minutes=1))))
 
 
 def test_a_deadline_of_the_pod_bounds_what_is_assumed() -> None:
@@ -86,14 +88,14 @@ def test_a_deadline_of_the_pod_bounds_what_is_assumed() -> None:
 def test_a_pod_that_is_restarted_whenever_it_ends_never_ends() -> None:
     found = foreseen(full(restartPolicy="Always"))
     assert "never" == found.course.outcome
-    assert any("run for ever" in line for line in told(found).lines)
+    assert any("run for ever" in line for line in forecast_reply(found).lines)
 
 
 def test_what_fits_no_node_is_never_placed_whoever_ends() -> None:
     found = foreseen(full("9"))
     assert "never" == found.course.outcome
-    assert "even when all that can end has ended" in told(found).sentence
-    assert "the largest node (n1) has 8" in told(found).sentence
+    assert "even when all that can end has ended" in forecast_reply(found).sentence
+    assert "the largest node (n1) has 8" in forecast_reply(found).sentence
 
 
 def test_a_job_gets_in_behind_those_that_come_first() -> None:
@@ -117,8 +119,8 @@ def test_gangs_that_hold_what_the_other_one_needs_are_in_a_deadlock() -> None:
     found = foreseen(at_noon(node("n1", cpu="8"), broken("next", "4"), broken("other", "4")))
     assert found.deadlock is not None
     assert (("default/other",), True) == (found.deadlock.holders, found.deadlock.mutual)
-    assert "default/next and default/other are in a deadlock" in told(found).sentence
-    assert "1 of the 2 pods of its gang (4 cpu" in told(found).sentence
+    assert "default/next and default/other are in a deadlock" in forecast_reply(found).sentence
+    assert "1 of the 2 pods of its gang (4 cpu" in forecast_reply(found).sentence
 
 
 def test_who_waits_behind_a_broken_gang_waits_for_ever_and_its_way_out_works() -> None:
@@ -126,9 +128,9 @@ def test_who_waits_behind_a_broken_gang_waits_for_ever_and_its_way_out_works() -
     found = foreseen(snapshot)
     assert found.deadlock is not None
     assert not found.deadlock.mutual
-    assert "default/other holds 1 of the 2 pods" in told(found).sentence
-    freed = edited(snapshot, [parse_edit(edit) for edit in found.deadlock.edits])
-    assert explain(replay(freed), "default/next").scheduled
+    assert "default/other holds 1 of the 2 pods" in forecast_reply(found).sentence
+    freed = edited_snapshot(snapshot, [parse_edit(edit) for edit in found.deadlock.edits])
+    assert explain_by_name(replay_cycle(freed), "default/next").scheduled
 
 
 def test_a_window_of_tdm_is_waited_for() -> None:
@@ -136,7 +138,7 @@ def test_a_window_of_tdm_is_waited_for() -> None:
     revocable = node("n1", labels={"volcano.sh/revocable-zone": "rz1"})
     found = foreseen(at_noon(revocable, pod_group("next"), pods("next", 1, annotations=mine), conf=WINDOWS))
     assert ("placed", 6 * 3600) == in_short(found)
-    assert "the window of zone rz1 opens" in told(found).sentence
+    assert "the window of zone rz1 opens" in forecast_reply(found).sentence
 
 
 def test_windows_that_do_not_help_are_waited_for_once() -> None:
@@ -149,7 +151,7 @@ def test_windows_that_do_not_help_are_waited_for_once() -> None:
 def test_rescheduling_is_waited_for_once_where_it_changes_nothing() -> None:
     conf = "actions: 'allocate, shuffle'\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: rescheduling}]\n"
     snapshot = at_noon(node("n1", cpu="2"), pod_group("next"), pods("next", 1, cpu="4"), conf=conf)
-    snapshot.process = Process(started=snapshot.now)
+    snapshot.process = SchedulerProcess(started=snapshot.now)
     found = foreseen(snapshot)
     assert "never" == found.course.outcome
     assert [stage.after for stage in found.course.stages][-1] >= timedelta(minutes=5)
@@ -163,46 +165,46 @@ def test_the_promise_of_sla_is_waited_for() -> None:
     group["metadata"] |= {"annotations": annotations, "creationTimestamp": ago(minutes=4)}
     found = foreseen(at_noon(node("n1", cpu="8"), group, pods("next", 1), conf=conf))
     assert ("placed", 360) == in_short(found)
-    assert "default/next has waited as long as sla lets it" in told(found).sentence
+    assert "default/next has waited as long as sla lets it" in forecast_reply(found).sentence
 
 
 def test_pods_that_are_long_overdue_do_not_leave() -> None:
-    reply = when(asked(2083).recording(), "team/train")
+    reply = forecast_job(asked(2083).recording(), "team/train")
     assert reply.sentence.startswith("Nobody can say when team/train is placed: it waits for team/old-0")
 
 
 def test_evictions_in_turns_never_end() -> None:
-    reply = when(asked(4949).recording(), "team/b")
+    reply = forecast_job(asked(4949).recording(), "team/b")
     assert ("repeats", {"first": 2, "last": 3}) == (reply.data["outcome"], reply.data["loop"])
     assert "come again for ever" in reply.sentence
-    stays_away = when(asked(4949).recording(), "team/b", Assumptions(recreate=False))
+    stays_away = forecast_job(asked(4949).recording(), "team/b", ForecastAssumptions(recreate=False))
     assert "placed" == stays_away.data["outcome"]
 
 
 def test_what_is_pipelined_for_ever_is_never_placed_unless_somebody_ends() -> None:
     recording = asked(2976).recording()
-    assert "phantom-pipelined" == explain(recording, "team/high").cause
-    reply = when(recording, "team/high")
+    assert "phantom-pipelined" == explain_by_name(recording, "team/high").cause_code
+    reply = forecast_job(recording, "team/high")
     assert ("placed", True) == (reply.data["outcome"], bool(reply.data["assumed"]))
 
 
 def test_a_job_without_pods_is_admitted_at_some_time() -> None:
-    reply = when(asked(1901).recording(), "team/middle")
+    reply = forecast_job(asked(1901).recording(), "team/middle")
     assert "admitted" == reply.data["outcome"]
 
 
 def test_a_repeat_is_found_from_any_cycle_and_under_other_names() -> None:
     first = asked(4949).recording()
-    gone = next(one for one in first.snapshot.of("Pod") if one["metadata"]["name"] == "a-0")
+    gone = next(one for one in first.snapshot.objects_of("Pod") if one["metadata"]["name"] == "a-0")
     spec = {key: value for key, value in gone["spec"].items() if key != "nodeName"}
 
     def called(name: str) -> Manifest:
         metadata = {**gone["metadata"], "name": name, "uid": f"uid-{name}"}
         return {**gone, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 
-    between = Between(arrivals={number: {"Pod": [called(f"a-{number}")]} for number in (2, 4, 6)})
-    cycles = Cycles(first, between)
-    cycles.run(6)
-    found = repeat(cycles.recordings)
+    between = BetweenCycles(arrivals={number: {"Pod": [called(f"a-{number}")]} for number in (2, 4, 6)})
+    cycles = CycleChain(first, between)
+    cycles.run_cycles(6)
+    found = find_repeat(cycles.recordings)
     assert found is not None
     assert (3, 5, ("team/a-4",)) == (found.earlier, found.later, found.evicted)

@@ -14,7 +14,7 @@ LINES = ('vote if plugin == "gang"', "vote", "victim", 'vote if plugin == "gang"
 def looks(point: Breakpoint, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """An entry for each event that is looked at from here on."""
     found: list[object] = []
-    means = type(point.kind).means
+    means = type(point.kind).is_match
 
     def counted(self: object, recording: Recording, seq: int) -> bool:
         found.append(seq)
@@ -27,7 +27,7 @@ def looks(point: Breakpoint, monkeypatch: pytest.MonkeyPatch) -> list[object]:
 @pytest.mark.parametrize("line", LINES)
 def test_after_the_hits_are_known_no_event_is_looked_at_again(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     recording, point = bundled(), parse_breakpoint(line, 1)
-    hits = list(point.hits(recording))
+    hits = list(point.hit_seqs(recording))
     found = looks(point, monkeypatch)
     steps = [point.next_hit(recording, seq, FORWARD) for seq in (0, *hits)]
     assert [*hits, None] == steps
@@ -38,7 +38,7 @@ def test_after_the_hits_are_known_no_event_is_looked_at_again(line: str, monkeyp
 @pytest.mark.parametrize("line", LINES)
 def test_the_next_hit_is_the_same_whether_the_hits_are_known_or_not(line: str) -> None:
     recording, known = bundled(), parse_breakpoint(line, 1)
-    known.hits(recording)
+    known.hit_seqs(recording)
     for seq in range(0, len(recording), 7):
         fresh = parse_breakpoint(line, 1)
         assert fresh.next_hit(recording, seq, FORWARD) == known.next_hit(recording, seq, FORWARD)
@@ -46,8 +46,8 @@ def test_the_next_hit_is_the_same_whether_the_hits_are_known_or_not(line: str) -
 
 def test_another_recording_and_another_condition_have_other_hits() -> None:
     points = BreakpointList()
-    point = points.add("vote")
-    counts = [len(point.hits(one)) for one in (bundled(), golden("basic-0000"), bundled())]
+    point = points.add_breakpoint("vote")
+    counts = [len(point.hit_seqs(one)) for one in (bundled(), golden("basic-0000"), bundled())]
     assert counts[0] == counts[2] != counts[1]
     point.condition = parse_breakpoint('vote if plugin == "gang"', 1).condition
-    assert 0 < len(point.hits(bundled())) < counts[0]
+    assert 0 < len(point.hit_seqs(bundled())) < counts[0]

@@ -11,9 +11,9 @@ import pytest
 
 from tests.debugger.test_debugger import digest
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.cycles import advanced
-from vcdebug.debugger.debugger import Debugger, Stop
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
+from vcdebug.debugger.cycles import append_cycles
+from vcdebug.debugger.debugger import Debugger, MoveResult
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, OpenRecordings
 from vcdebug.debugger.what_if import divergence_seq, with_edits
 from vcdebug.debugger.workbench import Workbench
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Span
@@ -29,7 +29,7 @@ def standing(recording: Recording, level: str) -> list[int]:
     """Events at which something of this level begins."""
     kinds = {HOOK_CALL: HookEvent, OPERATION: OpEvent}
     if level in kinds:
-        return list(recording.index.of_type(kinds[level]))
+        return list(recording.index.seqs_of_type(kinds[level]))
     return [max(span.first, 1) for span in recording.spans if span.level.name.lower() == level]
 
 
@@ -38,8 +38,8 @@ def fingerprint(result: Debugger) -> tuple[int, str]:
     return result.seq, hashlib.sha256(digest(result.recording, result.seq).encode()).hexdigest()
 
 
-def go(result: Debugger, verb: str, *, back: bool) -> Stop:
-    move: Callable[..., Stop] = getattr(result, verb)
+def go(result: Debugger, verb: str, *, back: bool) -> MoveResult:
+    move: Callable[..., MoveResult] = getattr(result, verb)
     return move(back=back)
 
 
@@ -64,7 +64,7 @@ def test_steps_back_undo_steps_at_every_level(level: str, verb: str) -> None:
         places = standing(recording, level)
         for seq in chance.sample(places, min(3, len(places))):
             result = Debugger(recording)
-            result.goto(seq)
+            result.goto_event(seq)
             for expected, actual in there_and_back(result, [verb] * 6):
                 assert expected == actual
                 found += 1
@@ -78,7 +78,7 @@ def test_mixed_steps_are_undone_in_reverse(level: str) -> None:
     places = standing(recording, level)
     for seq in chance.sample(places, min(4, len(places))):
         result = Debugger(recording)
-        result.goto(seq)
+        result.goto_event(seq)
         for expected, actual in there_and_back(result, chance.choices(VERBS, k=10)):
             assert expected == actual
 
@@ -95,33 +95,33 @@ def test_a_span_of_each_level_is_entered_passed_and_left(level: Level) -> None:
     for recording in (bundled(), *map(golden, GOLDEN[:6])):
         for span in alone(recording, level)[:5]:
             result = Debugger(recording)
-            result.goto(span.first)
-            assert span.first + 1 == result.into().position.seq
-            assert span.first == result.out(back=True).position.seq
-            assert min(span.last + 1, len(recording)) == result.over().position.seq
-            assert span.first == result.over(back=True).position.seq
-            result.into()
-            assert span.last < result.out().position.seq or result.seq == len(recording)
+            result.goto_event(span.first)
+            assert span.first + 1 == result.step_into().position.seq
+            assert span.first == result.step_out(back=True).position.seq
+            assert min(span.last + 1, len(recording)) == result.step_over().position.seq
+            assert span.first == result.step_over(back=True).position.seq
+            result.step_into()
+            assert span.last < result.step_out().position.seq or result.seq == len(recording)
             found += 1
     assert found > 0
 
 
 def test_other_recordings_do_not_disturb_the_way_back() -> None:
     bench = Workbench(bundled())
-    bench.debugger.goto(60)
+    bench.debugger.goto_event(60)
     origin = fingerprint(bench.debugger)
     for _ in range(4):
-        bench.debugger.over()
+        bench.debugger.step_over()
     branch = with_edits(bench.recordings, [GANG_OFF])
-    bench.take(branch, divergence_seq(bench.recordings, branch))
+    bench.show_recordings(branch, divergence_seq(bench.recordings, branch))
     inside = fingerprint(bench.debugger)
     for verb in VERBS:
-        bench.debugger.goto(inside[0])
+        bench.debugger.goto_event(inside[0])
         for expected, actual in there_and_back(bench.debugger, [verb] * 5):
             assert expected == actual
-    bench.take(branch.at(ORIGINAL, 1))
+    bench.show_recordings(branch.show_cycle(ORIGINAL, 1))
     for _ in range(4):
-        bench.debugger.over(back=True)
+        bench.debugger.step_over(back=True)
     assert origin == fingerprint(bench.debugger)
 
 
@@ -129,8 +129,8 @@ def test_the_original_is_the_same_after_edits_and_cycles() -> None:
     bench = Workbench(bundled())
     before = [digest(bundled(), seq) for seq in (1, 80, len(bundled()))]
     events = len(bundled())
-    branch = advanced(with_edits(bench.recordings, [GANG_OFF]), 2)
-    bench.take(branch)
+    branch = append_cycles(with_edits(bench.recordings, [GANG_OFF]), 2)
+    bench.show_recordings(branch)
     assert (BRANCH, 3) == (bench.recordings.side, bench.recordings.cycle)
     assert bundled() is bench.recordings.original[0]
     assert (events, before) == (len(bundled()), [digest(bundled(), seq) for seq in (1, 80, len(bundled()))])
@@ -138,44 +138,44 @@ def test_the_original_is_the_same_after_edits_and_cycles() -> None:
 
 def test_each_recording_keeps_its_position_and_breakpoints_are_shared() -> None:
     bench = Workbench(bundled())
-    bench.breakpoints.add("break statement")
-    bench.debugger.goto(40)
-    two = advanced(bench.recordings)
-    bench.take(two)
+    bench.breakpoints.add_breakpoint("break statement")
+    bench.debugger.goto_event(40)
+    two = append_cycles(bench.recordings)
+    bench.show_recordings(two)
     assert (1, bench.breakpoints) == (bench.debugger.seq, bench.debugger.breakpoints)
-    bench.debugger.goto(33)
+    bench.debugger.goto_event(33)
     for cycle, seq in ((1, 40), (2, 33)):
-        bench.take(two.at(ORIGINAL, cycle))
+        bench.show_recordings(two.show_cycle(ORIGINAL, cycle))
         assert seq == bench.debugger.seq
 
 
 def test_a_branch_that_is_gone_leaves_nothing_behind() -> None:
     bench = Workbench(bundled())
     branch = with_edits(bench.recordings, [GANG_OFF])
-    bench.take(branch, 103)
-    bench.debugger.goto(20)
-    bench.take(Recordings(branch.original))
-    bench.take(branch, 103)
+    bench.show_recordings(branch, 103)
+    bench.debugger.goto_event(20)
+    bench.show_recordings(OpenRecordings(branch.original))
+    bench.show_recordings(branch, 103)
     assert 1 == bench.debugger.seq
 
 
 def test_back_returns_to_the_recording_before_until_a_jump_is_made() -> None:
     bench = Workbench(bundled())
-    bench.debugger.goto(40)
-    bench.take(advanced(bench.recordings))
-    assert bench.back()
+    bench.debugger.goto_event(40)
+    bench.show_recordings(append_cycles(bench.recordings))
+    assert bench.go_back()
     assert (1, 40) == (bench.recordings.cycle, bench.debugger.seq)
-    assert bench.back()
-    bench.debugger.goto(9)
-    assert not bench.back()
+    assert bench.go_back()
+    bench.debugger.goto_event(9)
+    assert not bench.go_back()
     assert 2 == bench.recordings.cycle
 
 
 def test_unsaved_edits_are_known() -> None:
     bench = Workbench(bundled())
-    seen = [bench.unsaved]
+    seen = [bench.has_unsaved_edits]
     branch = with_edits(bench.recordings, [GANG_OFF])
-    bench.take(branch)
-    seen.append(bench.unsaved)
-    bench.saved = branch.texts
-    assert [False, True, False] == [*seen, bench.unsaved]
+    bench.show_recordings(branch)
+    seen.append(bench.has_unsaved_edits)
+    bench.saved = branch.edit_texts
+    assert [False, True, False] == [*seen, bench.has_unsaved_edits]

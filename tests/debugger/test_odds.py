@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.debugger.odds import Draws, draw, tally
+from vcdebug.debugger.odds import SeedDraws, run_draw, tally_draws
 from vcdebug.framework.record import BestEvent, RandomEvent
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
@@ -26,44 +26,44 @@ def free_choice() -> Snapshot:
 
 
 def test_a_seed_always_draws_the_same() -> None:
-    base = replay(free_choice())
-    assert draw(base, 7) == draw(base, 7)
+    base = replay_cycle(free_choice())
+    assert run_draw(base, 7) == run_draw(base, 7)
 
 
 def test_how_often_a_job_is_placed_depends_on_the_tie() -> None:
-    base = replay(free_choice())
-    found = tally(base, [*map(Draws(base.snapshot), range(1, 41))])
+    base = replay_cycle(free_choice())
+    found = tally_draws(base, [*map(SeedDraws(base.snapshot), range(1, 41))])
     placed = {job.job: job.placed for job in found.jobs}
     assert 40 == placed["default/first"]
     assert 0 < placed["default/second"] < 40
-    assert (40, 2, False) == (found.draws, found.outcomes, found.certain)
+    assert (40, 2, False) == (found.draws, found.outcomes, found.is_certain)
 
 
 def test_the_first_parting_names_the_tie_before_it() -> None:
-    base = replay(free_choice())
-    divergence = tally(base, [*map(Draws(base.snapshot), range(1, 21))]).divergences[0]
+    base = replay_cycle(free_choice())
+    divergence = tally_draws(base, [*map(SeedDraws(base.snapshot), range(1, 21))]).divergences[0]
     assert divergence.tie is not None
-    tie = base.event(divergence.tie)
+    tie = base.event_at(divergence.tie)
     assert isinstance(tie, BestEvent | RandomEvent)
 
 
 def test_without_a_choice_every_draw_comes_to_the_same() -> None:
     snapshot = cluster(node("n1"), pod_group("only"), pods("only", 2), conf=CONF)
-    base = replay(snapshot)
-    found = tally(base, [*map(Draws(snapshot), range(1, 6))])
-    assert found.certain
+    base = replay_cycle(snapshot)
+    found = tally_draws(base, [*map(SeedDraws(snapshot), range(1, 6))])
+    assert found.is_certain
     assert [(5, 5, True)] == [(job.placed, job.moved, job.base) for job in found.jobs]
 
 
 def test_draws_in_any_order_sum_up_to_the_same() -> None:
-    base = replay(free_choice())
-    draws = [*map(Draws(base.snapshot), range(1, 9))]
-    assert tally(base, draws) == tally(base, draws[::-1])
+    base = replay_cycle(free_choice())
+    draws = [*map(SeedDraws(base.snapshot), range(1, 9))]
+    assert tally_draws(base, draws) == tally_draws(base, draws[::-1])
 
 
 def test_what_matters_first_is_the_tie_after_which_outcomes_differ() -> None:
-    base = replay(free_choice())
-    found = tally(base, [*map(Draws(base.snapshot), range(1, 41))])
+    base = replay_cycle(free_choice())
+    found = tally_draws(base, [*map(SeedDraws(base.snapshot), range(1, 41))])
     first = found.first_that_matters
     assert first == found.divergences[0]
     assert first is not None
@@ -71,7 +71,7 @@ def test_what_matters_first_is_the_tie_after_which_outcomes_differ() -> None:
 
 
 def test_only_the_snapshot_of_a_set_of_draws_travels() -> None:
-    base = replay(free_choice())
-    draws = Draws(base.snapshot, base)
-    assert (Draws, (base.snapshot,)) == draws.__reduce__()
+    base = replay_cycle(free_choice())
+    draws = SeedDraws(base.snapshot, base)
+    assert (SeedDraws, (base.snapshot,)) == draws.__reduce__()
     assert draws(3) == pickle.loads(pickle.dumps(draws))(3)

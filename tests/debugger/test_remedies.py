@@ -10,45 +10,45 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled, golden
-from vcdebug.causes.pending import explain
-from vcdebug.causes.survey import survey
-from vcdebug.debugger.remedies.amounts import less_of
-from vcdebug.debugger.remedies.lever import Amount, Lever
-from vcdebug.debugger.remedies.plan import Remedy
-from vcdebug.debugger.remedies.prove import conclusion, result, search_for, trials_of
-from vcdebug.debugger.remedies.search import Search, carried_out
-from vcdebug.debugger.remedies.trial import Edits, Outcome
-from vcdebug.debugger.what_if import edited
-from vcdebug.explain.answer import Harm
-from vcdebug.snapshot.bundled import bundled as bundled_names
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.causes.survey import survey_jobs
+from vcdebug.debugger.remedies.amounts import smaller_amount
+from vcdebug.debugger.remedies.lever import AmountRange, Fix
+from vcdebug.debugger.remedies.plan import TriedPlan
+from vcdebug.debugger.remedies.prove import describe_conclusion, describe_result, start_search, trials_of
+from vcdebug.debugger.remedies.search import FixSearch, run_search
+from vcdebug.debugger.remedies.trial import EditTexts, TrialOutcome
+from vcdebug.debugger.what_if import edited_snapshot
+from vcdebug.explain.answer import AdviceHarm
+from vcdebug.snapshot.bundled import list_bundled as bundled_names
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 each_bundled = pytest.mark.parametrize("name", [one.name for one in bundled_names()])
 
 
 def waiting(name: str) -> list[str]:
     """The jobs of a bundled snapshot that nothing places."""
-    return [one.explanation.job for one in survey(bundled(name)).unscheduled]
+    return [one.explanation.job for one in survey_jobs(bundled(name)).unscheduled_jobs]
 
 
-def searched(recording: Recording, job: str) -> Search:
-    explanation = explain(recording, job)
+def searched(recording: Recording, job: str) -> FixSearch:
+    explanation = explain_by_name(recording, job)
     trials = trials_of(recording, explanation)
-    return carried_out(search_for(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
+    return run_search(start_search(recording, explanation), lambda wanted: [trials(edits) for edits in wanted])
 
 
 @cache
-def found_for(name: str, job: str) -> Search:
+def found_for(name: str, job: str) -> FixSearch:
     """The search for a job of a bundled snapshot, done once."""
     return searched(bundled(name), job)
 
 
-def proven(snapshot: Snapshot, job: str) -> dict[str, Remedy]:
-    return {one.words: one for one in searched(replay(snapshot), job).remedies if one.proven}
+def proven(snapshot: Snapshot, job: str) -> dict[str, TriedPlan]:
+    return {one.plan_words: one for one in searched(replay_cycle(snapshot), job).best_plans if one.is_proven}
 
 
 @each_bundled
@@ -59,16 +59,16 @@ def test_every_remedy_gives_what_it_says_when_its_edits_are_made(name: str) -> N
         check(bundled(name), job, search)
 
 
-def check(recording: Recording, job: str, search: Search) -> None:
+def check(recording: Recording, job: str, search: FixSearch) -> None:
     """Make the edits of each remedy and look at what comes of them."""
-    for remedy in search.remedies:
-        after = replay(edited(recording.snapshot, map(parse_edit, remedy.plan.edits)))
-        done = effects(after)
-        placed = [one for one in (*done.bound, *done.pipelined) if one.job == explain(after, job).job]
+    for remedy in search.best_plans:
+        after = replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, remedy.plan.all_edits)))
+        done = cycle_effects(after)
+        placed = [one for one in (*done.bound, *done.pipelined) if one.job == explain_by_name(after, job).job]
         said = remedy.outcome
         assert (said.scheduled, said.cause, said.places) == (
-            explain(after, job).scheduled,
-            explain(after, job).cause,
+            explain_by_name(after, job).scheduled,
+            explain_by_name(after, job).cause_code,
             len(placed),
         )
 
@@ -77,21 +77,23 @@ def check(recording: Recording, job: str, search: Search) -> None:
 @pytest.mark.parametrize("name", ["capacity-0007", "gang-0004", "misc-0005", "usage-0003", "volumes-0002", "wild-0034"])
 def test_what_is_proven_in_a_recorded_cluster_places_what_it_says(name: str) -> None:
     recording = golden(name)
-    explanation = survey(recording).unscheduled[0].explanation
+    explanation = survey_jobs(recording).unscheduled_jobs[0].explanation
     trials = trials_of(recording, explanation)
-    search = search_for(recording, explanation)
-    carried_out(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trials < 40)
-    proven = [one for one in search.remedies if one.proven]
+    search = start_search(recording, explanation)
+    run_search(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trial_count < 40)
+    proven = [one for one in search.best_plans if one.is_proven]
     assert proven
     for remedy in proven:
-        after = explain(replay(edited(recording.snapshot, map(parse_edit, remedy.plan.edits))), explanation.job)
-        assert (remedy.outcome.scheduled, remedy.outcome.cause) == (after.scheduled, after.cause)
+        after = explain_by_name(
+            replay_cycle(edited_snapshot(recording.snapshot, map(parse_edit, remedy.plan.all_edits))), explanation.job
+        )
+        assert (remedy.outcome.scheduled, remedy.outcome.cause) == (after.scheduled, after.cause_code)
 
 
 @each_bundled
 def test_remedies_are_ordered_by_harm_and_what_works_comes_first(name: str) -> None:
     for job in waiting(name):
-        order = [(not one.proven, one.plan.harm) for one in found_for(name, job).remedies]
+        order = [(not one.is_proven, one.plan.worst_harm) for one in found_for(name, job).best_plans]
         assert sorted(order) == order
 
 
@@ -106,24 +108,28 @@ def test_a_broken_node_is_repaired_before_anybody_asks_for_less() -> None:
 
 def test_each_bundled_job_that_waits_has_a_remedy_that_works() -> None:
     """Those that wait are known, or a survey that found nobody would pass too."""
-    found = {(one.name, job): found_for(one.name, job).remedies for one in bundled_names() for job in waiting(one.name)}
+    found = {
+        (one.name, job): found_for(one.name, job).best_plans for one in bundled_names() for job in waiting(one.name)
+    }
     assert len(found) >= 15
-    assert [] == [named for named, remedies in found.items() if [True] != [one.proven for one in remedies[:1]]]
+    assert [] == [named for named, remedies in found.items() if [True] != [one.is_proven for one in remedies[:1]]]
 
 
 def test_the_smallest_capability_that_does_is_found() -> None:
     recording = bundled("pending-queue-quota")
-    found = [one.words for one in found_for("pending-queue-quota", "vision/image-captioning").remedies]
+    found = [one.plan_words for one in found_for("pending-queue-quota", "vision/image-captioning").best_plans]
     assert "raise the capability of queue team-vision to 18 nvidia.com/gpu (now 16)" in found
     less = parse_edit("Queue/team-vision:spec.capability[nvidia.com/gpu]=17")
-    assert not explain(replay(edited(recording.snapshot, [less])), "vision/image-captioning").scheduled
+    assert not explain_by_name(
+        replay_cycle(edited_snapshot(recording.snapshot, [less])), "vision/image-captioning"
+    ).scheduled
 
 
 def test_who_pays_is_said() -> None:
-    found = {one.words: one for one in found_for("preempt-blocked-by-gang", "research/llm-finetune").remedies}
+    found = {one.plan_words: one for one in found_for("preempt-blocked-by-gang", "research/llm-finetune").best_plans}
     smaller = found["start with fewer pods: minMember 1 instead of 2"]
     assert ("evicts 1 pod of research/resnet-sweep",) == smaller.outcome.costs
-    assert "places 1 pod (gpu-a100-01)" == result(smaller)
+    assert "places 1 pod (gpu-a100-01)" == describe_result(smaller)
 
 
 CONF = (
@@ -139,11 +145,11 @@ def test_two_changes_are_combined_where_no_single_one_does_and_it_is_said() -> N
         *pods("j", 2, cpu="2", nodeSelector={"disk": "ssd"}),
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
     )
-    search = searched(replay(snapshot), "default/j")
-    assert {2} == {len(one.plan.levers) for one in search.remedies if one.proven}
-    first = search.remedies[0]
-    assert {"drop the node selector"} < set(first.words.split(", and "))
-    assert conclusion(search).startswith("Nothing below 2 changes that was tried places it")
+    search = searched(replay_cycle(snapshot), "default/j")
+    assert {2} == {len(one.plan.levers) for one in search.best_plans if one.is_proven}
+    first = search.best_plans[0]
+    assert {"drop the node selector"} < set(first.plan_words.split(", and "))
+    assert describe_conclusion(search).startswith("Nothing below 2 changes that was tried places it")
 
 
 def test_many_changes_at_once_are_reduced_to_those_that_matter() -> None:
@@ -154,19 +160,19 @@ def test_many_changes_at_once_are_reduced_to_those_that_matter() -> None:
         *pods("j", 2, cpu="4", nodeSelector={"zone": "moon"}),
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: proportion}"),
     )
-    search = searched(replay(snapshot), "default/j")
-    first = search.remedies[0]
-    assert first.proven
+    search = searched(replay_cycle(snapshot), "default/j")
+    first = search.best_plans[0]
+    assert first.is_proven
     for place in range(len(first.plan.levers)):
-        edits = map(parse_edit, first.plan.without([place]).edits)
-        assert not explain(replay(edited(snapshot, edits)), "default/j").scheduled
+        edits = map(parse_edit, first.plan.without_places([place]).all_edits)
+        assert not explain_by_name(replay_cycle(edited_snapshot(snapshot, edits)), "default/j").scheduled
 
 
 def test_a_device_that_no_node_has_is_left_out_or_bought() -> None:
-    recording = replay(
+    recording = replay_cycle(
         cluster(node("n1"), queue("default"), pod_group("j"), pods("j", 1, requests={"example.com/fpga": "1"}))
     )
-    found = {one.words for one in searched(recording, "default/j").remedies if one.proven}
+    found = {one.plan_words for one in searched(recording, "default/j").best_plans if one.is_proven}
     assert {
         "leave example.com/fpga, which no node offers, out of 1 pod",
         "add 1 node like n1 but with 1 example.com/fpga",
@@ -175,8 +181,10 @@ def test_a_device_that_no_node_has_is_left_out_or_bought() -> None:
 
 def test_a_claim_that_does_not_exist_gives_way_to_room_on_the_node() -> None:
     volume = {"name": "data", "persistentVolumeClaim": {"claimName": "lost"}}
-    recording = replay(cluster(node("n1"), queue("default"), pod_group("j"), pods("j", 1, cpu="1", volumes=[volume])))
-    found = [one.words for one in searched(recording, "default/j").remedies if one.proven]
+    recording = replay_cycle(
+        cluster(node("n1"), queue("default"), pod_group("j"), pods("j", 1, cpu="1", volumes=[volume]))
+    )
+    found = [one.plan_words for one in searched(recording, "default/j").best_plans if one.is_proven]
     assert "mount an emptyDir in place of claim lost, which does not exist (1 pod)" in found
 
 
@@ -184,15 +192,15 @@ def test_a_role_whose_pods_are_gone_is_taken_out_before_the_gang_is_made_smaller
     group = pod_group("j", min_member=2, min_task_member={"old": 1, "new": 1})
     workers = pods("j", 2, cpu="1", role="new")
     found = [
-        one.words
-        for one in searched(replay(cluster(node("n1"), queue("default"), group, workers)), "default/j").remedies
+        one.plan_words
+        for one in searched(replay_cycle(cluster(node("n1"), queue("default"), group, workers)), "default/j").best_plans
     ]
     assert found[0] == "take role old out of minTaskMember: none of its 1 pods is there"
     assert any("roles are then not counted" in words for words in found)
 
 
 def test_only_as_many_pods_end_as_must() -> None:
-    recording = replay(
+    recording = replay_cycle(
         cluster(
             node("n1", cpu="4"),
             queue("default"),
@@ -203,7 +211,7 @@ def test_only_as_many_pods_end_as_must() -> None:
             conf=CONF,
         )
     )
-    found = [one.words for one in searched(recording, "default/new").remedies]
+    found = [one.plan_words for one in searched(recording, "default/new").best_plans]
     assert "end 1 of 4 running pods of default/old" in found
 
 
@@ -217,10 +225,12 @@ def test_what_goes_against_a_taint_comes_behind_everything_else_that_works() -> 
     tainted = node("n1", taints=[{"key": "maintenance", "value": "firmware", "effect": "NoSchedule"}])
     full = node("n2", cpu="1")
     snapshot = cluster(tainted, full, queue("default"), pod_group("j"), *pods("j", 1, cpu="2"), conf=CONF)
-    found = searched(replay(snapshot), "default/j").remedies
-    assert [False, False, True, True] == [one.plan.risky for one in found]
-    assert found[-2].words.startswith("tolerate taint maintenance=firmware:NoSchedule of 1 node, if whoever set it")
-    assert found[-1].words.startswith("remove taint maintenance from 1 node, once")
+    found = searched(replay_cycle(snapshot), "default/j").best_plans
+    assert [False, False, True, True] == [one.plan.is_risky for one in found]
+    assert found[-2].plan_words.startswith(
+        "tolerate taint maintenance=firmware:NoSchedule of 1 node, if whoever set it"
+    )
+    assert found[-1].plan_words.startswith("remove taint maintenance from 1 node, once")
 
 
 def test_a_label_that_describes_a_node_is_not_written_by_hand() -> None:
@@ -242,7 +252,7 @@ def test_a_job_without_pods_is_helped_when_it_is_admitted() -> None:
     assert (
         "the job is admitted, and its pods are made then; they would fit (n1), "
         "assuming 1 pod of 3 cpu, as minResources and minMember say"
-    ) == result(raised)
+    ) == describe_result(raised)
     assert (False, 0, "not-enough-pods") == (raised.outcome.scheduled, raised.outcome.places, raised.outcome.cause)
 
 
@@ -253,10 +263,10 @@ def test_what_only_admits_a_job_whose_pods_would_not_fit_then_is_no_remedy() -> 
         pod_group("j", phase="Pending", min_member=2, min_resources={"cpu": "10"}),
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: overcommit}"),
     )
-    search = searched(replay(snapshot), "default/j")
+    search = searched(replay_cycle(snapshot), "default/j")
     smaller = "submit it smaller: 4 instead of 10 cpu as minResources, and pods to match"
-    assert [smaller] == [one.words for one in search.remedies if one.proven]
-    half = {one.words: result(one) for one in search.remedies if not one.proven}
+    assert [smaller] == [one.plan_words for one in search.best_plans if one.is_proven]
+    half = {one.plan_words: describe_result(one) for one in search.best_plans if not one.is_proven}
     assert (
         "but would not fit, assuming 2 pods of 5 cpu"
         in half["leave minResources out, so that admission does not count it"]
@@ -267,7 +277,7 @@ def test_where_nothing_tells_of_the_pods_to_come_it_is_said() -> None:
     conf = CONF.replace("enqueue, allocate, backfill", "backfill")
     snapshot = cluster(node("n1"), queue("default"), pod_group("j", phase="Pending"), conf=conf)
     found = proven(snapshot, "default/j")["add enqueue to the actions (enqueue, backfill)"]
-    assert result(found).endswith("how large they will be is not in the snapshot, so no more can be known")
+    assert describe_result(found).endswith("how large they will be is not in the snapshot, so no more can be known")
 
 
 def test_what_min_resources_counted_beyond_the_pods_that_are_there_is_said() -> None:
@@ -279,12 +289,14 @@ def test_what_min_resources_counted_beyond_the_pods_that_are_there_is_said() -> 
         conf=CONF.replace("{name: gang}", "{name: gang}, {name: overcommit}"),
     )
     found = proven(snapshot, "default/j")["leave minResources out, so that admission does not count it"]
-    assert result(found).endswith("minResources also counted pods that are not there yet: 9 cpu (7 would be free)")
+    assert describe_result(found).endswith(
+        "minResources also counted pods that are not there yet: 9 cpu (7 would be free)"
+    )
 
 
 def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
     recording = bundled("pending-queue-quota")
-    explanation = explain(recording, "vision/image-captioning")
+    explanation = explain_by_name(recording, "vision/image-captioning")
     here = trials_of(recording, explanation)
     there = pickle.loads(pickle.dumps(here))
     edits = ("Queue/team-vision:spec.capability[nvidia.com/gpu]=18",)
@@ -294,128 +306,130 @@ def test_trials_travel_as_their_snapshot_and_say_the_same_elsewhere() -> None:
 # The search alone, with a world that only it knows
 
 
-def world(works: set[frozenset[str]], steps: dict[str, tuple[Lever, ...]], more: tuple[str, ...] = ()) -> Search:
+def world(works: set[frozenset[str]], steps: dict[str, tuple[Fix, ...]], more: tuple[str, ...] = ()) -> FixSearch:
     """A search whose trials reach the goal for some sets of edits, and get further for some single ones."""
     levers = [lever(name) for name in ("a", "b", "c")]
 
-    def tried(edits: Edits) -> Outcome | None:
+    def tried(edits: EditTexts) -> TrialOutcome | None:
         if frozenset(edits) in works:
-            return Outcome(True, True, 1, ("n",), "places", "", (), ())
+            return TrialOutcome(True, True, 1, ("n",), "places", "", (), ())
         places = 1 if edits[0] in more else 0
-        return Outcome(
+        return TrialOutcome(
             False, False, places, (), "next" if edits[0] in steps else "stuck", "", (), steps.get(edits[0], ())
         )
 
-    return carried_out(Search("stuck", 0, levers, len(levers)), lambda wanted: [tried(one) for one in wanted])
+    return run_search(FixSearch("stuck", 0, levers, len(levers)), lambda wanted: [tried(one) for one in wanted])
 
 
-def lever(name: str, amount: Amount | None = None) -> Lever:
-    return Lever(name, (name if amount is None else f"{name}={{amount}}",), Harm.JOB, ("stuck",), amount)
+def lever(name: str, amount: AmountRange | None = None) -> Fix:
+    return Fix(name, (name if amount is None else f"{name}={{amount}}",), AdviceHarm.JOB, ("stuck",), amount)
 
 
 def test_what_a_chain_does_not_need_is_left_out() -> None:
     found = world({frozenset({"b", "d"}), frozenset({"d"})}, {"b": (lever("d"),)})
-    assert [("d",)] == [one.plan.edits for one in found.remedies]
+    assert [("d",)] == [one.plan.all_edits for one in found.best_plans]
 
 
 def test_where_nothing_works_only_what_gives_more_pods_a_place_is_shown() -> None:
     found = world(set(), {"b": (), "c": ()}, more=("b",))
-    assert [(("b",), False)] == [(one.plan.edits, one.proven) for one in found.remedies]
-    assert conclusion(found).startswith("Nothing that was tried places it, not even all changes together (")
+    assert [(("b",), False)] == [(one.plan.all_edits, one.is_proven) for one in found.best_plans]
+    assert describe_conclusion(found).startswith("Nothing that was tried places it, not even all changes together (")
 
 
 def test_nothing_is_changed_twice_in_one_plan() -> None:
     low, high = (replace(lever(name), aspect="priority") for name in ("low", "high"))
-    tried: list[Edits] = []
+    tried: list[EditTexts] = []
 
-    def run(wanted: list[Edits]) -> list[Outcome | None]:
+    def run(wanted: list[EditTexts]) -> list[TrialOutcome | None]:
         tried.extend(wanted)
-        return [Outcome(False, False, 0, (), "next", "", (), (low, high)) for _ in wanted]
+        return [TrialOutcome(False, False, 0, (), "next", "", (), (low, high)) for _ in wanted]
 
-    carried_out(Search("stuck", 0, [low, high], 2), run)
+    run_search(FixSearch("stuck", 0, [low, high], 2), run)
     assert [("low",), ("high",)] == tried
 
 
 def test_a_pod_that_asks_for_nothing_gets_its_group_and_backfill() -> None:
     conf = CONF.replace("enqueue, allocate, backfill", "enqueue, allocate")
-    search = searched(replay(cluster(node("n1"), queue("default"), pod("web"), conf=conf)), "default/web")
-    first = search.remedies[0]
-    assert first.proven
+    search = searched(replay_cycle(cluster(node("n1"), queue("default"), pod("web"), conf=conf)), "default/web")
+    first = search.best_plans[0]
+    assert first.is_proven
     assert (
         "create PodGroup default/podgroup-web, and add backfill to the actions (enqueue, allocate, backfill)"
-        == first.words
+        == first.plan_words
     )
 
 
 def test_where_nothing_even_helps_no_list_of_useless_changes_is_shown() -> None:
     found = world(set(), {"b": ()})
-    assert ([], True) == (found.remedies, "none gets it further" in conclusion(found))
+    assert ([], True) == (found.best_plans, "none gets it further" in describe_conclusion(found))
 
 
 def test_a_search_that_is_stopped_says_that_it_may_name_more_changes_than_needed() -> None:
     levers = [replace(lever(name), aspect=name) for name in "abcdefgh"]
-    search = Search("stuck", 0, levers, len(levers))
+    search = FixSearch("stuck", 0, levers, len(levers))
 
-    def tried(edits: Edits) -> Outcome:
+    def tried(edits: EditTexts) -> TrialOutcome:
         reached = {"a", "h", "e", "f"} <= set(edits)
-        return Outcome(reached, reached, int(reached), ("n",), "places" if reached else "stuck", "", (), ())
+        return TrialOutcome(reached, reached, int(reached), ("n",), "places" if reached else "stuck", "", (), ())
 
-    carried_out(search, lambda wanted: [tried(one) for one in wanted], lambda search: not search.remedies)
-    assert {"a", "h", "e", "f"} < set(search.remedies[0].plan.edits)
-    assert conclusion(search).endswith("not each of these 8 changes may be needed.")
+    run_search(search, lambda wanted: [tried(one) for one in wanted], lambda search: not search.best_plans)
+    assert {"a", "h", "e", "f"} < set(search.best_plans[0].plan.all_edits)
+    assert describe_conclusion(search).endswith("not each of these 8 changes may be needed.")
 
 
 @pytest.mark.parametrize("least", [2, 3, 17, 64, 99])
 def test_bisection_ends_at_the_mildest_amount(least: int) -> None:
-    def tried(edits: Edits) -> Outcome:
+    def tried(edits: EditTexts) -> TrialOutcome:
         reached = int(edits[0].partition("=")[2]) >= least
-        return Outcome(reached, reached, 1, (), "places" if reached else "stuck", "", (), ())
+        return TrialOutcome(reached, reached, 1, (), "places" if reached else "stuck", "", (), ())
 
-    search = Search("stuck", 1, [lever("w", Amount(1, 100))], 1)
-    carried_out(search, lambda wanted: [tried(one) for one in wanted])
-    assert [(f"w={least}",)] == [one.plan.edits for one in search.remedies]
-    assert search.trials <= 9
+    search = FixSearch("stuck", 1, [lever("w", AmountRange(1, 100))], 1)
+    run_search(search, lambda wanted: [tried(one) for one in wanted])
+    assert [(f"w={least}",)] == [one.plan.all_edits for one in search.best_plans]
+    assert search.trial_count <= 9
 
 
 def test_a_search_that_is_stopped_keeps_what_it_found_and_says_so() -> None:
     recording = bundled("preempt-blocked-by-gang")
-    explanation = explain(recording, "research/llm-finetune")
+    explanation = explain_by_name(recording, "research/llm-finetune")
     trials = trials_of(recording, explanation)
-    search = search_for(recording, explanation)
-    carried_out(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trials < 1)
-    assert (False, True) == (search.finished, bool(search.remedies))
+    search = start_search(recording, explanation)
+    run_search(search, lambda wanted: [trials(edits) for edits in wanted], lambda search: search.trial_count < 1)
+    assert (False, True) == (search.finished, bool(search.best_plans))
 
 
 def test_what_takes_nothing_from_the_job_comes_before_what_makes_it_smaller() -> None:
     found = [
-        one.plan.levers[0].less for one in found_for("pending-scheduling-gate", "genomics/variant-calling").remedies
+        one.plan.levers[0].less for one in found_for("pending-scheduling-gate", "genomics/variant-calling").best_plans
     ]
     assert found == [False, True]
 
 
 def test_a_missing_pod_group_is_created() -> None:
-    named = searched(replay(cluster(node("n1"), pods("lost", 1))), "default/lost").remedies[0]
-    assert ("create PodGroup default/lost", True) == (named.words, named.outcome.scheduled)
+    named = searched(replay_cycle(cluster(node("n1"), pods("lost", 1))), "default/lost").best_plans[0]
+    assert ("create PodGroup default/lost", True) == (named.plan_words, named.outcome.scheduled)
 
 
 def test_a_pod_that_names_no_pod_group_is_given_one() -> None:
-    recording = replay(cluster(node("n1"), pod("web", requests={"cpu": "1"})))
-    found = searched(recording, "default/web").remedies[0]
-    assert ("create PodGroup default/podgroup-web", True) == (found.words, found.outcome.scheduled)
+    recording = replay_cycle(cluster(node("n1"), pod("web", requests={"cpu": "1"})))
+    found = searched(recording, "default/web").best_plans[0]
+    assert ("create PodGroup default/podgroup-web", True) == (found.plan_words, found.outcome.scheduled)
 
 
 def test_the_pods_that_a_gang_lacks_are_created() -> None:
-    recording = replay(cluster(node("n1"), pod_group("train", min_member=3), pods("train", 1)))
-    words = [remedy.words for remedy in searched(recording, "default/train").remedies if remedy.proven]
+    recording = replay_cycle(cluster(node("n1"), pod_group("train", min_member=3), pods("train", 1)))
+    words = [remedy.plan_words for remedy in searched(recording, "default/train").best_plans if remedy.is_proven]
     assert "let its controller create the 2 pods that the gang lacks, like train-0" in words
 
 
 @pytest.mark.parametrize("present", ["1", "100m"])
 def test_nobody_is_told_to_ask_for_nothing(present: str) -> None:
-    recording = replay(cluster(node("n1", cpu="1"), pod_group("train", min_member=2), pods("train", 2, cpu=present)))
-    lever = less_of("cpu", 1000)
+    recording = replay_cycle(
+        cluster(node("n1", cpu="1"), pod_group("train", min_member=2), pods("train", 2, cpu=present))
+    )
+    lever = smaller_amount("cpu", 1000)
     assert lever is not None
     assert 0 < lever.works < lever.fails
-    assert less_of("nvidia.com/gpu", 1) is None
+    assert smaller_amount("nvidia.com/gpu", 1) is None
     search = searched(recording, "default/train")
-    assert [] == [remedy for remedy in search.remedies if "ask for 0" in remedy.words]
+    assert [] == [remedy for remedy in search.best_plans if "ask for 0" in remedy.plan_words]

@@ -8,15 +8,15 @@ import random
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
-from vcdebug.debugger.upgrades.search import Search, Upgrade, carried_out, search_for, upgrade
-from vcdebug.debugger.upgrades.trial import Mixture, Trial, Trials, apart
-from vcdebug.releases.naming import named_release
+from vcdebug.debugger.upgrades.search import Upgrade, UpgradeSearch, build_upgrade, run_search, start_search
+from vcdebug.debugger.upgrades.trial import ChangeMixture, MixtureTrial, MixtureTrials, differing_changes
+from vcdebug.releases.naming import resolve_release
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, CSI_LIMIT_KEY
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
 
-CHANGES: Mixture = tuple(f"c{number:02}" for number in range(24))
+CHANGES: ChangeMixture = tuple(f"c{number:02}" for number in range(24))
 
 
 class MadeUp:
@@ -25,26 +25,26 @@ class MadeUp:
     def __init__(self, deciding: set[str], showing: set[str], *, all_needed: bool = True) -> None:
         self.deciding, self.showing, self.all_needed = deciding, showing, all_needed
         self.asked = tuple(change for change in CHANGES if change in deciding | showing | {"c00", "c23"})
-        self.fails: set[Mixture] = set()
+        self.fails: set[ChangeMixture] = set()
 
-    def __call__(self, wanted: list[Mixture]) -> list[Trial | None]:
+    def __call__(self, wanted: list[ChangeMixture]) -> list[MixtureTrial | None]:
         return [None if mixture in self.fails else self.trial(mixture) for mixture in wanted]
 
-    def trial(self, mixture: Mixture) -> Trial:
+    def trial(self, mixture: ChangeMixture) -> MixtureTrial:
         has = self.deciding & set(mixture)
         decided = bool(self.deciding) and (has != self.deciding if self.all_needed else not has)
         altered = decided or not self.showing <= set(mixture)
-        return Trial(altered, decided, (), (), None, None, self.asked)
+        return MixtureTrial(altered, decided, (), (), None, None, self.asked)
 
-    def searched(self) -> Search:
-        return carried_out(Search(CHANGES), self)
+    def searched(self) -> UpgradeSearch:
+        return run_search(UpgradeSearch(CHANGES), self)
 
 
 def test_what_decides_is_the_smallest_set_and_what_shows_is_named_apart_from_it() -> None:
     search = MadeUp({"c03", "c17"}, {"c05"}).searched()
     assert ("c03", "c17") == search.deciding
     assert {"c03": True, "c05": False, "c17": True} == {one.id: one.trial.decided for one in search.alone}
-    assert search.trials < len(CHANGES)
+    assert search.trial_count < len(CHANGES)
 
 
 def test_of_two_changes_that_do_the_same_one_is_enough_and_neither_alone_is_missed_when_switched_back() -> None:
@@ -55,7 +55,7 @@ def test_of_two_changes_that_do_the_same_one_is_enough_and_neither_alone_is_miss
 
 def test_recordings_that_are_the_same_cost_two_cycles() -> None:
     search = MadeUp(set(), set()).searched()
-    assert ((), [], 2, True) == (search.deciding, search.alone, search.trials, search.finished)
+    assert ((), [], 2, True) == (search.deciding, search.alone, search.trial_count, search.finished)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -75,12 +75,12 @@ def test_a_trial_that_fails_hides_no_other_change() -> None:
     made.fails = {("c03", "c20"), tuple(one for one in CHANGES if one != "c00")}
     search = made.searched()
     assert (("c03",), ["c03", "c20"]) == (search.deciding, [one.id for one in search.alone])
-    assert search.failed > 0
+    assert search.failed_count > 0
 
 
 def found(snapshot: Snapshot, after: Release) -> Upgrade:
-    search, trials = search_for(snapshot, after)
-    return upgrade(snapshot, after, carried_out(search, lambda wanted: [trials(mixture) for mixture in wanted]))
+    search, trials = start_search(snapshot, after)
+    return build_upgrade(snapshot, after, run_search(search, lambda wanted: [trials(mixture) for mixture in wanted]))
 
 
 def lopsided() -> Snapshot:
@@ -98,29 +98,29 @@ def lopsided() -> Snapshot:
 
 
 def test_the_formula_of_the_balanced_score_is_named_with_whom_it_moves() -> None:
-    result = found(lopsided(), named_release("v1.15.1").release)
+    result = found(lopsided(), resolve_release("v1.15.1").release)
     assert (False, (BALANCED_ALLOCATION_ABSOLUTE.id,)) == (result.same, result.deciding)
     trial = next(one.trial for one in result.alone if one.id == BALANCED_ALLOCATION_ABSOLUTE.id)
     assert (True, 1) == (trial.decided, len(trial.pods))
 
 
 def test_the_way_back_names_the_same_change() -> None:
-    snapshot = released(lopsided(), "v1.15.1")
+    snapshot = snapshot_at_release(lopsided(), "v1.15.1")
     assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(snapshot, NEWEST).deciding
 
 
 def test_a_release_and_itself_are_the_same() -> None:
-    result = found(released(lopsided(), "v1.15.1"), named_release("v1.15.1").release)
+    result = found(snapshot_at_release(lopsided(), "v1.15.1"), resolve_release("v1.15.1").release)
     assert (True, False, (), ()) == (result.same, result.altered, result.apart, result.decided_by)
 
 
 def test_switches_of_single_changes_are_releases_too() -> None:
-    after = named_release(f"master,+{BALANCED_ALLOCATION_ABSOLUTE.id},+{CSI_LIMIT_KEY.id}").release
-    assert sorted([BALANCED_ALLOCATION_ABSOLUTE.id, CSI_LIMIT_KEY.id]) == sorted(apart(NEWEST, after))
+    after = resolve_release(f"master,+{BALANCED_ALLOCATION_ABSOLUTE.id},+{CSI_LIMIT_KEY.id}").release
+    assert sorted([BALANCED_ALLOCATION_ABSOLUTE.id, CSI_LIMIT_KEY.id]) == sorted(differing_changes(NEWEST, after))
     assert (BALANCED_ALLOCATION_ABSOLUTE.id,) == found(lopsided(), after).deciding
 
 
 def test_trials_travel_and_come_to_the_same() -> None:
-    after = named_release("v1.15.1").release
-    trials = Trials(lopsided(), after)
+    after = resolve_release("v1.15.1").release
+    trials = MixtureTrials(lopsided(), after)
     assert trials(()) == pickle.loads(pickle.dumps(trials))(())

@@ -8,14 +8,14 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.debugger import what_if
-from vcdebug.debugger.cycles import following
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
-from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_last
+from vcdebug.debugger.cycles import replay_next_cycle
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, OpenRecordings
+from vcdebug.debugger.what_if import divergence_seq, with_comparison, with_edits, with_redone, without_last
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 WEIGHT = "Queue/research:spec.weight=5"
@@ -29,7 +29,7 @@ class Counting:
 
     def __call__(self, snapshot: Snapshot, like: Recording) -> Recording:
         self.runs += 1
-        return replay(snapshot, ask_extender=like.session.ask_extender)
+        return replay_cycle(snapshot, ask_extender=like.session.ask_extender)
 
 
 def trace(recording: Recording) -> str:
@@ -38,18 +38,18 @@ def trace(recording: Recording) -> str:
     return file.getvalue()
 
 
-def base() -> Recordings:
-    return Recordings((bundled(),))
+def base() -> OpenRecordings:
+    return OpenRecordings((bundled(),))
 
 
 def test_an_edit_makes_a_branch_that_is_shown_and_leaves_the_original() -> None:
     conf, events = bundled().snapshot.scheduler_conf, trace(bundled())
     before = base()
     after = with_edits(before, [GANG_OFF])
-    assert (BRANCH, after.branch[0]) == (after.side, after.shown)
-    found = compared(after).found
+    assert (BRANCH, after.branch[0]) == (after.side, after.shown_recording)
+    found = with_comparison(after).found
     assert found is not None
-    assert not found.same
+    assert not found.has_same_decisions
     assert (before.original, ()) == (after.original, before.branch)
     assert (conf, events) == (bundled().snapshot.scheduler_conf, trace(bundled()))
 
@@ -60,24 +60,24 @@ def test_undo_and_redo_go_through_the_same_branches() -> None:
         states.append(with_edits(states[-1], [text]))
     one = without_last(states[2])
     none = without_last(one)
-    assert ((WEIGHT,), ()) == (one.texts, none.texts)
-    assert (ORIGINAL, bundled()) == (none.side, none.shown)
-    again = with_undone(with_undone(none))
-    assert (WEIGHT, GANG_OFF) == again.texts
-    assert states[2].shown.snapshot == again.shown.snapshot
-    assert trace(states[2].shown) == trace(again.shown)
+    assert ((WEIGHT,), ()) == (one.edit_texts, none.edit_texts)
+    assert (ORIGINAL, bundled()) == (none.side, none.shown_recording)
+    again = with_redone(with_redone(none))
+    assert (WEIGHT, GANG_OFF) == again.edit_texts
+    assert states[2].shown_recording.snapshot == again.shown_recording.snapshot
+    assert trace(states[2].shown_recording) == trace(again.shown_recording)
 
 
 def test_there_is_nothing_to_undo_or_redo_at_first() -> None:
     with pytest.raises(NoRecordingError, match="no edit to undo"):
         without_last(base())
     with pytest.raises(NoRecordingError, match="no edit to redo"):
-        with_undone(base())
+        with_redone(base())
 
 
 def test_a_new_edit_forgets_what_was_undone() -> None:
     after = with_edits(without_last(with_edits(base(), [WEIGHT])), [GANG_OFF])
-    assert ((), (GANG_OFF,)) == (after.undone, after.texts)
+    assert ((), (GANG_OFF,)) == (after.undone, after.edit_texts)
 
 
 @pytest.mark.parametrize("text", ["Queue/nope:spec.weight=1", "conf:actions=dance", "nonsense", "answer:5=perhaps"])
@@ -88,28 +88,28 @@ def test_an_edit_that_cannot_be_made_is_an_error(text: str) -> None:
 
 def test_several_edits_are_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Counting()
-    monkeypatch.setattr(what_if, "run_as", run)
+    monkeypatch.setattr(what_if, "replay_like", run)
     assert 2 == len(with_edits(base(), [WEIGHT, GANG_OFF]).edits)
     assert 1 == run.runs
 
 
 def test_edits_are_about_the_cycle_that_was_shown() -> None:
-    second = Recordings((bundled(), following(bundled()))).at(ORIGINAL, 2)
+    second = OpenRecordings((bundled(), replay_next_cycle(bundled()))).show_cycle(ORIGINAL, 2)
     after = with_edits(second, [WEIGHT])
-    assert (2, 2, second.original[1].snapshot.now) == (after.start, after.cycle, after.shown.snapshot.now)
-    assert second.original[0] is after.at(BRANCH, 1).shown
+    assert (2, 2, second.original[1].snapshot.now) == (after.start, after.cycle, after.shown_recording.snapshot.now)
+    assert second.original[0] is after.show_cycle(BRANCH, 1).shown_recording
     with pytest.raises(NoRecordingError, match="the edits are about cycle 2"):
-        with_edits(after.at(ORIGINAL, 1), [GANG_OFF])
+        with_edits(after.show_cycle(ORIGINAL, 1), [GANG_OFF])
 
 
 def test_the_first_difference_is_where_the_recordings_part() -> None:
-    after = compared(with_edits(base(), [GANG_OFF]))
+    after = with_comparison(with_edits(base(), [GANG_OFF]))
     seq = divergence_seq(base(), after)
     assert after.found is not None
     divergence = after.found.divergence
     assert divergence is not None
     assert [seq, seq] == [side.seq for side in (divergence.before, divergence.after) if side is not None]
-    assert seq == divergence_seq(after, after.at(ORIGINAL, 1))
+    assert seq == divergence_seq(after, after.show_cycle(ORIGINAL, 1))
 
 
 def test_recordings_that_say_the_same_part_nowhere() -> None:
@@ -120,13 +120,15 @@ def test_recordings_that_say_the_same_part_nowhere() -> None:
 @pytest.mark.parametrize(("side", "cycle"), [(BRANCH, 1), (ORIGINAL, 2), (ORIGINAL, 0)])
 def test_what_is_not_there_cannot_be_shown(side: str, cycle: int) -> None:
     with pytest.raises(NoRecordingError):
-        base().at(side, cycle)  # type: ignore[arg-type]
+        base().show_cycle(side, cycle)  # type: ignore[arg-type]
 
 
 def test_a_comparison_needs_the_cycle_on_both_sides() -> None:
     branch = with_edits(base(), [WEIGHT])
     with pytest.raises(NoRecordingError, match="no edits to compare"):
-        compared(base())
-    longer = Recordings(branch.original, (*branch.branch, following(branch.shown)), 1, branch.edits, (), BRANCH, 2)
+        with_comparison(base())
+    longer = OpenRecordings(
+        branch.original, (*branch.branch, replay_next_cycle(branch.shown_recording)), 1, branch.edits, (), BRANCH, 2
+    )
     with pytest.raises(NoRecordingError, match="the original has no cycle 2"):
-        compared(longer)
+        with_comparison(longer)

@@ -1,21 +1,25 @@
 """Bundles of gang actions, built anew at the event: they hold the candidates that were recorded."""
 
-from vcdebug.explain.gang_bundles import POINT, bundles_at
+from vcdebug.explain.gang_bundles import UNIFIED_POINT, bundles_at
 from vcdebug.framework.record import HookEvent, Level, OpEvent
 from vcdebug.trace.recording import Recording
 
 
 def asked(recording: Recording) -> list[int]:
     """Events at which plugins are asked about bundles."""
-    seqs = recording.index.of_type(HookEvent)
-    return [seq for seq in seqs if getattr(recording.event(seq), "point", "") == POINT]
+    seqs = recording.index.seqs_of_type(HookEvent)
+    return [seq for seq in seqs if getattr(recording.event_at(seq), "point", "") == UNIFIED_POINT]
 
 
 def check_bundles(recording: Recording) -> None:
     """They hold the candidates that were recorded, and whoever is evicted was left in one."""
     left: dict[int, dict[str, None]] = {}
     for seq in asked(recording):
-        event, span, found = recording.event(seq), recording.tree.around(seq, Level.JOB), bundles_at(recording, seq)
+        event, span, found = (
+            recording.event_at(seq),
+            recording.span_tree.span_around(seq, Level.JOB),
+            bundles_at(recording, seq),
+        )
         assert isinstance(event, HookEvent)
         assert span is not None
         assert found is not None
@@ -23,6 +27,6 @@ def check_bundles(recording: Recording) -> None:
         left.setdefault(span.index, {}).update(dict.fromkeys(task for each in found.bundles for task in each.kept))
     for index, tasks in left.items():
         span = recording.spans[index]
-        events = [recording.event(seq) for seq in range(span.first, span.last + 1)]
+        events = [recording.event_at(seq) for seq in range(span.first, span.last + 1)]
         gone = [event.task for event in events if isinstance(event, OpEvent) and event.op == "evict"]
         assert [] == [task for task in gone if task not in tasks]

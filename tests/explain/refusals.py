@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from vcdebug.explain.asked import asked_in
+from vcdebug.explain.asked import asked_node_in
 from vcdebug.explain.equation import all_hold
-from vcdebug.explain.refusal_parts import CACHED, Check, cache_hits, checks_in, statuses_of
+from vcdebug.explain.refusal_parts import CACHED_STATUS, NodeCheck, cache_hits, node_checks_in, statuses_of
 from vcdebug.framework.record import Event, Level, PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import Status
+from vcdebug.model.fiterror import FitStatus
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
 
@@ -32,13 +32,13 @@ class Refusals:
             if node in hits:
                 self._check_hit(hits[node].seq, seq, node)
                 continue
-            asked = asked_in(session, event, row)
+            asked = asked_node_in(session, event, row)
             assert asked is not None
             statuses = statuses_of(self.recording, self._own(seq), node)
-            self._compare(seq, node, statuses, list(checks_in(asked, statuses)))
+            self._compare(seq, node, statuses, list(node_checks_in(asked, statuses)))
 
     def _own(self, seq: Seq) -> PredicateEvent:
-        event = self.recording.event(seq)
+        event = self.recording.event_at(seq)
         assert isinstance(event, PredicateEvent)
         return event
 
@@ -49,13 +49,13 @@ class Refusals:
         if now != then:
             self.wrong.append((seq, node, now, then))
 
-    def _compare(self, seq: Seq, node: NodeName, statuses: tuple[Status, ...], found: list[Check]) -> None:
+    def _compare(self, seq: Seq, node: NodeName, statuses: tuple[FitStatus, ...], found: list[NodeCheck]) -> None:
         self.seen.update(status.reason.split(" ")[-1] for status in statuses)
-        refusing = [check for check in found if check.refuses]
-        expected = [status.reason for status in statuses if status != CACHED]
+        refusing = [check for check in found if check.is_refused]
+        expected = [status.reason for status in statuses if status != CACHED_STATUS]
         told = [check.inside.note for check in refusing if check.plugin in ("", "predicates")]
         own = [check.plugin for check in refusing if check.plugin not in ("", "predicates")]
-        if CACHED in statuses:
+        if CACHED_STATUS in statuses:
             told = told[:-1]
         if not statuses and self._action(seq) in EVICTING:
             expected, own = told, []
@@ -69,5 +69,5 @@ class Refusals:
                 self.wrong.append((seq, node, check))
 
     def _action(self, seq: Seq) -> str:
-        span = self.recording.tree.around(seq, Level.ACTION)
+        span = self.recording.span_tree.span_around(seq, Level.ACTION)
         return span.name if span is not None else ""

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from vcdebug.explain.asked import asked_in
-from vcdebug.explain.equations_scores import parts_in
+from vcdebug.explain.asked import asked_node_in
+from vcdebug.explain.equations_scores import score_parts_in
 from vcdebug.framework.record import Event, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
@@ -20,9 +20,9 @@ class Sums:
         if not isinstance(event, ScoreEvent):
             return
         for place, row in enumerate(event.rows.tolist()):
-            asked = asked_in(session, event, row)
+            asked = asked_node_in(session, event, row)
             assert asked is not None
-            for part in parts_in(asked, event, place):
+            for part in score_parts_in(asked, event, place):
                 if part.inside is None:
                     continue
                 self.derived[part.name] += 1

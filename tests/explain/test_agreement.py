@@ -9,19 +9,19 @@ import pytest
 from tests.builders import cluster, node, pod_group, pods, queue
 from tests.recorded import GOLDEN, golden
 from vcdebug.causes.gates.queue_limits import room_limit
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Finding
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation
+from vcdebug.explain.equations import equation_at
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugins import words
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.trace.state_before import task_of
 
 WRITTEN = re.compile(r"(?:insufficient|overused) ([^\s,]+)")
@@ -38,16 +38,16 @@ class Told(NamedTuple):
 
 
 def rejections(recording: Recording) -> Iterator[Told]:
-    for seq in recording.index.at_point("JobEnqueueable"):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_at_point("JobEnqueueable"):
+        event = recording.event_at(seq)
         if isinstance(event, HookEvent) and event.plugin in JUDGED_BY_AMOUNTS and event.result == REJECT:
             yield told(recording, seq, event)
 
 
 def told(recording: Recording, seq: Seq, event: HookEvent) -> Told:
-    judge = words(event.plugin).rejected
+    judge = explainer_for(event.plugin).rejected
     finding = judge(JobView(recording, event.job), seq, event) if judge is not None else None
-    shown = equation(recording, seq)
+    shown = equation_at(recording, seq)
     assert shown is not None
     messages = [e.message for e in recording.record.pod_group_events if e.job == event.job and e.seq in (seq - 1, seq)]
     return Told(seq, short(finding), failing(shown), WRITTEN.findall(messages[-1]) if messages else None)
@@ -75,16 +75,21 @@ def disagreements(recording: Recording) -> list[Told]:
 
 def refused_tasks(recording: Recording) -> Iterator[Told]:
     """Allocatable's refusals, about which the scheduler writes nothing."""
-    for seq in recording.index.at_point("Allocatable"):
-        event = recording.event(seq)
-        shown = equation(recording, seq)
-        if isinstance(event, HookEvent) and event.result is False and words(event.plugin).quota and shown is not None:
+    for seq in recording.index.seqs_at_point("Allocatable"):
+        event = recording.event_at(seq)
+        shown = equation_at(recording, seq)
+        if (
+            isinstance(event, HookEvent)
+            and event.result is False
+            and explainer_for(event.plugin).quota
+            and shown is not None
+        ):
             task = task_of(recording, event.task)
             queues = recording.session.queues
             if queues[event.queue].state != OPEN or any(one.parent == event.queue for one in queues.values()):
                 continue  # refused before any amount is looked at
             limit = room_limit(JobView(recording, task.job), event.plugin, seq, task.resreq)
-            yield Told(seq, limit.exceeded or None, failing(shown), None)
+            yield Told(seq, limit.exceeded_dimensions or None, failing(shown), None)
 
 
 def unlike_the_equation(recording: Recording) -> list[Told]:
@@ -111,8 +116,8 @@ def persistent(plugin: str) -> Snapshot:
 
 @pytest.mark.parametrize("plugin", ["proportion", "capacity"])
 def test_with_persistence_a_dimension_that_the_queue_configures_nowhere_is_not_short(plugin: str) -> None:
-    recording = replay(persistent(plugin))
-    found = explain(recording, "default/wanted")
+    recording = replay_cycle(persistent(plugin))
+    found = explain_by_name(recording, "default/wanted")
     assert "exceeded too" not in found.sentence
     assert ["short.cpu"] == [name for name in found.dominant.numbers if name.startswith("short.")]
     (each,) = rejections(recording)

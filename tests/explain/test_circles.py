@@ -3,9 +3,9 @@
 import pytest
 
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
-from vcdebug.explain.circles import circle
+from vcdebug.explain.circles import find_order_circle
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 YOUNG, MIDDLE, OLD, OLDEST = (f"2026-01-01T10:00:0{second}Z" for second in (3, 2, 1, 0))
 
@@ -14,12 +14,12 @@ def replayed(*ages: tuple[str, str]) -> Recording:
     """Pods with their ages; the node has room for one of them."""
     conf = conf_of("priority gang", "predicates nodeorder", actions="allocate")
     waiting = [pod(name, name[0], requests=amounts("1", "1G"), created=age) for name, age in ages]
-    return replay(cluster(node("n1", cpu="1"), pod_group("j"), pod_group("k"), waiting, conf=conf))
+    return replay_cycle(cluster(node("n1", cpu="1"), pod_group("j"), pod_group("k"), waiting, conf=conf))
 
 
 def test_an_index_an_age_and_an_age_go_round() -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
-    assert ("default/j-w-0", "default/j-w-1", "default/j-w-x", "default/j-w-0") == circle(
+    assert ("default/j-w-0", "default/j-w-1", "default/j-w-x", "default/j-w-0") == find_order_circle(
         found, ["default/j-w-0", "default/j-w-1"]
     )
 
@@ -27,16 +27,16 @@ def test_an_index_an_age_and_an_age_go_round() -> None:
 @pytest.mark.parametrize("other", ["default/k-w-0", "default/j-w-2"])
 def test_what_does_not_go_round_is_no_circle(other: str) -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE), ("j-w-2", YOUNG), ("k-w-0", YOUNG))
-    assert () == circle(found, ["default/j-w-0", other])
+    assert () == find_order_circle(found, ["default/j-w-0", other])
 
 
 def test_one_pod_alone_is_no_circle() -> None:
-    assert () == circle(replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE)), ["default/j-w-0"])
+    assert () == find_order_circle(replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE)), ["default/j-w-0"])
 
 
 @pytest.mark.parametrize("first", ["default/j-w-0", "default/j-w-1", "default/j-w-x"])
 def test_it_goes_round_for_whichever_of_them_got_the_place(first: str) -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
     others = ["default/j-w-0", "default/j-w-1", "default/j-w-x"]
-    way = circle(found, [first, *others])
+    way = find_order_circle(found, [first, *others])
     assert (first, first, 4) == (way[0], way[-1], len(way))

@@ -4,20 +4,20 @@ from dataclasses import replace
 from functools import cache
 
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class
-from vcdebug.explain.dry_run import ALONE, PUT_BACK, TAKE, DryRuns, dry_run_at, dry_runs_at
+from vcdebug.explain.dry_run import ONLY_CANDIDATE, PUT_BACK, TAKE, DryRunSearch, dry_run_at, dry_run_search_at
 from vcdebug.explain.funnel import funnel_at
 from vcdebug.explain.node_room import node_room
 from vcdebug.explain.refusal_parts import simulated_checks
 from vcdebug.framework.record import HookEvent
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.base import text_of
-from vcdebug.views.dry_run import dry_run
-from vcdebug.views.equation import equation
-from vcdebug.views.flow import around, flow
-from vcdebug.views.funnel import funnel
-from vcdebug.views.inside import inside
+from vcdebug.views.dry_run import dry_run_table
+from vcdebug.views.equation import event_equation
+from vcdebug.views.flow import flow_table, open_keys_around
+from vcdebug.views.funnel import funnel_table
+from vcdebug.views.inside import inside_table
 
 CONF = """\
 actions: "allocate, preempt"
@@ -33,7 +33,7 @@ HIGH, LOW, MIDDLE = 100, 1, 50
 @cache
 def recording(low: int = LOW) -> Recording:
     """n1 holds one pod of middle priority, n2 two small ones of low priority; the high one needs most of a node."""
-    return replay(
+    return replay_cycle(
         cluster(
             [node(name, cpu="4") for name in ("n1", "n2")],
             [priority_class(name, value) for name, value in (("hi", HIGH), ("mid", MIDDLE), ("lo", low))],
@@ -49,11 +49,11 @@ def recording(low: int = LOW) -> Recording:
 
 
 def simulated(found: Recording, point: str) -> list[int]:
-    return [seq for seq in found.index.at_point(point) if isinstance(found.event(seq), HookEvent)]
+    return [seq for seq in found.index.seqs_at_point(point) if isinstance(found.event_at(seq), HookEvent)]
 
 
-def runs(found: Recording) -> DryRuns:
-    search = dry_runs_at(found, simulated(found, "SimulateRemoveTask")[0])
+def runs(found: Recording) -> DryRunSearch:
+    search = dry_run_search_at(found, simulated(found, "SimulateRemoveTask")[0])
     assert search is not None
     return search
 
@@ -72,13 +72,13 @@ def test_every_dry_run_names_whom_it_takes_away_and_whom_it_keeps() -> None:
 def test_the_rule_that_chose_the_node_is_named() -> None:
     search = runs(recording())
     assert (2, 2, "n2", "the lowest top priority") == (search.nodes, search.wanted, search.winner, search.rule)
-    head = [text_of(line) for line in dry_run(recording(), search.runs[0].first).head]
+    head = [text_of(line) for line in dry_run_table(recording(), search.runs[0].first).head]
     assert "★ n2 wins: the lowest top priority" == head[1]
 
 
 def test_an_only_candidate_needs_no_rule() -> None:
     alone = runs(recording(HIGH))
-    assert ("n1", ALONE) == (alone.winner, alone.rule)
+    assert ("n1", ONLY_CANDIDATE) == (alone.winner, alone.rule)
 
 
 def test_the_room_inside_a_dry_run_is_the_simulated_one() -> None:
@@ -88,7 +88,7 @@ def test_the_room_inside_a_dry_run_is_the_simulated_one() -> None:
     assert run is not None
     room = node_room(found, seq, "default/h-0", run.node)
     assert (("default/m-0",), 4000.0) == (room.away, room.future.milli_cpu)
-    table = equation(found, seq)
+    table = event_equation(found, seq)
     assert "✓" == table.rows[0].cells[0].text
     assert "+ away" in [column.title for column in table.columns]
 
@@ -100,7 +100,7 @@ def kept_apart() -> Recording:
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     unwanted = pod("x-0", "s", requests={"cpu": "2"}, on="n1", priority=MIDDLE)
     unwanted["metadata"]["labels"] = {"app": "x"}
-    return replay(
+    return replay_cycle(
         cluster(
             node("n1", cpu="4", labels={host: "n1"}),
             [priority_class(name, value) for name, value in (("hi", HIGH), ("lo", LOW))],
@@ -123,7 +123,7 @@ def test_the_inside_of_a_dry_run_counts_pods_as_they_are_there() -> None:
     counted = [checks[1].inside.terms[0].figures for checks in (refused, passed)]
     assert [("n1", 1, "default/x-0"), ("n1", 0, "")] == counted
     seq = simulated(found, "SimulatePredicate")[0]
-    shown = [" ".join(cell.text for cell in row.cells) for row in inside(found, seq).rows]
+    shown = [" ".join(cell.text for cell in row.cells) for row in inside_table(found, seq).rows]
     assert "away: s-0" in shown[0]
     assert any("which default/x-0" in text for text in shown)
     assert any("away 2" in text for text in shown)
@@ -142,25 +142,25 @@ def test_a_node_that_is_a_candidate_is_not_told_as_short_of_room() -> None:
     seq = runs(found).runs[0].first
     search = funnel_at(found, seq)
     assert search is not None
-    assert ["candidate, 1 to go", "candidate, 2 to go"] == [each.words for each in search.tried][:2]
-    head = [text_of(line) for line in funnel(found, seq).head]
+    assert ["candidate, 1 to go", "candidate, 2 to go"] == [each.outcome_words for each in search.tried][:2]
+    head = [text_of(line) for line in funnel_table(found, seq).head]
     assert "2 nodes → 2 pass the predicates → 2 tried" == head[0]
     assert ["3"] == [line.split()[-1] for line in head if line.strip().startswith("on it")]
-    rows = [row.cells for row in flow(found, around(found, seq), seq).rows]
+    rows = [row.cells for row in flow_table(found, open_keys_around(found, seq), seq).rows]
     assert any("n1" in cells[0].text and "candidate" in cells[1].text for cells in rows)
 
 
 def test_a_placed_task_does_not_count_against_its_own_room() -> None:
     found = recording()
-    seq = next(seq for seq in range(1, len(found) + 1) if getattr(found.event(seq), "op", "") == "pipeline")
+    seq = next(seq for seq in range(1, len(found) + 1) if getattr(found.event_at(seq), "op", "") == "pipeline")
     room = node_room(found, seq, "default/h-0", "n2")
     assert (seq, 4000.0) == (room.placed, room.future.milli_cpu)
 
 
 def test_the_winner_that_a_scheduler_drew_is_the_one_that_is_named() -> None:
     found = recording().snapshot
-    drawn = runs(replay(replace(found, chance=Chance(choices={"default/h-0": "n1"}))))
+    drawn = runs(replay_cycle(replace(found, chance=ChanceSettings(choices={"default/h-0": "n1"}))))
     assert ("n2", "n2") == (runs(recording()).winner, drawn.winner)
     single = CONF.replace("minCandidateNodesAbsolute: 2, minCandidateNodesPercentage: 100", "x: 1")
-    first = replace(found, scheduler_conf=single, chance=Chance(choices={"default/h-0": "n2"}))
-    assert [("n2", ALONE)] == [(one.winner, one.rule) for one in (runs(replay(first)),)]
+    first = replace(found, scheduler_conf=single, chance=ChanceSettings(choices={"default/h-0": "n2"}))
+    assert [("n2", ONLY_CANDIDATE)] == [(one.winner, one.rule) for one in (runs(replay_cycle(first)),)]

@@ -5,15 +5,15 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation, room_on
-from vcdebug.explain.plugins import PLUGINS, words
+from vcdebug.explain.equations import equation_at, room_equation
+from vcdebug.explain.plugins import PLUGINS, explainer_for
 from vcdebug.explain.plugins.extender import QUESTIONS
 from vcdebug.framework.record import ActionEvent, HookEvent, Level, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import at_most
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.trace.state_before import before, task_of
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.trace.state_before import state_before, task_of
 
 
 def due(event: HookEvent | OpEvent) -> object:
@@ -28,7 +28,7 @@ def wrong(recording: Recording) -> Iterator[str]:
     for seq, event in enumerate(recording.events, start=1):
         if not isinstance(event, HookEvent | OpEvent):
             continue
-        found = equation(recording, seq)
+        found = equation_at(recording, seq)
         if found is not None and (type(found.verdict), found.verdict) != (type(due(event)), due(event)):
             yield f"{seq}: {event} is not {found}"
 
@@ -57,7 +57,7 @@ def test_the_copied_cases_ask_for_nearly_every_equation() -> None:
         ("tdm", "VictimTasks"),
         *(("extender", point) for point in QUESTIONS),
     }
-    told = {(plugin, point) for plugin in PLUGINS for point in words(plugin).equations}
+    told = {(plugin, point) for plugin in PLUGINS for point in explainer_for(plugin).equations}
     assert elsewhere >= told - {*asked}
 
 
@@ -67,12 +67,12 @@ def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeNam
     for seq, event in enumerate(recording.events, start=1):
         if isinstance(event, ActionEvent):
             known.clear()
-        span = recording.tree.around(seq, Level.ACTION)
+        span = recording.span_tree.span_around(seq, Level.ACTION)
         if not isinstance(event, PredicateEvent) or span is None or span.name != "allocate":
             continue
         task = task_of(recording, event.task)
         for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
-            reason = recording.reasons.statuses(code)[0].reason
+            reason = recording.reason_table.statuses_of(code)[0].reason
             key = (task.job, task.task_role, row)
             short = reason.removeprefix("Insufficient ") if reason.startswith("Insufficient ") else None
             yield seq, event, recording.node_names[row], short, known.get(key) == code and bool(task.task_role)
@@ -83,7 +83,7 @@ def visited(recording: Recording) -> Iterator[tuple[int, PredicateEvent, NodeNam
 
 def short_of(recording: Recording, seq: int, task: str, node: NodeName) -> str | None:
     """The first dimension that the node's future idle lacks for a task before an event."""
-    future, request = before(recording, seq).nodes[node].future_idle(), task_of(recording, task).init_resreq
+    future, request = state_before(recording, seq).nodes[node].future_idle(), task_of(recording, task).init_resreq
     return next((name for name, amount in request.items() if not at_most(amount, future.get(name))), None)
 
 
@@ -100,9 +100,9 @@ def test_every_operation_commit_discard_and_pass_has_its_equation(name: str) -> 
     recording = golden(name)
     for seq, event in enumerate(recording.events, start=1):
         if isinstance(event, PredicateEvent) or (isinstance(event, OpEvent) and event.after is not None):
-            assert equation(recording, seq) is not None
+            assert equation_at(recording, seq) is not None
         if isinstance(event, StatementEvent) and event.what not in ("commit", "discard"):
-            assert equation(recording, seq) is None
+            assert equation_at(recording, seq) is None
 
 
 def the(recording: Recording, point: str, plugin: str, number: int = 0) -> Equation:
@@ -112,7 +112,7 @@ def the(recording: Recording, point: str, plugin: str, number: int = 0) -> Equat
         for seq, e in enumerate(recording.events, start=1)
         if isinstance(e, HookEvent) and (e.point, e.plugin) == (point, plugin)
     ]
-    found = equation(recording, seqs[number])
+    found = equation_at(recording, seqs[number])
     assert found is not None
     return found
 
@@ -124,7 +124,7 @@ def test_a_discard_shows_the_gang_that_is_not_complete() -> None:
         for seq, e in enumerate(recording.events, start=1)
         if isinstance(e, StatementEvent) and e.what == "discard" and len(e.ops) == 2
     )
-    found = equation(recording, seq)
+    found = equation_at(recording, seq)
     assert found is not None
     assert "discard: gang: would research/llm-finetune be complete?" == found.title
     term = found.deciding_term
@@ -154,13 +154,13 @@ def test_proportion_shows_the_dimension_in_which_the_queue_is_full() -> None:
         pods("two", 4, cpu="1", memory="1G"),
         conf=small("gang proportion predicates"),
     )
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     refused = [
         seq
-        for seq in recording.index.at_point("Allocatable")
-        if isinstance(e := recording.event(seq), HookEvent) and e.result is False
+        for seq in recording.index.seqs_at_point("Allocatable")
+        if isinstance(e := recording.event_at(seq), HookEvent) and e.result is False
     ]
-    found = equation(recording, refused[0])
+    found = equation_at(recording, refused[0])
     assert found is not None
     term = found.deciding_term
     assert term is not None
@@ -177,7 +177,7 @@ def test_a_closed_queue_is_told_before_any_arithmetic() -> None:
         pods("one", 1),
         conf=small("gang proportion"),
     )
-    found = the(replay(snapshot), "JobEnqueueable", "proportion")
+    found = the(replay_cycle(snapshot), "JobEnqueueable", "proportion")
     assert (-1, "the queue's state is Closed, not Open") == (found.verdict, found.note)
 
 
@@ -189,7 +189,7 @@ def test_admission_counts_what_earlier_jobs_of_the_cycle_reserved() -> None:
         *(pods(name, 1, cpu="3") for name in ("a", "b", "c")),
         conf=small("gang overcommit"),
     )
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     found = [the(recording, "JobEnqueueable", "overcommit", number) for number in range(3)]
     assert [1, 1, -1] == [one.verdict for one in found]
     assert [0.0, 3000.0, 6000.0] == [one.terms[0].figures[1] for one in found]
@@ -198,7 +198,7 @@ def test_admission_counts_what_earlier_jobs_of_the_cycle_reserved() -> None:
 
 def preemption(**gang: object) -> Recording:
     """A node full of a low job's tasks, and a high job that wants one place."""
-    return replay(
+    return replay_cycle(
         cluster(
             node("n1", cpu="3"),
             [priority_class("high", 100), priority_class("low", 1)],
@@ -213,9 +213,9 @@ def preemption(**gang: object) -> Recording:
 
 def test_room_on_a_node_counts_the_victims() -> None:
     recording = preemption()
-    seq = recording.index.at_point("Preemptable")[0]
-    alone = room_on(recording, seq, "default/high-0", "n1")
-    freed = room_on(recording, seq, "default/high-0", "n1", ["default/low-0", "default/low-1"])
+    seq = recording.index.seqs_at_point("Preemptable")[0]
+    alone = room_equation(recording, seq, "default/high-0", "n1")
+    freed = room_equation(recording, seq, "default/high-0", "n1", ["default/low-0", "default/low-1"])
     assert (False, "cpu", True) == (alone.verdict, alone.deciding, freed.verdict)
     assert (0.0, 0.0, 0.0, 0.0, 2000.0, 2000.0) == alone.terms[0].figures
     assert (0.0, 0.0, 0.0, 2000.0, 2000.0, 2000.0, 0.0) == freed.terms[0].figures
@@ -224,8 +224,8 @@ def test_room_on_a_node_counts_the_victims() -> None:
 def test_an_operation_shows_what_it_changes_on_its_node() -> None:
     recording = preemption()
     shown = {}
-    for seq in recording.index.of_type(OpEvent):
-        found = equation(recording, seq)
+    for seq in recording.index.seqs_of_type(OpEvent):
+        found = equation_at(recording, seq)
         assert found is not None
         shown[found.title] = [(t.name, *t.figures) for t in found.terms if t.name.endswith("cpu")]
     assert [("releasing cpu", 0.0, 1000.0, 1000.0)] == shown["evict default/low-1 on n1"]
@@ -236,7 +236,7 @@ def test_an_operation_shows_what_it_changes_on_its_node() -> None:
 def test_no_dimension_decides_where_each_has_room_on_some_node() -> None:
     """No node has room in all of them and passes the filters, too."""
     recording = bundled("pending-no-node-fits")
-    found = equation(recording, 30)
+    found = equation_at(recording, 30)
     assert found is not None
     assert found.deciding is None
     assert [True] * 4 == [term.holds for term in found.terms]
@@ -251,9 +251,9 @@ def test_a_pass_over_nodes_says_where_the_most_room_is() -> None:
         pods("one", 1, cpu="4"),
         conf=small("gang predicates"),
     )
-    recording = replay(snapshot)
-    seq = recording.index.of_type(PredicateEvent)[0]
-    found, there = equation(recording, seq), equation(recording, seq, "n2")
+    recording = replay_cycle(snapshot)
+    seq = recording.index.seqs_of_type(PredicateEvent)[0]
+    found, there = equation_at(recording, seq), equation_at(recording, seq, "n2")
     assert found is not None
     assert there is not None
     assert ("cpu", ()) == (found.deciding, found.verdict)
@@ -269,7 +269,7 @@ def hierarchy() -> Recording:
     conf = conf_of(
         "gang conformance", "drf predicates", actions="reclaim", arguments={"drf": {"enableHierarchy": "true"}}
     )
-    return replay(
+    return replay_cycle(
         cluster(
             node("n1", cpu="4"),
             [queue(name, annotations=paths[name]) for name in ("a", "b")],

@@ -6,19 +6,19 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.explain.test_equations import the, wrong
-from vcdebug.snapshot.bundled import find
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.process import Persistence
+from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.process import PersistenceSetting
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def tree(*objects: Any, actions: str = "allocate", level: int = 0) -> Recording:
     """A cluster of ten cores whose queues are a tree."""
     arguments = {"enableHierarchy": "true", "arguments": f"{{ancestorReclaimLevel: {level}}}"}
     conf = conf_of("gang capacity", actions=actions, arguments={"capacity": arguments})
-    recording = replay(cluster(node("n1", cpu="10"), queue("root"), *objects, conf=conf))
+    recording = replay_cycle(cluster(node("n1", cpu="10"), queue("root"), *objects, conf=conf))
     assert [] == list(wrong(recording))
     return recording
 
@@ -60,7 +60,7 @@ def test_a_queue_that_is_no_leaf_is_told_before_any_arithmetic() -> None:
 
 def reclaim(*objects: Any, cpu: str = "4") -> Recording:
     conf = conf_of("gang capacity", actions="reclaim")
-    recording = replay(cluster(node("n1", cpu=cpu), *objects, conf=conf))
+    recording = replay_cycle(cluster(node("n1", cpu=cpu), *objects, conf=conf))
     assert [] == list(wrong(recording))
     return recording
 
@@ -87,13 +87,13 @@ def test_a_queue_reclaims_where_it_deserves_more() -> None:
     ],
 )
 def test_the_comparison_that_judges_a_claim_is_named(
-    persistence: Persistence, may: bool, named: str, not_named: str, deciding: str
+    persistence: PersistenceSetting, may: bool, named: str, not_named: str, deciding: str
 ) -> None:
-    folder = find("reclaim-in-one-dimension")
+    folder = find_bundled("reclaim-in-one-dimension")
     assert folder is not None
-    snapshot = load(folder)
+    snapshot = load_snapshot(folder)
     snapshot.persistence = persistence
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     assert [] == list(wrong(recording))
     found = the(recording, "Preemptive", "capacity")
     assert (may, f"deserved text {deciding}") == (found.verdict, found.deciding)
@@ -120,7 +120,7 @@ def test_a_dry_run_takes_victims_off_the_queue_and_its_ancestors() -> None:
     conf = conf_of("gang priority", "capacity predicates", actions="preempt") + (
         "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
     )
-    recording = replay(
+    recording = replay_cycle(
         cluster(
             node("n1", cpu="4"),
             [priority_class("high", 100), priority_class("low", 1)],

@@ -5,11 +5,11 @@ from typing import Any
 from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, priority_class
 from tests.explain.test_equations import the, wrong
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation
+from vcdebug.explain.equations import equation_at
 from vcdebug.framework.record import HookEvent
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 SCHEDULED = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-10-31T23:55:00Z"}
 """Five minutes before the session."""
@@ -27,7 +27,7 @@ def preemption(
     group = pod_group("low", priority_class="low", phase="Running", min_member=0)
     group["metadata"]["annotations"] = low or {}
     high = pods("high", 1, cpu="2", annotations={"volcano.sh/preemptable": "false"})
-    recording = replay(
+    recording = replay_cycle(
         cluster(
             node("n1", cpu="3"),
             [priority_class("high", 100), priority_class("low", 1)],
@@ -101,7 +101,9 @@ def quota_recording(*minimums: str) -> Recording:
     }
     jobs = [pod_group(f"j{number}", phase="Pending", min_resources={"cpu": cpu}) for number, cpu in enumerate(minimums)]
     conf = conf_of("gang resourcequota", actions="enqueue")
-    recording = replay(cluster(node("n1"), [quota], jobs, *(pods(f"j{n}", 1) for n in range(len(jobs))), conf=conf))
+    recording = replay_cycle(
+        cluster(node("n1"), [quota], jobs, *(pods(f"j{n}", 1) for n in range(len(jobs))), conf=conf)
+    )
     assert [] == list(wrong(recording))
     return recording
 
@@ -116,7 +118,7 @@ def test_a_namespace_quota_counts_what_this_cycle_admitted() -> None:
 def test_sla_says_how_long_is_left() -> None:
     group = pod_group("one", phase="Pending", min_resources={"cpu": "1"})
     group["metadata"]["annotations"] = {"sla-waiting-time": "13h"}
-    recording = replay(cluster(node("n1"), group, pods("one", 1), conf=conf_of("sla gang", actions="enqueue")))
+    recording = replay_cycle(cluster(node("n1"), group, pods("one", 1), conf=conf_of("sla gang", actions="enqueue")))
     assert [] == list(wrong(recording))
     found = the(recording, "JobEnqueueable", "sla")
     assert (0, ("12h", "13h", "1h")) == (found.verdict, found.terms[0].figures)
@@ -127,9 +129,9 @@ def test_tdm_counts_tasks_for_pipelined_and_names_what_keeps_a_job_from_starving
     complete = the(recording, "JobPipelined", "tdm")
     assert "ready + waiting + best-effort pending ≥ min available" == complete.formula
     asked = {
-        str(dict(event.subject)["job"]): equation(recording, seq)
-        for seq in recording.index.at_point("JobStarving")
-        if isinstance(event := recording.event(seq), HookEvent) and event.plugin == "tdm"
+        str(dict(event.subject)["job"]): equation_at(recording, seq)
+        for seq in recording.index.seqs_at_point("JobStarving")
+        if isinstance(event := recording.event_at(seq), HookEvent) and event.plugin == "tdm"
     }
     low, high = asked["default/low"], asked["default/high"]
     assert low is not None

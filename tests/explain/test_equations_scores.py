@@ -6,7 +6,7 @@ import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation
+from vcdebug.explain.equations import equation_at
 from vcdebug.explain.equations_scores import node_score
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.trace.recording import Recording
@@ -16,8 +16,8 @@ SUM = "sum of those below"
 
 def scored(recording: Recording) -> Iterator[tuple[int, ScoreEvent, int, str]]:
     """(event number, event, index, node) of every node that was scored."""
-    for seq in recording.index.of_type(ScoreEvent):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_of_type(ScoreEvent):
+        event = recording.event_at(seq)
         assert isinstance(event, ScoreEvent)
         for index, row in enumerate(event.rows.tolist()):
             yield seq, event, index, recording.node_names[row]
@@ -42,8 +42,8 @@ def test_the_lines_add_up_to_the_recorded_total(name: str) -> None:
 
 
 def best(recording: Recording) -> tuple[int, BestEvent]:
-    seq = recording.index.of_type(BestEvent)[0]
-    event = recording.event(seq)
+    seq = recording.index.seqs_of_type(BestEvent)[0]
+    event = recording.event_at(seq)
     assert isinstance(event, BestEvent)
     return seq, event
 
@@ -63,7 +63,7 @@ def test_a_scorer_shows_raw_normalised_and_weighted() -> None:
 def test_the_best_node_stands_beside_the_best_of_the_others() -> None:
     recording = bundled()
     seq, event = best(recording)
-    found = equation(recording, seq)
+    found = equation_at(recording, seq)
     assert found is not None
     assert event.score == found.verdict
     assert event.name == found.columns[0]
@@ -76,8 +76,8 @@ def test_the_part_that_tells_two_nodes_apart_is_marked() -> None:
     found = next(
         told
         for recording in recordings
-        for seq in recording.index.of_type(BestEvent)
-        if (told := equation(recording, seq)) is not None and told.deciding is not None
+        for seq in recording.index.seqs_of_type(BestEvent)
+        if (told := equation_at(recording, seq)) is not None and told.deciding is not None
     )
     differences = [abs(float(str(term.figures[2]))) for term in found.terms]
     telling = found.deciding_term

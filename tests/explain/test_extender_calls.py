@@ -4,13 +4,13 @@ from functools import cache
 from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.explain.equations import equation
+from vcdebug.explain.equations import equation_at
 from vcdebug.explain.equations_scores import score_parts
 from vcdebug.explain.plugins.extender import ANSWER, NOT_ASKED, NOT_REPLAYED
-from vcdebug.explain.refusal_parts import checks
+from vcdebug.explain.refusal_parts import checks_of_node
 from vcdebug.framework.record import HookEvent, PredicateEvent, ScoreEvent
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 ANSWERS: dict[str, Any] = {
     "enqueueable": {"default/j": [{"status": 1}, {"status": -1}]},
@@ -31,18 +31,18 @@ def recording(*, managed: str = "", answered: bool = True) -> Recording:
     nodes = [node("n1"), node("n2"), node("n3")]
     snapshot = cluster(nodes, group, pods("j", 1), conf=conf)
     snapshot.extender = ANSWERS if answered else {}
-    return replay(snapshot)
+    return replay_cycle(snapshot)
 
 
 def first(kind: type, found: Recording) -> int:
-    return found.index.of_type(kind)[0]
+    return found.index.seqs_of_type(kind)[0]
 
 
 def test_a_vote_stands_beside_the_call_and_the_answer_it_comes_from() -> None:
     found = recording()
-    events = ((seq, found.event(seq)) for seq in found.index.at_point("JobEnqueueable"))
+    events = ((seq, found.event_at(seq)) for seq in found.index.seqs_at_point("JobEnqueueable"))
     (vote,) = [seq for seq, event in events if isinstance(event, HookEvent) and event.plugin == "extender"]
-    told = equation(found, vote)
+    told = equation_at(found, vote)
     assert told is not None
     call, about, answer = told.terms
     assert ("POST http://hook/enqueueable",) == call.figures
@@ -53,7 +53,7 @@ def test_a_vote_stands_beside_the_call_and_the_answer_it_comes_from() -> None:
 def test_a_refused_node_shows_its_own_answer_and_another_that_of_all() -> None:
     found = recording()
     seq = first(PredicateEvent, found)
-    asked = {name: checks(found, seq, name)[-1].inside for name in ("n1", "n2")}
+    asked = {name: checks_of_node(found, seq, name)[-1].inside for name in ("n1", "n2")}
     assert [False, True] == [one.verdict for one in asked.values()]
     assert "no licence left" == asked["n1"].note
     assert ['{"status": "no licence left", "code": 2}', "{}"] == [one.terms[2].figures[0] for one in asked.values()]
@@ -70,11 +70,11 @@ def test_a_score_is_the_node_of_the_answer() -> None:
 
 def test_without_an_answer_the_call_is_named_as_not_replayed() -> None:
     found = recording(answered=False)
-    terms = checks(found, first(PredicateEvent, found), "n1")[-1].inside.terms
+    terms = checks_of_node(found, first(PredicateEvent, found), "n1")[-1].inside.terms
     assert [NOT_REPLAYED] == [term.figures[0] for term in terms if term.name == ANSWER]
 
 
 def test_a_pod_that_no_managed_resource_concerns_is_not_asked_about() -> None:
     found = recording(managed="nvidia.com/gpu")
-    inside = checks(found, first(PredicateEvent, found), "n1")[-1].inside
+    inside = checks_of_node(found, first(PredicateEvent, found), "n1")[-1].inside
     assert (NOT_ASKED, True) == (inside.note, inside.verdict)

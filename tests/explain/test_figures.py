@@ -9,14 +9,14 @@ import pytest
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, queue
 from tests.recorded import GOLDEN, ROOT, bundled, golden
 from vcdebug.debugger.figures import QUEUE, Figure
-from vcdebug.explain.equation import Equation, equation_document, figure_words
-from vcdebug.explain.equations import equation
-from vcdebug.explain.refusal_parts import Check, checks, filter_checks
+from vcdebug.explain.equation import Equation, equation_json, format_figures
+from vcdebug.explain.equations import equation_at
+from vcdebug.explain.refusal_parts import NodeCheck, checks_of_node, filter_checks
 from vcdebug.framework.record import HookEvent, PopEvent, PredicateEvent
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.views.base import plain
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.views.base import format_table
 from vcdebug.views.cell_figures import equation_figure
 from vcdebug.views.equation import equation_table
 
@@ -27,21 +27,21 @@ GPU = "nvidia.com/gpu"
 
 def asked_of(recording: Recording, point: str, plugin: str) -> tuple[int, Equation]:
     """The first answer of a plugin, and the arithmetic behind it."""
-    for seq in recording.index.at_point(point):
-        event = recording.event(seq)
-        found = equation(recording, seq) if isinstance(event, HookEvent) and event.plugin == plugin else None
+    for seq in recording.index.seqs_at_point(point):
+        event = recording.event_at(seq)
+        found = equation_at(recording, seq) if isinstance(event, HookEvent) and event.plugin == plugin else None
         if found is not None and found.terms:
             return seq, found
     raise AssertionError(f"{plugin} is not asked for {point}")
 
 
 def figures_for_programs(found: Equation) -> list[Any]:
-    document: Any = equation_document(found)
+    document: Any = equation_json(found)
     return [term["figures"] for term in document["terms"]]
 
 
 def words(found: Equation) -> list[str]:
-    return [figure_words(found, term) for term in found.terms]
+    return [format_figures(found, term) for term in found.terms]
 
 
 def test_what_a_queue_holds_beyond_its_share_is_a_number_shown_in_its_own_unit() -> None:
@@ -75,15 +75,17 @@ def test_what_idle_nodes_may_still_take_is_numbers_by_dimension() -> None:
     assert ["cpu", "memory"] == list(rooms[0])
     assert 20800.0 == rooms[0]["cpu"]
     assert "room left 20.8 cpu, 79.4Gi memory" in " ".join(words(found))
-    assert "cpu 20.8, mem 79.4Gi" in plain(equation_table(found))
+    assert "cpu 20.8, mem 79.4Gi" in format_table(equation_table(found))
 
 
 def refused_by(plugin: str, *objects: Manifest | list[Manifest], arguments: str = "") -> Equation:
     """What a plugin compared for the only pod on the only node, which it refuses."""
     conf = conf_of(f"predicates {plugin}") + arguments
-    recording = replay(cluster(*objects, conf=conf))
-    seq = recording.index.of_type(PredicateEvent)[0]
-    return next(check.inside for check in checks(recording, seq, "n1") if check.plugin == plugin and check.refuses)
+    recording = replay_cycle(cluster(*objects, conf=conf))
+    seq = recording.index.seqs_of_type(PredicateEvent)[0]
+    return next(
+        check.inside for check in checks_of_node(recording, seq, "n1") if check.plugin == plugin and check.is_refused
+    )
 
 
 def test_a_limit_of_a_group_of_nodes_is_three_numbers() -> None:
@@ -122,20 +124,20 @@ def test_what_stays_beside_a_scarce_resource_is_numbers_by_dimension() -> None:
 
 def every_equation(recording: Recording) -> Iterator[Equation]:
     for seq in range(1, len(recording) + 1):
-        if isinstance(recording.event(seq), PopEvent):
+        if isinstance(recording.event_at(seq), PopEvent):
             continue
-        found = equation(recording, seq)
+        found = equation_at(recording, seq)
         if found is not None:
             yield found
         yield from (check.inside for check in _checks(recording, seq))
 
 
-def _checks(recording: Recording, seq: int) -> Iterator[Check]:
+def _checks(recording: Recording, seq: int) -> Iterator[NodeCheck]:
     """Of a filter's own answer, or of the first node that a search refused."""
     yield from filter_checks(recording, seq) or ()
-    event = recording.event(seq)
+    event = recording.event_at(seq)
     if isinstance(event, PredicateEvent) and len(event.failed):
-        yield from checks(recording, seq, recording.node_names[int(event.failed[0])])
+        yield from checks_of_node(recording, seq, recording.node_names[int(event.failed[0])])
 
 
 BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())

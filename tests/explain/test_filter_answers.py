@@ -5,8 +5,8 @@ import pytest
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.explain.asked import is_filter
 from vcdebug.explain.refusal_parts import filter_checks
-from vcdebug.views.base import plain
-from vcdebug.views.inside import inside
+from vcdebug.views.base import format_table
+from vcdebug.views.inside import inside_table
 
 
 @pytest.mark.parametrize("name", ["preempt-works", "preempt-blocked-by-gang"])
@@ -18,8 +18,8 @@ def test_the_checks_come_to_the_recorded_answer(name: str) -> None:
         found = filter_checks(recording, seq)
         assert found is not None
         assert found
-        assert any(check.refuses for check in found) is (event.result is not None)
-        shown = plain(inside(recording, seq))
+        assert any(check.is_refused for check in found) is (event.result is not None)
+        shown = format_table(inside_table(recording, seq))
         assert event.node in shown
         assert f"the filter {event.plugin} for" in shown
 
@@ -30,5 +30,5 @@ def test_refusals_of_the_recorded_cases_are_told() -> None:
         for seq, event in enumerate(recording.events, start=1):
             if is_filter(event) and event.result is not None:
                 refused += 1
-                assert any(check.refuses for check in filter_checks(recording, seq) or ())
+                assert any(check.is_refused for check in filter_checks(recording, seq) or ())
     assert 5 <= refused

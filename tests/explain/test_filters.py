@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.equation import Term
-from vcdebug.explain.refusal_parts import checks
-from vcdebug.explain.searches import why_refused
+from vcdebug.explain.refusal_parts import checks_of_node
+from vcdebug.explain.searches import refusal_reasons
 from vcdebug.framework.record import OpEvent, PredicateEvent
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.base import text_of
 from vcdebug.views.node_page import node_page
-from vcdebug.views.operation import operation
+from vcdebug.views.operation import operation_table
 
 PORTS = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 8080}], "resources": {"requests": {"cpu": "1"}}}]
 
@@ -27,11 +27,11 @@ def zones(*values: str) -> Manifest:
 
 def refused(on: Manifest, *others: Manifest, **spec: Any) -> tuple[Recording, int, tuple[str, ...]]:
     asking = pod("j-0", "j", requests={"cpu": "1"}, **spec)
-    recording = replay(cluster(on, pod_group("j"), asking, *others, conf=conf_of("gang", "predicates")))
-    seq = recording.index.of_type(PredicateEvent)[0]
-    event = recording.event(seq)
+    recording = replay_cycle(cluster(on, pod_group("j"), asking, *others, conf=conf_of("gang", "predicates")))
+    seq = recording.index.seqs_of_type(PredicateEvent)[0]
+    event = recording.event_at(seq)
     assert isinstance(event, PredicateEvent)
-    return recording, seq, why_refused(recording, seq, event, "n1")
+    return recording, seq, refusal_reasons(recording, seq, event, "n1")
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ REFERS = [{"name": "g", "resourceClaimName": "c"}]
 
 def test_devices_are_counted_where_too_few_are_free() -> None:
     recording, seq, _ = refused(node("n1"), *claiming(count=2), resourceClaims=REFERS)
-    (check,) = [one.inside for one in checks(recording, seq, "n1") if "resource claims" in one.inside.title]
+    (check,) = [one.inside for one in checks_of_node(recording, seq, "n1") if "resource claims" in one.inside.title]
     assert [Term("default/c r", (2, 2, 1), None, "too few are free")] == list(check.terms)
     assert "cannot allocate all claims" == check.note
-    found = explain(recording, "default/j").sentence
+    found = explain_by_name(recording, "default/j").sentence
     assert "its claim default/c asks for 2 devices (request r): 1 of 2 of the kind are free on n1 (the rest" in found
     assert "(the rest is held by default/old), and no node has more" in found
     assert "n1, the only node, cannot take j-0 as things stand" in found, "what is held comes back"
@@ -91,38 +91,38 @@ def test_devices_are_counted_where_too_few_are_free() -> None:
 
 def test_freeing_devices_is_no_advice_where_no_node_has_enough_of_them() -> None:
     recording, _, _ = refused(node("n1"), *claiming(count=3), resourceClaims=REFERS)
-    found = explain(recording, "default/j")
+    found = explain_by_name(recording, "default/j")
     assert "asks for 3 devices (request r): no node has more than 2 of the kind, as n1 has" in found.sentence
     assert "n1, the only node, cannot ever take j-0 as it is" in found.sentence
-    assert any("ask for 2 devices at most" in line for line in found.advice)
-    assert not any("free devices" in line for line in found.advice)
+    assert any("ask for 2 devices at most" in line for line in found.advice_texts)
+    assert not any("free devices" in line for line in found.advice_texts)
 
 
 def test_a_pool_that_its_driver_is_writing_is_no_obstacle_for_ever() -> None:
     objects = claiming(allocationMode="All")
     objects[0]["spec"]["pool"]["resourceSliceCount"] = 2
     recording, _, _ = refused(node("n1"), *objects, resourceClaims=REFERS)
-    found = explain(recording, "default/j")
+    found = explain_by_name(recording, "default/j")
     assert "n1, the only node, cannot take j-0 as things stand" in found.sentence
-    assert any("look at the driver's ResourceSlices" in line for line in found.advice)
+    assert any("look at the driver's ResourceSlices" in line for line in found.advice_texts)
 
 
 def test_a_kind_of_device_that_no_node_has_is_said() -> None:
     nowhere = [{"cel": {"expression": "device.driver == 'tpu'"}}]
     recording, _, _ = refused(node("n1"), *claiming(selectors=nowhere), resourceClaims=REFERS)
-    found = explain(recording, "default/j")
+    found = explain_by_name(recording, "default/j")
     assert "(request r): no node has a device of the kind" in found.sentence
-    assert any("the selectors of the claim and of its class" in line for line in found.advice)
+    assert any("the selectors of the claim and of its class" in line for line in found.advice_texts)
 
 
 def test_the_devices_that_a_claim_gets_are_named() -> None:
     recording, seq, _ = refused(node("n1"), *claiming(), resourceClaims=REFERS)
-    (check,) = [one.inside for one in checks(recording, seq, "n1") if "resource claims" in one.inside.title]
+    (check,) = [one.inside for one in checks_of_node(recording, seq, "n1") if "resource claims" in one.inside.title]
     assert [Term("default/c r", (1, 2, 1), True, "takes n1/b")] == list(check.terms)
     (at,) = [at for at, one in enumerate(recording.events, 1) if isinstance(one, OpEvent) and one.op == "allocate"]
-    event = recording.event(at)
+    event = recording.event_at(at)
     assert isinstance(event, OpEvent)
-    assert "claim c gets n1/b" in [text_of(line) for line in operation(recording, at, event).foot]
+    assert "claim c gets n1/b" in [text_of(line) for line in operation_table(recording, at, event).foot]
 
 
 def test_the_pod_that_holds_a_port_is_named() -> None:

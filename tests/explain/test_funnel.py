@@ -6,26 +6,26 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.evictions import evictions
-from vcdebug.explain.funnel import REACH, VICTIMS, Funnel, NodeFunnel, funnels
-from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
+from vcdebug.explain.evictions import planned_evictions
+from vcdebug.explain.funnel import REACH, VICTIMS, NodeFunnel, VictimFunnel, funnels_around
+from vcdebug.explain.victims import VICTIM_POINTS, VictimDecision, victim_choice
 from vcdebug.framework.record import HookEvent, Level, OpEvent, StatementEvent
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
-def searches(recording: Recording) -> Iterator[Funnel]:
+def searches(recording: Recording) -> Iterator[VictimFunnel]:
     for span in recording.spans:
         if span.level is Level.ACTION and recording.conf.facts_of(span.name).evicts_by_pod and span.last >= span.first:
-            yield from funnels(recording, span.first)
+            yield from funnels_around(recording, span.first)
 
 
-def choice_of(recording: Recording, turn: NodeFunnel) -> VictimChoice | None:
+def choice_of(recording: Recording, turn: NodeFunnel) -> VictimDecision | None:
     """The question for victims of a node's turn."""
     span = next(s for s in recording.spans if (s.level, s.name, s.first) == (Level.NODE, turn.node, turn.first))
     for seq in range(span.first, span.last + 1):
-        event = recording.event(seq)
-        if isinstance(event, HookEvent) and event.point in POINTS:
+        event = recording.event_at(seq)
+        if isinstance(event, HookEvent) and event.point in VICTIM_POINTS:
             return victim_choice(recording, seq)
     return None
 
@@ -58,7 +58,7 @@ def test_each_filter_of_the_action_counts_for_itself() -> None:
     running = pods("low", 3, cpu="1", on="n1")
     running[0]["metadata"]["annotations"]["volcano.sh/preemptable"] = "false"
     elsewhere = [queue("other"), pod_group("far", queue="other", phase="Running"), *pods("far", 1, on="n1")]
-    recording = replay(
+    recording = replay_cycle(
         cluster(
             node("n1", cpu="4"),
             [priority_class("high", 100), priority_class("low", 1)],
@@ -74,10 +74,10 @@ def test_each_filter_of_the_action_counts_for_itself() -> None:
 
 
 def test_an_eviction_names_victim_preemptor_tier_and_fate() -> None:
-    found = evictions(bundled())[0]
+    found = planned_evictions(bundled())[0]
     assert ("research/resnet-sweep-worker-0", "research/llm-finetune-worker-0") == (found.victim, found.preemptor)
     assert ("preempt", 1, "discard", "research") == (found.action, found.tier, found.fate, found.queue)
-    event = bundled().event(found.end)
+    event = bundled().event_at(found.end)
     assert isinstance(event, StatementEvent)
     assert "discard" == event.what
 
@@ -85,16 +85,16 @@ def test_an_eviction_names_victim_preemptor_tier_and_fate() -> None:
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt", "reclaim", "mixed", "gang"))])
 def test_each_planned_eviction_is_listed_with_what_became_of_it(name: str) -> None:
     recording = golden(name)
-    found = evictions(recording)
+    found = planned_evictions(recording)
     planned = [
         seq
-        for seq in recording.index.of_type(OpEvent)
-        if isinstance(event := recording.event(seq), OpEvent) and event.op == "evict"
+        for seq in recording.index.seqs_of_type(OpEvent)
+        if isinstance(event := recording.event_at(seq), OpEvent) and event.op == "evict"
     ]
     undone = [
         event.task
-        for seq in recording.index.of_type(OpEvent)
-        if isinstance(event := recording.event(seq), OpEvent) and event.op == "unevict"
+        for seq in recording.index.seqs_of_type(OpEvent)
+        if isinstance(event := recording.event_at(seq), OpEvent) and event.op == "unevict"
     ]
     assert planned == [each.seq for each in found]
     assert sorted(undone) == sorted(each.victim for each in found if each.fate == "discard")

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.refusals import queue_refusals, refusals
-from vcdebug.explain.searches import exhausted
+from vcdebug.explain.refusals import node_refusals, queue_refusals
+from vcdebug.explain.searches import exhausted_dimensions
 from vcdebug.framework.record import PredicateEvent
 
 FITS = "pending-no-node-fits"
@@ -12,7 +12,10 @@ FITS = "pending-no-node-fits"
 
 def test_each_dimension_counts_the_nodes_that_lack_it() -> None:
     recording = bundled(FITS)
-    found = {each.dimension: each for each in exhausted(recording, recording.index.of_type(PredicateEvent)[0])}
+    found = {
+        each.dimension: each
+        for each in exhausted_dimensions(recording, recording.index.seqs_of_type(PredicateEvent)[0])
+    }
     gpu = found["nvidia.com/gpu"]
     assert (4000.0, 8, 8000.0) == (gpu.request, gpu.visited, gpu.most)
     assert [("gpu-a100-04", 2000.0), ("cpu-01", 4000.0)] == [(short.node, short.lacks) for short in gpu.nodes]
@@ -21,21 +24,23 @@ def test_each_dimension_counts_the_nodes_that_lack_it() -> None:
 @pytest.mark.parametrize("name", GOLDEN[::4])
 def test_a_node_that_fails_for_a_dimension_is_among_those_that_lack_it(name: str) -> None:
     recording = golden(name)
-    for seq in recording.index.of_type(PredicateEvent):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_of_type(PredicateEvent):
+        event = recording.event_at(seq)
         assert isinstance(event, PredicateEvent)
-        span = recording.tree.path(seq)[1]
-        lacking = {each.dimension: {short.node for short in each.nodes} for each in exhausted(recording, seq)}
+        span = recording.span_tree.path_to(seq)[1]
+        lacking = {
+            each.dimension: {short.node for short in each.nodes} for each in exhausted_dimensions(recording, seq)
+        }
         for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
-            reason = recording.reasons.statuses(code)[0].reason
+            reason = recording.reason_table.statuses_of(code)[0].reason
             dimension = reason.removeprefix("Insufficient ")
-            same_role = [other for other in recording.index.of_type(PredicateEvent) if other < seq]
+            same_role = [other for other in recording.index.seqs_of_type(PredicateEvent) if other < seq]
             if span.name == "allocate" and dimension != reason and not same_role:
                 assert recording.node_names[row] in lacking[dimension]
 
 
 def test_a_node_tells_whom_it_refused_in_which_action_and_why() -> None:
-    found = refusals(bundled(), "gpu-a100-01")
+    found = node_refusals(bundled(), "gpu-a100-01")
     told = [(refusal.job.split("/")[1], refusal.action, len(refusal.tasks), refusal.why) for refusal in found]
     assert ("feature-etl", "allocate", 2, "node(s) didn't match Pod's node affinity/selector") == told[0]
     assert ("llm-finetune", "preempt", 1, "gang leaves nobody") in told

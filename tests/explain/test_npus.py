@@ -3,15 +3,19 @@
 from tests.builders import pod_group
 from tests.releases.shown_npus import holding, npus, of_npus, placing, unused_npu
 from vcdebug.explain.equations_scores import score_parts
-from vcdebug.explain.refusal_parts import checks
+from vcdebug.explain.refusal_parts import checks_of_node
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def test_the_cards_are_drawn_with_who_holds_them() -> None:
     runs = [pod_group("r"), holding("r-0")]
-    found = replay(placing(npus(), runs, pod_group("j"), of_npus("j-0", memory="12288")))
-    (shown,) = [check.inside for check in checks(found, found.index.of_type(PredicateEvent)[0], "n1") if check.refuses]
+    found = replay_cycle(placing(npus(), runs, pod_group("j"), of_npus("j-0", memory="12288")))
+    (shown,) = [
+        check.inside
+        for check in checks_of_node(found, found.index.seqs_of_type(PredicateEvent)[0], "n1")
+        if check.is_refused
+    ]
     assert shown is not None
     assert ("asks for 1 of memory 12288 and cores 0", "no ascend device available") == (shown.formula, shown.note)
     assert [("n1-a", ("███████░░░░░", 12288, 21527, 0, 1, 4), "its memory is short; held by uid-r-0")] == [
@@ -20,8 +24,8 @@ def test_the_cards_are_drawn_with_who_holds_them() -> None:
 
 
 def test_the_score_says_by_what_it_goes() -> None:
-    found = replay(unused_npu())
-    seq = found.index.of_type(ScoreEvent)[0]
+    found = replay_cycle(unused_npu())
+    seq = found.index.seqs_of_type(ScoreEvent)[0]
     inside = {part.name: part.inside for part in score_parts(found, seq, "n2")}["deviceshare"]
     assert inside is not None
     (term,) = inside.terms

@@ -8,25 +8,34 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, ROOT, bundled
-from vcdebug.explain.equations import equation
-from vcdebug.explain.orders import Kind, Order, heaps_around, kind_of, order_at, order_of, rival, siblings
-from vcdebug.explain.plugins import words
+from vcdebug.explain.equations import equation_at
+from vcdebug.explain.orders import (
+    ElementKind,
+    OrderComparison,
+    heaps_around,
+    next_rival,
+    order_at,
+    order_of,
+    pop_kind,
+    sibling_pops,
+)
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework import order
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import OpEvent, PopEvent
 from vcdebug.framework.session import Session
 from vcdebug.plugins import PLUGINS
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 class Asked(NamedTuple):
     """One comparison of the replay: whether the left one went first."""
 
     seq: int
-    kind: Kind
+    kind: ElementKind
     left: str
     right: str
     asker: str
@@ -37,7 +46,7 @@ class Asked(NamedTuple):
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     """Every comparison of the heaps, written down while a cycle runs."""
     found: list[Asked] = []
-    kinds: dict[str, tuple[Kind, str]] = {
+    kinds: dict[str, tuple[ElementKind, str]] = {
         "job_order_less": ("job", "uid"),
         "queue_order_less": ("queue", "name"),
         "task_order_less": ("task", "key"),
@@ -58,7 +67,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Asked]:
     return found
 
 
-def spied(found: list[Asked], plain: Any, kind: Kind, name: str) -> Any:
+def spied(found: list[Asked], plain: Any, kind: ElementKind, name: str) -> Any:
     def less(ssn: Session, left: Any, right: Any) -> bool:
         answer: bool = plain(ssn, left, right)
         if not ssn.record.silent:
@@ -72,28 +81,28 @@ def mistaken(recording: Recording, asked: list[Asked]) -> Iterator[str]:
     """Comparisons that are told otherwise than they were made."""
     for one in dict.fromkeys(asked):
         told = order_of(recording, one.seq, one.kind, one.left, one.right, one.asker)
-        if told.certain and (told.sign < 0) != one.less:
+        if told.is_certain and (told.order_sign < 0) != one.less:
             yield f"{one} is told as {told}"
 
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_each_comparison_is_told_as_it_was_made(name: str, asked: list[Asked]) -> None:
-    recording = replay(load(ROOT / "tests" / "golden" / "random" / name))
+    recording = replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
     assert [] == list(mistaken(recording, asked))
 
 
-def told(recording: Recording, kind: Kind, number: int = 0) -> Order:
+def told(recording: Recording, kind: ElementKind, number: int = 0) -> OrderComparison:
     """What decided between the n-th pop of a kind and its rival."""
-    pops = [seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == kind]
-    other = rival(recording, pops[number])
+    pops = [seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == kind]
+    other = next_rival(recording, pops[number])
     assert other is not None
     found = order_at(recording, pops[number], other.name)
     assert found is not None
     return found
 
 
-def deciding(found: Order) -> tuple[str, int, str, object, object]:
-    step = found.deciding
+def deciding(found: OrderComparison) -> tuple[str, int, str, object, object]:
+    step = found.deciding_step
     assert step is not None
     return step.point, step.tier, step.plugin, step.difference.left, step.difference.right
 
@@ -112,13 +121,13 @@ def two_jobs(conf: str, **second: Any) -> Snapshot:
 
 
 def test_the_plugin_its_tier_and_both_figures_are_named(asked: list[Asked]) -> None:
-    recording = replay(two_jobs(conf_of("gang", "priority drf")))
+    recording = replay_cycle(two_jobs(conf_of("gang", "priority drf")))
     assert ("JobOrder", 2, "priority", 100, 10) == deciding(told(recording, "job"))
     assert [] == list(mistaken(recording, asked))
 
 
 def test_without_a_plugin_the_tie_break_decides(asked: list[Asked]) -> None:
-    recording = replay(two_jobs(conf_of("gang drf predicates")))
+    recording = replay_cycle(two_jobs(conf_of("gang drf predicates")))
     found = told(recording, "job")
     assert ["gang ready", "drf share", "created", "uid"] == [step.difference.what for step in found.steps]
     assert ("", 0, "", "default/one", "default/two") == deciding(found)
@@ -145,10 +154,10 @@ def tree() -> Snapshot:
 
 
 def test_queues_of_a_tree_are_compared_where_their_branches_part(asked: list[Asked]) -> None:
-    recording = replay(tree())
+    recording = replay_cycle(tree())
     found = told(recording, "queue")
     assert ("b-team", "a-team") == (found.left, found.right)
-    assert "capacity share of b and a" == (found.deciding and found.deciding.difference.what)
+    assert "capacity share of b and a" == (found.deciding_step and found.deciding_step.difference.what)
     assert ("QueueOrder", 1, "capacity", 0.0, 0.25) == deciding(found)
     assert [] == list(mistaken(recording, asked))
 
@@ -172,9 +181,9 @@ def hierarchy() -> Snapshot:
 
 
 def test_drfs_hierarchy_shows_the_level_and_the_weighted_shares(asked: list[Asked]) -> None:
-    recording = replay(hierarchy())
+    recording = replay_cycle(hierarchy())
     found = told(recording, "queue")
-    assert "weighted share of b and a" == (found.deciding and found.deciding.difference.what)
+    assert "weighted share of b and a" == (found.deciding_step and found.deciding_step.difference.what)
     assert ("QueueOrder", 1, "drf", 0.0, 0.25) == deciding(found)
     assert [] == list(mistaken(recording, asked))
 
@@ -186,57 +195,57 @@ def test_deadlines_and_preemptable_jobs_are_compared_as_sla_and_tdm_do(asked: li
         "sla-waiting-time": "1h",
         "volcano.sh/preemptable": "true",
     }
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     assert "sla deadline" == (found := told(recording, "job")).steps[0].difference.what
     assert ("JobOrder", 1, "sla") == deciding(found)[:3]
     snapshot.objects["PodGroup"][0]["metadata"]["annotations"].pop("sla-waiting-time")
     asked.clear()
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     assert ("JobOrder", 1, "tdm", False, True) == deciding(told(recording, "job"))
     assert [] == list(mistaken(recording, asked))
 
 
 def test_victims_leave_in_the_reverse_order_of_tasks() -> None:
     recording = bundled("preempt-works")
-    seq = next(seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "victim")
-    event = recording.event(seq)
+    seq = next(seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == "victim")
+    event = recording.event_at(seq)
     assert isinstance(event, PopEvent)
     found = order_at(recording, seq, "search/embedding-backfill-worker-0")
     assert found is not None
-    step = found.deciding
+    step = found.deciding_step
     assert step is not None
     assert ("index in the name", 2, 0, True) == (*step.difference[:3], step.reverse)
-    assert -1 == found.sign
+    assert -1 == found.order_sign
 
 
 def test_the_equation_of_a_pop_lists_what_was_equal_before_the_difference() -> None:
-    recording = replay(two_jobs(conf_of("gang drf priority")))
-    seq = next(seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "job")
-    found = equation(recording, seq)
+    recording = replay_cycle(two_jobs(conf_of("gang drf priority")))
+    seq = next(seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == "job")
+    found = equation_at(recording, seq)
     assert found is not None
     assert ("priority", -1) == (found.deciding, found.verdict)
     assert [None, None, True] == [term.holds for term in found.terms]
 
 
 def popped(recording: Recording, seq: int) -> str:
-    event = recording.event(seq)
+    event = recording.event_at(seq)
     assert isinstance(event, PopEvent)
     return event.name
 
 
 def test_jobs_of_different_queues_never_stand_in_one_order() -> None:
     recording = bundled()
-    pops = [seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "job"]
+    pops = [seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == "job"]
     assert [["platform/feature-etl"], ["research/llm-finetune"]] == [
-        [popped(recording, other) for other in siblings(recording, seq)] for seq in pops[:2]
+        [popped(recording, other) for other in sibling_pops(recording, seq)] for seq in pops[:2]
     ]
 
 
 def test_a_queue_keeps_its_jobs_from_one_turn_to_the_next() -> None:
-    recording = replay(two_jobs(conf_of("gang priority predicates")))
-    seq = next(seq for seq in recording.index.of_type(PopEvent) if kind_of(recording, seq) == "job")
-    assert ["default/two", "default/one"] == [popped(recording, other) for other in siblings(recording, seq)]
-    around = {kind: len(pops) for _, kind, pops in heaps_around(recording, recording.index.of_type(OpEvent)[-1])}
+    recording = replay_cycle(two_jobs(conf_of("gang priority predicates")))
+    seq = next(seq for seq in recording.index.seqs_of_type(PopEvent) if pop_kind(recording, seq) == "job")
+    assert ["default/two", "default/one"] == [popped(recording, other) for other in sibling_pops(recording, seq)]
+    around = {kind: len(pops) for _, kind, pops in heaps_around(recording, recording.index.seqs_of_type(OpEvent)[-1])}
     assert {"queue": 3, "job": 2, "task": 1} == around
 
 
@@ -259,12 +268,14 @@ def topology() -> Snapshot:
 
 
 def test_task_topology_names_buckets_what_is_left_in_them_and_ranks(asked: list[Asked]) -> None:
-    recording = replay(topology())
+    recording = replay_cycle(topology())
     assert [] == list(mistaken(recording, asked))
     orders = [order_of(recording, one.seq, one.kind, one.left, one.right) for one in asked if one.kind == "task"]
     assert orders
-    assert all(found.certain for found in orders)
-    decided = {found.deciding.difference.what for found in orders if found.deciding and found.deciding.plugin}
+    assert all(found.is_certain for found in orders)
+    decided = {
+        found.deciding_step.difference.what for found in orders if found.deciding_step and found.deciding_step.plugin
+    }
     expected = {"in a bucket", "tasks left in its bucket", "bucket", "place of its role in the order"}
     assert expected == decided
 
@@ -277,4 +288,4 @@ def test_each_plugin_that_orders_says_what_it_compares(name: str) -> None:
     module, _, kind = PLUGINS[name].partition(":")
     plugin = getattr(import_module(module), kind)
     own = [hook for hook in ORDERS if getattr(plugin, hook, None) is not getattr(Plugin, hook, None)]
-    assert sorted(own) == sorted(words(name).comparators)
+    assert sorted(own) == sorted(explainer_for(name).comparators)

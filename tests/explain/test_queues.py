@@ -6,32 +6,32 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.recorded import bundled
-from vcdebug.explain.ledger import ledger, pairs, total
-from vcdebug.explain.plugins.proportion import dealt
+from vcdebug.explain.ledger import reservation_ledger, starved_pairs, total_reserved
+from vcdebug.explain.plugins.proportion import portions_by_queue
 from vcdebug.explain.queues import (
-    places,
+    queue_places,
     queue_share,
     real_capability,
-    sharer,
+    sharing_plugin,
     stated_deserved,
     tree_is_broken,
 )
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.plugins import OVERCOMMIT, PROPORTION
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def names(recording: Recording) -> list[str]:
     """Queues of which the sharing plugin keeps figures."""
-    return [name for name in recording.timeline.figures.get(sharer(recording), {}) if name]
+    return [name for name in recording.timeline.figures.get(sharing_plugin(recording), {}) if name]
 
 
 def moments(recording: Recording) -> Iterator[int]:
     """After the opening, after each admission, and at the end."""
     yield 1
-    yield from (seq + 1 for seq in recording.index.at_point("JobEnqueued"))
+    yield from (seq + 1 for seq in recording.index.seqs_at_point("JobEnqueued"))
     yield len(recording)
 
 
@@ -46,35 +46,39 @@ def wrong(recording: Recording) -> Iterator[str]:
         derived = [real_capability(recording, name) or stated_deserved(recording, name) for name in names(recording)]
         yield from (str(found) for found in derived if found is not None)
         return
-    plugin, opening = sharer(recording), recording.timeline.state_at(0)
+    plugin, opening = sharing_plugin(recording), recording.timeline.state_at(0)
     for name in names(recording):
         limit = real_capability(recording, name)
-        if limit is None or not equal(opening.amount(plugin, name, "realCapability"), limit.verdict):
+        if limit is None or not equal(opening.plugin_amount(plugin, name, "realCapability"), limit.verdict):
             yield f"{name}: {limit}"
         if plugin == PROPORTION:
-            portions = dealt(recording)[name]
+            portions = portions_by_queue(recording)[name]
             deserved: object = portions[-1].queue.deserved if portions else Resource()
         else:
             found = stated_deserved(recording, name)
             deserved = found.verdict if found is not None else None
-        if not equal(opening.amount(plugin, name, "deserved"), deserved):
-            yield f"{name} deserves {opening.amount(plugin, name, 'deserved')}, not {deserved}"
+        if not equal(opening.plugin_amount(plugin, name, "deserved"), deserved):
+            yield f"{name} deserves {opening.plugin_amount(plugin, name, 'deserved')}, not {deserved}"
         for seq in moments(recording):
             yield from wrong_at(recording, seq, plugin, name)
     if OVERCOMMIT in recording.timeline.figures:
         for seq in moments(recording):
             state = recording.timeline.state_at(seq)
-            if not equal(state.amount(OVERCOMMIT, "", "inqueue"), total(ledger(recording, seq))):
-                yield f"overcommit at {seq}: {ledger(recording, seq)}"
+            if not equal(
+                state.plugin_amount(OVERCOMMIT, "", "inqueue"), total_reserved(reservation_ledger(recording, seq))
+            ):
+                yield f"overcommit at {seq}: {reservation_ledger(recording, seq)}"
 
 
 def wrong_at(recording: Recording, seq: int, plugin: str, name: str) -> Iterator[str]:
     state = recording.timeline.state_at(seq)
     share = queue_share(recording, seq, name)
-    if share.verdict != state.figure(plugin, name, "share"):
+    if share.verdict != state.plugin_figure(plugin, name, "share"):
         yield f"share of {name} at {seq}: {share}"
-    if not equal(state.amount(plugin, name, "inqueue"), total(ledger(recording, seq, name))):
-        yield f"inqueue of {name} at {seq}: {state.amount(plugin, name, 'inqueue')}, not {ledger(recording, seq, name)}"
+    if not equal(
+        state.plugin_amount(plugin, name, "inqueue"), total_reserved(reservation_ledger(recording, seq, name))
+    ):
+        yield f"inqueue of {name} at {seq}: {state.plugin_amount(plugin, name, 'inqueue')}, not {reservation_ledger(recording, seq, name)}"
 
 
 def test_the_largest_fraction_names_its_dimension() -> None:
@@ -85,7 +89,7 @@ def test_the_largest_fraction_names_its_dimension() -> None:
 
 def three_queues(conf: str) -> Recording:
     """Ten cores for weights 1, 2 and 3, of which the second wants one core only."""
-    return replay(
+    return replay_cycle(
         cluster(
             node("n1", cpu="10", memory="100G"),
             [queue(name, weight=weight) for name, weight in (("a", 1), ("b", 2), ("c", 3))],
@@ -97,7 +101,7 @@ def three_queues(conf: str) -> Recording:
 
 def test_the_rounds_say_what_was_dealt_and_what_held_a_queue_back() -> None:
     recording = three_queues(conf_of("gang proportion"))
-    portions = dealt(recording)
+    portions = portions_by_queue(recording)
     first, second = portions["a"][:2]
     assert (1, 1, 6, 10000.0) == (
         first.number,
@@ -105,7 +109,10 @@ def test_the_rounds_say_what_was_dealt_and_what_held_a_queue_back() -> None:
         first.round.weight,
         first.round.remaining.milli_cpu,
     )
-    assert ("its part by weight", "its request") == (first.decides("cpu"), portions["b"][0].decides("cpu"))
+    assert ("its part by weight", "its request") == (
+        first.deciding_limit("cpu"),
+        portions["b"][0].deciding_limit("cpu"),
+    )
     assert [True] == [portion.queue.satisfied for portion in portions["b"]]
     assert 4 == second.round.weight
     assert second.round.remaining.milli_cpu == pytest.approx(10000 - 10000 / 6 - 1000 - 5000)
@@ -117,7 +124,7 @@ def test_capacity_names_what_bounds_a_queue() -> None:
         queue("b", guarantee={"cpu": "3"}, deserved={"cpu": "2"}),
     ]
     jobs = [[pod_group(name, queue=name), *pods(name, 1)] for name in ("a", "b")]
-    recording = replay(cluster(node("n1", cpu="10"), queues, *jobs, conf=conf_of("gang capacity")))
+    recording = replay_cycle(cluster(node("n1", cpu="10"), queues, *jobs, conf=conf_of("gang capacity")))
     limit, deserved = real_capability(recording, "a"), stated_deserved(recording, "a")
     assert limit is not None
     assert deserved is not None
@@ -136,8 +143,10 @@ def test_children_share_what_their_parent_may_use() -> None:
         queue("two", parent="dept"),
     ]
     conf = conf_of("gang capacity", arguments={"capacity": {"enableHierarchy": "true"}})
-    recording = replay(cluster(node("n1", cpu="10"), queues, pod_group("j", queue="two"), pods("j", 1), conf=conf))
-    assert [("root", 0), ("default", 1), ("dept", 1), ("one", 2), ("two", 2)] == list(places(recording))
+    recording = replay_cycle(
+        cluster(node("n1", cpu="10"), queues, pod_group("j", queue="two"), pods("j", 1), conf=conf)
+    )
+    assert [("root", 0), ("default", 1), ("dept", 1), ("one", 2), ("two", 2)] == list(queue_places(recording))
     limit = real_capability(recording, "two")
     assert limit is not None
     assert "dept's" == limit.columns[0]
@@ -149,7 +158,7 @@ def test_the_root_has_what_the_cluster_has_where_a_release_says_so() -> None:
     conf = conf_of("gang capacity", arguments={"capacity": {"enableHierarchy": "true"}})
     given = cluster(node("n1", cpu="10"), queues, pod_group("j", queue="dept"), pods("j", 1), conf=conf)
     for release, expected in (("master", 6000.0), ("master,+root-infinite", 10000.0)):
-        limit = real_capability(replay(released(given, release)), "root")
+        limit = real_capability(replay_cycle(snapshot_at_release(given, release)), "root")
         assert limit is not None
         assert isinstance(limit.verdict, Resource)
         assert expected == limit.verdict.milli_cpu
@@ -157,7 +166,7 @@ def test_the_root_has_what_the_cluster_has_where_a_release_says_so() -> None:
 
 def test_the_ledger_says_who_counts_and_who_does_not() -> None:
     minimum = {"cpu": "3"}
-    recording = replay(
+    recording = replay_cycle(
         cluster(
             node("n1", cpu="10"),
             [pod_group("held", min_resources=minimum), *pods("held", 1)],
@@ -167,18 +176,18 @@ def test_the_ledger_says_who_counts_and_who_does_not() -> None:
             conf=conf_of("gang proportion", actions="enqueue, allocate"),
         )
     )
-    entries = {entry.job.split("/")[1]: entry for entry in ledger(recording, len(recording), "default")}
+    entries = {entry.job.split("/")[1]: entry for entry in reservation_ledger(recording, len(recording), "default")}
     assert {"held": 3000.0, "new": 3000.0} == {
         name: entry.reserved.milli_cpu for name, entry in entries.items() if entry.reserved is not None
     }
     assert "Completed: only Inqueue and Running ones count" == entries["done"].why
     assert "states no minResources" == entries["free"].why
     assert "admitted in this cycle: its whole minResources" == entries["new"].why
-    before = {entry.job: entry.phase for entry in ledger(recording, 1, "default")}
+    before = {entry.job: entry.phase for entry in reservation_ledger(recording, 1, "default")}
     assert "Pending" == before["default/new"]
 
 
 def test_a_starved_queue_stands_beside_the_one_that_holds_too_much() -> None:
-    found = pairs(bundled("reclaim-across-queues"), 1)
+    found = starved_pairs(bundled("reclaim-across-queues"), 1)
     gpu = next(pair for pair in found if pair.dimension == "nvidia.com/gpu")
     assert ("team-ads", "team-nlp", 4000.0, 4000.0, True) == (*gpu[:2], *gpu[3:])

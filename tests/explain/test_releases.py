@@ -8,10 +8,10 @@ from tests.causes.test_contradictions import told
 from tests.explain import test_agreement, test_equations, test_queues
 from tests.golden.test_releases import copies
 from tests.recorded import COPIES
-from vcdebug.compare.invariants import violations
-from vcdebug.snapshot.load import load
+from vcdebug.compare.invariants import find_violations
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CASES = [(release, given) for release, _, given in copies()]
 
@@ -23,7 +23,7 @@ def recorded(request: pytest.FixtureRequest) -> Recording:
     """The cycle of a case, shared by its tests."""
     release, given = request.param
     assert isinstance(given, Path)
-    return replay(load(given, release=release))
+    return replay_cycle(load_snapshot(given, release=release))
 
 
 def test_each_equation_comes_to_what_was_recorded(recording: Recording) -> None:
@@ -40,10 +40,10 @@ def test_gate_equation_and_scheduler_name_the_same_dimensions(recording: Recordi
 
 
 def test_what_is_violated_is_a_quirk_by_name(recording: Recording) -> None:
-    assert [] == [found for found in violations(recording) if not found.quirk]
+    assert [] == [found for found in find_violations(recording) if not found.quirk]
 
 
 @pytest.mark.parametrize("case", COPIES, ids=lambda case: case.name)
 def test_the_answers_about_jobs_hold_under_v1_13(case: Path) -> None:
     """Its reclaim evicts without statements, on which much of what is said of newer releases rests."""
-    assert [] == list(told(replay(load(case, release="v1.13.3"))))
+    assert [] == list(told(replay_cycle(load_snapshot(case, release="v1.13.3"))))

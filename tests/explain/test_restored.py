@@ -5,17 +5,17 @@ from __future__ import annotations
 from tests.builders import node, pod_group, pods
 from tests.framework.test_persistence import cycle, pipelined
 from tests.recorded import bundled
-from vcdebug.causes.pending import explain
-from vcdebug.debugger.cycles import Cycles
-from vcdebug.explain.equations import operation as node_equation
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.debugger.cycles import CycleChain
+from vcdebug.explain.equations import operation_equation as node_equation
 from vcdebug.framework.record import OpEvent
 from vcdebug.model.status import TaskStatus
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import text_of
 from vcdebug.views.cycles import cycle_table
-from vcdebug.views.jobs import jobs
-from vcdebug.views.operation import operation
+from vcdebug.views.jobs import jobs_table
+from vcdebug.views.operation import operation_table
 
 
 def waiting() -> Recording:
@@ -27,43 +27,43 @@ def waiting() -> Recording:
 def test_it_waits_from_the_first_event_on() -> None:
     state = waiting().timeline.state_at(1)
     assert (TaskStatus.PIPELINED, "n1") == (state.tasks["default/j-0"].status, state.tasks["default/j-0"].node)
-    assert (1, 0) == (state.job("default/j").waiting, state.job("default/j").pending)
+    assert (1, 0) == (state.job_counts("default/j").waiting_count, state.job_counts("default/j").pending_count)
     assert "default/j-0" in state.tasks_on("n1")
 
 
 def test_the_panel_of_jobs_counts_it_as_waiting() -> None:
-    rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in jobs(waiting(), 1).rows}
+    rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in jobs_table(waiting(), 1).rows}
     assert ["1", "0"] == [text.strip() for text in rows["default/j"][2:4]]
 
 
 def test_the_outcome_of_its_job_is_pipelined() -> None:
-    outcomes = {job.job: job.outcome for job in effects(waiting()).jobs}
+    outcomes = {job.job: job.outcome for job in cycle_effects(waiting()).jobs}
     assert {"default/j": "pipelined", "default/r": "running"} == outcomes
 
 
 def test_the_list_of_cycles_counts_it_while_it_waits() -> None:
-    cycles = Cycles(waiting())
-    cycles.run(3)
+    cycles = CycleChain(waiting())
+    cycles.run_cycles(3)
     table = cycle_table(tuple(cycles.recordings), 1, "cycles")
     pipelined_column = [column.title for column in table.columns].index("pipelined")
     assert ["1", "1", "1"] == [row.cells[pipelined_column].text for row in table.rows]
 
 
 def test_explain_says_that_it_keeps_its_place_for_ever_where_nobody_leaves() -> None:
-    found = explain(waiting(), "default/j")
-    assert ("phantom-pipelined", False) == (found.cause, found.scheduled)
+    found = explain_by_name(waiting(), "default/j")
+    assert ("phantom-pipelined", False) == (found.cause_code, found.scheduled)
     assert (
         "an earlier cycle pipelined j-0 on n1 without evicting anyone, and nothing is being released" in found.sentence
     )
-    assert ["the session opens with the pod pipelined"] == [one.text for one in found.evidence]
+    assert ["the session opens with the pod pipelined"] == [one.text for one in found.dominant_evidence]
 
 
 def test_its_allocation_keeps_the_promise_and_the_sum_is_right() -> None:
     recording = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
-    (seq,) = recording.index.of_type(OpEvent)
-    event = recording.event(seq)
+    (seq,) = recording.index.seqs_of_type(OpEvent)
+    event = recording.event_at(seq)
     assert isinstance(event, OpEvent)
-    assert text_of(operation(recording, seq, event).head[0]).startswith("Pipelined → Allocated")
+    assert text_of(operation_table(recording, seq, event).head[0]).startswith("Pipelined → Allocated")
     found = node_equation(recording, seq, event)
     assert found is not None
     assert ("idle − request, used + request, pipelined − request", True) == (found.formula, found.verdict)
@@ -72,10 +72,10 @@ def test_its_allocation_keeps_the_promise_and_the_sum_is_right() -> None:
 def test_its_allocation_that_is_taken_back_makes_the_promise_again() -> None:
     gang = [pipelined("j-0", "n1"), *pods("j", 3, cpu="9")[1:]]
     recording = cycle(node("n1"), pod_group("j", min_member=3), gang)
-    seq = list(recording.index.of_type(OpEvent))[-1]
-    event = recording.event(seq)
+    seq = list(recording.index.seqs_of_type(OpEvent))[-1]
+    event = recording.event_at(seq)
     assert isinstance(event, OpEvent)
-    assert text_of(operation(recording, seq, event).head[0]).startswith("Allocated → Pipelined")
+    assert text_of(operation_table(recording, seq, event).head[0]).startswith("Allocated → Pipelined")
     found = node_equation(recording, seq, event)
     assert found is not None
     assert found.verdict
@@ -83,14 +83,14 @@ def test_its_allocation_that_is_taken_back_makes_the_promise_again() -> None:
 
 def test_a_pod_that_somebody_else_bound_elsewhere_is_told_as_such() -> None:
     recording = bundled("persist-bound-meanwhile")
-    found = explain(recording, "team/search")
-    assert ("bound-elsewhere", False) == (found.cause, found.scheduled)
+    found = explain_by_name(recording, "team/search")
+    assert ("bound-elsewhere", False) == (found.cause_code, found.scheduled)
     assert "somebody else bound it to cpu-01 while the cycle ran" in found.sentence
-    assert ["commit"] == [getattr(recording.event(one.seq), "what", "") for one in found.evidence]
-    assert "places" == explain(recording, "team/chat").cause
+    assert ["commit"] == [getattr(recording.event_at(one.seq), "what", "") for one in found.dominant_evidence]
+    assert "places" == explain_by_name(recording, "team/chat").cause_code
 
 
 def test_binding_twice_is_named_at_the_commit() -> None:
     recording = bundled("persist-bound-meanwhile")
     assert ["bound-already", "bound-elsewhere"] == [note.code for note in recording.notes]
-    assert ["commit", "commit"] == [getattr(recording.event(note.seq), "what", "") for note in recording.notes]
+    assert ["commit", "commit"] == [getattr(recording.event_at(note.seq), "what", "") for note in recording.notes]

@@ -8,7 +8,7 @@ from tests.recorded import each_case, recorded
 from vcdebug.framework.record import Event
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
-from vcdebug.trace.moment import look_on
+from vcdebug.trace.moment import observe_rerun
 
 
 @each_case
@@ -20,5 +20,5 @@ def test_each_refusal_and_each_part_of_a_score_are_what_the_figures_say(case: Pa
         refusals.look(session, seq, event)
         sums.look(session, seq, event)
 
-    look_on(recording, look)
+    observe_rerun(recording, look)
     assert ([], []) == (refusals.wrong[:1], sums.wrong[:1])

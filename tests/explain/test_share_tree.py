@@ -1,18 +1,18 @@
 """The tree of hierarchical drf after each event is the one that the plugin holds at that moment."""
 
 from tests.recorded import bundled
-from vcdebug.explain.plugins.drf import tree_at
+from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.framework.record import Event, OpEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
 from vcdebug.plugins.drf import Drf
-from vcdebug.plugins.drf.hierarchy import Node
-from vcdebug.trace.moment import look_on
+from vcdebug.plugins.drf.hierarchy import HierarchyNode
+from vcdebug.trace.moment import observe_rerun
 
 Branch = dict[str, tuple[float, float, bool, object]]
 
 
-def branches(node: Node, path: str = "root") -> Branch:
+def branches(node: HierarchyNode, path: str = "root") -> Branch:
     """Weight, share, saturation and amounts of every path."""
     found: Branch = {path: (node.weight, node.share.value, node.saturated, dict(node.share.allocated.items()))}
     for name, child in node.children.items():
@@ -28,13 +28,13 @@ def test_the_tree_is_the_plugins_own_after_every_placement() -> None:
         plugin = session.plugins["drf"]
         if isinstance(event, OpEvent) and isinstance(plugin, Drf) and plugin.hierarchy is not None:
             live = plugin.hierarchy.root.clone()
-            plugin.hierarchy.update(live, plugin.hierarchy.allocated)
+            plugin.hierarchy.update_hierarchical_share(live, plugin.hierarchy.allocated)
             trees[seq] = branches(live)
 
-    look_on(recording, look)
+    observe_rerun(recording, look)
     assert 5 == len(trees)
     for seq, live in trees.items():
-        told = tree_at(recording, seq)
+        told = hierarchy_at(recording, seq)
         assert told is not None
         assert live == branches(told)
     assert 5 == len({str(sorted(tree.items())) for tree in trees.values()})

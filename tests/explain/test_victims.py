@@ -2,18 +2,18 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.victims import POINTS, VictimChoice, next_choice, victim_choice
+from vcdebug.explain.victims import VICTIM_POINTS, VictimDecision, victim_choice, victim_choice_before
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
-def choice(recording: Recording, number: int = 0) -> VictimChoice:
+def choice(recording: Recording, number: int = 0) -> VictimDecision:
     """The n-th question for victims."""
     firsts = dict.fromkeys(
         found.question.first
-        for point in POINTS
-        for seq in recording.index.at_point(point)
+        for point in VICTIM_POINTS
+        for seq in recording.index.seqs_at_point(point)
         if (found := victim_choice(recording, seq)) is not None
     )
     found = victim_choice(recording, list(firsts)[number])
@@ -24,8 +24,8 @@ def choice(recording: Recording, number: int = 0) -> VictimChoice:
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_deciding_tier_holds_the_victims(name: str) -> None:
     recording = golden(name)
-    for point in POINTS:
-        for seq in recording.index.at_point(point):
+    for point in VICTIM_POINTS:
+        for seq in recording.index.seqs_at_point(point):
             found = victim_choice(recording, seq)
             assert found is not None
             deciding = [tier.victims for tier in found.tiers if tier.decides]
@@ -39,10 +39,10 @@ def test_the_deciding_tier_holds_the_victims(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt-0", "reclaim", "mixed"))])
 def test_only_victims_of_the_last_choice_are_evicted(name: str) -> None:
     recording = golden(name)
-    for seq in recording.index.of_type(OpEvent):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_of_type(OpEvent):
+        event = recording.event_at(seq)
         if isinstance(event, OpEvent) and event.op == "evict":
-            found = next_choice(recording, seq)
+            found = victim_choice_before(recording, seq)
             assert found is not None
             assert event.task in found.victims
             assert event.node == found.node
@@ -56,7 +56,7 @@ def test_each_objection_names_plugin_tier_and_reason() -> None:
     assert objection is not None
     assert (1, "gang") == (objection.tier, objection.plugin)
     assert "bert-pretrain has 4 ready and needs 4: it would break the gang" == objection.why
-    event = bundled().event(objection.seq)
+    event = bundled().event_at(objection.seq)
     assert isinstance(event, HookEvent)
     assert "gang" == event.plugin
     assert (True, None) == (victim.is_victim, victim.saved_by)
@@ -78,7 +78,7 @@ def test_room_tells_whether_the_victims_are_enough() -> None:
     assert ((), False) == (none.victims, none.room.verdict)
 
 
-def critical(*tiers: str) -> VictimChoice:
+def critical(*tiers: str) -> VictimDecision:
     """Two lower tasks on a node: one is critical, the other belongs to a gang at its minimum."""
     snapshot = cluster(
         node("n1", cpu="2"),
@@ -91,7 +91,7 @@ def critical(*tiers: str) -> VictimChoice:
         pods("high", 1, cpu="1"),
         conf=conf_of(*tiers, actions="preempt"),
     )
-    return choice(replay(snapshot))
+    return choice(replay_cycle(snapshot))
 
 
 def test_disjoint_offers_let_the_next_plugin_start_over() -> None:
@@ -112,11 +112,11 @@ def test_a_critical_pod_is_protected_by_conformance() -> None:
 def test_an_event_after_the_choice_leads_back_to_it() -> None:
     recording = bundled()
     evicted = next(s for s, e in enumerate(recording.events, start=1) if isinstance(e, OpEvent) and e.op == "evict")
-    found = next_choice(recording, evicted)
+    found = victim_choice_before(recording, evicted)
     assert found is not None
     assert choice(recording) == found
 
 
 def test_other_events_choose_no_victims() -> None:
     assert victim_choice(bundled(), 1) is None
-    assert next_choice(bundled(), 1) is None
+    assert victim_choice_before(bundled(), 1) is None

@@ -2,20 +2,20 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.votes import Question, question
+from vcdebug.explain.votes import HookCallGroup, hook_calls_at
 from vcdebug.framework.record import HookEvent, StatementEvent
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
-def ask(recording: Recording, point: str, number: int = 0) -> Question:
+def ask(recording: Recording, point: str, number: int = 0) -> HookCallGroup:
     """The question that the n-th answer at a hook belongs to."""
-    found = question(recording, recording.index.at_point(point)[number])
+    found = hook_calls_at(recording, recording.index.seqs_at_point(point)[number])
     assert found is not None
     return found
 
 
-def shown(asked: Question) -> list[tuple[int, str, str]]:
+def shown(asked: HookCallGroup) -> list[tuple[int, str, str]]:
     return [(seat.tier, seat.plugin, seat.why or seat.state) for seat in asked.seats]
 
 
@@ -24,23 +24,23 @@ def test_questions_cover_every_answer_once_and_in_order(name: str) -> None:
     recording = golden(name)
     seq = 1
     while seq <= len(recording):
-        asked = question(recording, seq)
+        asked = hook_calls_at(recording, seq)
         if asked is None:
-            assert not isinstance(recording.event(seq), HookEvent)
+            assert not isinstance(recording.event_at(seq), HookEvent)
             seq += 1
             continue
         assert seq == asked.first
         answers = [seat.seq for seat in asked.seats if seat.seq is not None]
         assert list(range(asked.first, asked.last + 1)) == answers
-        assert all(asked == question(recording, inner) for inner in range(asked.first, asked.last + 1))
+        assert all(asked == hook_calls_at(recording, inner) for inner in range(asked.first, asked.last + 1))
         seq = asked.last + 1
 
 
 @pytest.mark.parametrize("name", [name for name in GOLDEN if name.startswith(("preempt", "reclaim", "mixed"))])
 def test_a_statement_commits_exactly_where_the_job_may_be_pipelined(name: str) -> None:
     recording = golden(name)
-    for seq in recording.index.of_type(StatementEvent):
-        event, before = recording.event(seq), question(recording, seq - 1)
+    for seq in recording.index.seqs_of_type(StatementEvent):
+        event, before = recording.event_at(seq), hook_calls_at(recording, seq - 1)
         assert isinstance(event, StatementEvent)
         if before is not None and before.point == "JobPipelined":
             assert (event.what == "commit") is before.outcome
@@ -64,7 +64,7 @@ def test_a_tier_with_victims_decides() -> None:
     assert ["answered"] * 3 == [seat.state for seat in asked.tier(1)]
 
 
-def starving(*tiers: str) -> Question:
+def starving(*tiers: str) -> HookCallGroup:
     """A job of 2 tasks with one running and a minimum of 1."""
     snapshot = cluster(
         node("n1", cpu="1"),
@@ -73,7 +73,7 @@ def starving(*tiers: str) -> Question:
         pods("j", 1, prefix="down"),
         conf=conf_of(*tiers, actions="preempt"),
     )
-    return ask(replay(snapshot), "JobStarving")
+    return ask(replay_cycle(snapshot), "JobStarving")
 
 
 def test_of_starving_the_first_tier_decides_alone() -> None:
@@ -86,14 +86,14 @@ def test_of_starving_the_first_tier_decides_alone() -> None:
     assert [(1, "gang", "answered"), (1, "priority", "gang said no")] == shown(refused)
 
 
-def admission(*tiers: str, cpu: str) -> Question:
+def admission(*tiers: str, cpu: str) -> HookCallGroup:
     snapshot = cluster(
         node("n1", cpu="4"),
         pod_group("j", phase="Pending", min_resources={"cpu": cpu}),
         pods("j", 1, cpu="1"),
         conf=conf_of(*tiers, actions="enqueue"),
     )
-    return ask(replay(snapshot), "JobEnqueueable")
+    return ask(replay_cycle(snapshot), "JobEnqueueable")
 
 
 def test_a_permit_ends_its_tier_only_and_later_tiers_are_not_heard() -> None:
@@ -114,11 +114,11 @@ def test_a_question_asked_again_at_once_is_another_question() -> None:
     recording = golden("preempt-topology-0003")
     spans = [
         (asked.first, asked.last)
-        for seq in recording.index.at_point("SimulatePredicate")
-        if (asked := question(recording, seq)) is not None
+        for seq in recording.index.seqs_at_point("SimulatePredicate")
+        if (asked := hook_calls_at(recording, seq)) is not None
     ]
     assert len(spans) == len({*spans})
 
 
 def test_other_events_belong_to_no_question() -> None:
-    assert question(bundled(), len(bundled())) is None
+    assert hook_calls_at(bundled(), len(bundled())) is None

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from tests.architecture.source_tree import sources
 from tests.builders import cluster, node, open_session, pod_group, pods, queue, task
-from vcdebug.framework.accounts import JOB, QUEUE, WHOLE, Accounts, OpenAccounts, figures
-from vcdebug.framework.figures import LEDGER, RIPPLE, Head
+from vcdebug.framework.accounts import JOB, QUEUE, WHOLE, Accounts, OpenAccounts, account_figures
+from vcdebug.framework.figures import LEDGER, RIPPLE, FigureHead
 from vcdebug.framework.session import Session
 from vcdebug.model.resource import Resource
 
@@ -22,8 +22,10 @@ class Bank:
     """A plugin that keeps what each queue and each job holds."""
 
     accounts: ClassVar[tuple[Accounts, ...]] = (
-        Accounts(WHOLE, "", figures(all="total")),
-        Accounts(QUEUE, "queues", figures("held"), ("held",), admission=("held",), above="above", summed=("held",)),
+        Accounts(WHOLE, "", account_figures(all="total")),
+        Accounts(
+            QUEUE, "queues", account_figures("held"), ("held",), admission=("held",), above="above", summed=("held",)
+        ),
     )
 
     def __init__(self) -> None:
@@ -50,9 +52,9 @@ def test_an_operation_changes_the_account_of_the_tasks_owner_and_those_above_it(
     found = OpenAccounts({"bank": bank, "clerk": clerk}, ssn.jobs)
     heads, values = found.changed_by_operation(task(ssn, "j-0"))
     assert (
-        Head("bank", LEDGER, ("queue", "held")),
-        Head("clerk", LEDGER, ("job", "amount")),
-        Head("bank", RIPPLE, ("", "held")),
+        FigureHead("bank", LEDGER, ("queue", "held")),
+        FigureHead("clerk", LEDGER, ("job", "amount")),
+        FigureHead("bank", RIPPLE, ("", "held")),
     ) == heads
     assert ["a", bank.queues["a"].held, "default/j", clerk.jobs["default/j"].held] == values[:4]
     assert ["root", bank.queues["root"].held] == values[4:]
@@ -75,12 +77,12 @@ def test_an_admission_changes_the_queue_and_what_is_above_and_keeps_copies() -> 
 def test_books_hold_the_plugins_own_figures_first_and_read_a_job_again_only_when_it_was_touched() -> None:
     ssn, clerk = session(), Clerk()
     accounts = OpenAccounts({"clerk": clerk, "bank": Bank()}, ssn.jobs)
-    assert ["bank", "clerk"] == [plugin for plugin, _ in accounts.books()]
-    assert ["all", "queues"] == list(dict(accounts.books())["bank"])
-    first = dict(accounts.books())["clerk"]["jobs"]
+    assert ["bank", "clerk"] == [plugin for plugin, _ in accounts.plugin_books()]
+    assert ["all", "queues"] == list(dict(accounts.plugin_books())["bank"])
+    first = dict(accounts.plugin_books())["clerk"]["jobs"]
     clerk.jobs["default/j"].held.add(Resource(1.0))
-    accounts.touch(task(ssn, "j-0"))
-    second = dict(accounts.books())["clerk"]["jobs"]
+    accounts.mark_stale(task(ssn, "j-0"))
+    second = dict(accounts.plugin_books())["clerk"]["jobs"]
     assert (1.0, 2.0) == (first["default/j"]["amount"].milli_cpu, second["default/j"]["amount"].milli_cpu)
     assert first["default/k"] is second["default/k"]
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.debugger.what_if import edited
-from vcdebug.framework.draws import Draws
+from vcdebug.debugger.what_if import edited_snapshot
+from vcdebug.framework.draws import RandomDraws
 from vcdebug.framework.record import BestEvent
-from vcdebug.model.ordering import Ordering
-from vcdebug.snapshot.chance import Chance
+from vcdebug.model.ordering import MapOrder
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.save import save
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.save import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def ties() -> Snapshot:
@@ -24,75 +24,75 @@ def ties() -> Snapshot:
     return cluster([node(f"n{i}") for i in range(5)], pod_group("j"), pods("j", 1), conf=conf)
 
 
-def placed(chance: Chance) -> str:
+def placed(chance: ChanceSettings) -> str:
     snapshot = ties()
     snapshot.chance = chance
-    return ops(replay(snapshot))[0]
+    return ops(replay_cycle(snapshot))[0]
 
 
 def trace(snapshot: Snapshot) -> str:
     file = io.StringIO()
-    write_jsonl(replay(snapshot), file)
+    write_jsonl(replay_cycle(snapshot), file)
     return file.getvalue()
 
 
 def test_without_a_seed_the_first_of_equal_nodes_is_taken() -> None:
-    assert "allocate j-0@n0" == placed(Chance())
+    assert "allocate j-0@n0" == placed(ChanceSettings())
 
 
 def test_a_tie_seed_draws_among_the_tied_and_the_tie_stays_visible() -> None:
-    drawn = {placed(Chance(tie_seed=seed)) for seed in range(40)}
+    drawn = {placed(ChanceSettings(tie_seed=seed)) for seed in range(40)}
     assert {f"allocate j-0@n{i}" for i in range(5)} == drawn
-    best = next(event for event in replay(ties()).events if isinstance(event, BestEvent))
+    best = next(event for event in replay_cycle(ties()).events if isinstance(event, BestEvent))
     assert 5 == len(best.tied)
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
     first, second = ties(), ties()
-    first.chance = second.chance = Chance.drawn(7)
+    first.chance = second.chance = ChanceSettings.from_seed(7)
     assert trace(first) == trace(second)
 
 
 def test_the_search_start_turns_the_visiting_order() -> None:
-    assert "allocate j-0@n3" == placed(Chance(search_start=3))
+    assert "allocate j-0@n3" == placed(ChanceSettings(search_start=3))
 
 
 def test_an_order_seed_permutes_keys_and_none_sorts_them() -> None:
     keys = [f"k{i}" for i in range(20)]
-    drawn = Ordering(3).keys(keys)
-    assert sorted(keys) == Ordering().keys(reversed(keys))
+    drawn = MapOrder(3).order_keys(keys)
+    assert sorted(keys) == MapOrder().order_keys(reversed(keys))
     assert sorted(keys) == sorted(drawn) != drawn
-    assert drawn == Ordering(3).keys(reversed(keys))
+    assert drawn == MapOrder(3).order_keys(reversed(keys))
 
 
 def test_draws_stay_below_their_bound_and_are_zero_without_a_seed() -> None:
-    seeded, rule = Draws(Chance(tie_seed=1)), Draws(Chance())
-    assert {0, 1, 2} == {seeded.below(3) for _ in range(50)}
-    assert {0} == {rule.below(3) for _ in range(5)}
+    seeded, rule = RandomDraws(ChanceSettings(tie_seed=1)), RandomDraws(ChanceSettings())
+    assert {0, 1, 2} == {seeded.draw_below(3) for _ in range(50)}
+    assert {0} == {rule.draw_below(3) for _ in range(5)}
 
 
 def test_the_settings_travel_with_a_saved_snapshot(tmp_path: Path) -> None:
     snapshot = ties()
-    snapshot.chance = replace(Chance(), search_start=2, tie_seed=9)
-    save(snapshot, tmp_path / "s.tar.gz")
-    assert snapshot.chance == load(tmp_path / "s.tar.gz").chance
+    snapshot.chance = replace(ChanceSettings(), search_start=2, tie_seed=9)
+    save_snapshot(snapshot, tmp_path / "s.tar.gz")
+    assert snapshot.chance == load_snapshot(tmp_path / "s.tar.gz").chance
 
 
 def test_a_choice_that_is_known_wins_a_tie_and_nothing_else() -> None:
-    assert "allocate j-0@n3" == placed(Chance(choices={"default/j-0": "n3"}))
-    assert "allocate j-0@n0" == placed(Chance(choices={"default/j-0": "elsewhere"}))
-    assert "allocate j-0@n3" == placed(Chance(tie_seed=5, choices={"default/j-0": "n3"}))
+    assert "allocate j-0@n3" == placed(ChanceSettings(choices={"default/j-0": "n3"}))
+    assert "allocate j-0@n0" == placed(ChanceSettings(choices={"default/j-0": "elsewhere"}))
+    assert "allocate j-0@n3" == placed(ChanceSettings(tie_seed=5, choices={"default/j-0": "n3"}))
 
 
 def test_several_choices_are_taken_one_place_after_the_other_and_the_last_stays() -> None:
-    draws, seen = Draws(Chance(choices={"default/j-0": "n3;n1"})), []
+    draws, seen = RandomDraws(ChanceSettings(choices={"default/j-0": "n3;n1"})), []
     for _ in range(3):
-        seen.append(draws.choice("default/j-0"))
-        draws.placed("default/j-0")
+        seen.append(draws.known_choice("default/j-0"))
+        draws.count_placement("default/j-0")
     assert ["n3", "n1", "n1"] == seen
-    assert "" == draws.choice("default/other")
+    assert "" == draws.known_choice("default/other")
 
 
 def test_a_choice_is_an_edit() -> None:
-    snapshot = edited(ties(), [parse_edit("chance:choices[default/j-0]=n4")])
-    assert "allocate j-0@n4" == ops(replay(snapshot))[0]
+    snapshot = edited_snapshot(ties(), [parse_edit("chance:choices[default/j-0]=n4")])
+    assert "allocate j-0@n4" == ops(replay_cycle(snapshot))[0]

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, queue
 from vcdebug.framework.record import CloseEvent, PanicEvent
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def closed(*, parent: str, root: bool, runs: bool) -> Recording:
@@ -13,7 +13,7 @@ def closed(*, parent: str, root: bool, runs: bool) -> Recording:
     queues = [queue("c", parent=parent), *([queue("root")] if root else [])]
     group = pod_group("j", queue="c", phase="Running")
     nodes = [node("n1")] if runs else []
-    return replay(cluster(*queues, *nodes, group, pod("j-0", "j", on="n1" if runs else "")))
+    return replay_cycle(cluster(*queues, *nodes, group, pod("j-0", "j", on="n1" if runs else "")))
 
 
 @pytest.mark.parametrize(

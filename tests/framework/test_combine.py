@@ -13,9 +13,9 @@ from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
-TASKS = {name: TaskInfo.from_pod(Pod(pod(name, "g")), Flags()) for name in "abc"}
+TASKS = {name: TaskInfo.from_pod(Pod(pod(name, "g")), SchedulerFlags()) for name in "abc"}
 
 
 class Panel:

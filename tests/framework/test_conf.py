@@ -2,14 +2,14 @@
 
 import pytest
 
-from vcdebug.actions import ACTIONS, LATER
+from vcdebug.actions import ACTIONS, LATER_ACTIONS
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import SchedulerConf, read_conf
 from vcdebug.framework.hooks import HOOKS, JOB_ORDER
 from vcdebug.framework.yaml_v2 import load_yaml
-from vcdebug.releases.naming import named_release
+from vcdebug.releases.naming import resolve_release
 from vcdebug.releases.release import NEWEST
-from vcdebug.trace.conf import actions_of, parse_conf
+from vcdebug.trace.conf import actions_of_release, parse_conf
 
 
 def one_plugin(*lines: str, name: str = "gang") -> SchedulerConf:
@@ -19,20 +19,20 @@ def one_plugin(*lines: str, name: str = "gang") -> SchedulerConf:
 
 def test_an_unstated_switch_is_on_except_hierarchy_and_cluster_order() -> None:
     option = one_plugin().tiers[0][0]
-    on = {hook.method: option.enabled(hook.switches) for hook in HOOKS}
+    on = {hook.method: option.is_enabled(hook.switches) for hook in HOOKS}
     assert ["cluster_order"] == [method for method, enabled in on.items() if not enabled]
     assert not one_plugin().hierarchy_enabled("gang")
 
 
 def test_a_misspelt_switch_is_ignored_and_named_with_the_right_spelling() -> None:
     conf = one_plugin("enabledJobOrder: false")
-    assert conf.tiers[0][0].enabled(JOB_ORDER.switches)
+    assert conf.tiers[0][0].is_enabled(JOB_ORDER.switches)
     assert ["did you mean enableJobOrder? no such switch"] == [problem.what for problem in conf.problems]
 
 
 def test_go_yaml_words_are_booleans_and_quoted_ones_reject_the_file() -> None:
-    assert not one_plugin("enableJobOrder: no").tiers[0][0].enabled(JOB_ORDER.switches)
-    assert not one_plugin("enableJobOrder: n").tiers[0][0].enabled(JOB_ORDER.switches)
+    assert not one_plugin("enableJobOrder: no").tiers[0][0].is_enabled(JOB_ORDER.switches)
+    assert not one_plugin("enableJobOrder: n").tiers[0][0].is_enabled(JOB_ORDER.switches)
     rejected = one_plugin('enableJobOrder: "false"')
     assert rejected.built_in
     assert ("enqueue", "allocate", "backfill") == rejected.actions
@@ -124,13 +124,13 @@ def test_which_actions_there_are_is_said_by_their_list_alone() -> None:
 
 
 def test_an_older_release_leaves_out_an_action_that_it_does_not_know() -> None:
-    conf = parse_conf('actions: "allocate, gangpreempt, backfill"\n', named_release("v1.13.3").release)
+    conf = parse_conf('actions: "allocate, gangpreempt, backfill"\n', resolve_release("v1.13.3").release)
     assert (("allocate", "backfill"), False) == (conf.actions, conf.built_in)
     assert ["there is no action 'gangpreempt'"] == [problem.what for problem in conf.problems]
-    assert ((), False) == (parse_conf("tiers: []\n", named_release("v1.13.3").release).actions, conf.built_in)
-    assert parse_conf('actions: "allocate, gangpreempt"\n', named_release("v1.14.0").release).built_in
+    assert ((), False) == (parse_conf("tiers: []\n", resolve_release("v1.13.3").release).actions, conf.built_in)
+    assert parse_conf('actions: "allocate, gangpreempt"\n', resolve_release("v1.14.0").release).built_in
 
 
 def test_what_came_later_is_an_action() -> None:
-    assert {} == {name: change for name, change in LATER.items() if name not in ACTIONS}
-    assert [*ACTIONS] == [*actions_of(NEWEST)]
+    assert {} == {name: change for name, change in LATER_ACTIONS.items() if name not in ACTIONS}
+    assert [*ACTIONS] == [*actions_of_release(NEWEST)]

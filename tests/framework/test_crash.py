@@ -6,13 +6,13 @@ from typing import NamedTuple
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
-from vcdebug.causes.pending import PANIC, explain
-from vcdebug.causes.survey import survey
-from vcdebug.snapshot.load import load
+from vcdebug.causes.pending import PANIC_CAUSE, explain_by_name
+from vcdebug.causes.survey import survey_jobs
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.crash import crash_change, crash_lines, crash_of
+from vcdebug.trace.crash import crash_change, crash_lines, find_crash
 from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 RECORDED = Path(__file__).resolve().parents[1] / "golden" / "crash"
 HIERARCHY = """actions: "{actions}"
@@ -98,19 +98,19 @@ CRASHES = {
         "remove or repair these objects",
     ),
     "more taken back than given, of a bucket": Crash(
-        load(RECORDED / "misc-30009"),
+        load_snapshot(RECORDED / "misc-30009"),
         "api/resource_info.Sub",
         ("Pod default/job-01-master-1", "PodGroup default/job-04", "Queue default"),
         "take plugin task-topology out of the configuration",
     ),
     "more taken back than given, of another bucket": Crash(
-        load(RECORDED / "misc-40060"),
+        load_snapshot(RECORDED / "misc-40060"),
         "api/resource_info.Sub",
         ("Pod default/job-02-master-0", "PodGroup default/job-05", "Queue default"),
         "take plugin task-topology out of the configuration",
     ),
     "more taken back than given, of a share": Crash(
-        load(RECORDED / "wild-30103"),
+        load_snapshot(RECORDED / "wild-30103"),
         "api/resource_info.Sub",
         ("Pod default/job-11-worker-0", "Node node-007", "PodGroup default/job-11", "Queue default"),
         "take plugin drf out of the configuration",
@@ -121,7 +121,7 @@ CRASHES = {
 @pytest.mark.parametrize("name", CRASHES)
 def test_the_last_event_names_the_function_the_objects_and_what_to_change(name: str) -> None:
     expected = CRASHES[name]
-    event = crash_of(replay(expected.snapshot))
+    event = find_crash(replay_cycle(expected.snapshot))
     assert event is not None
     objects = tuple(f"{kind} {name}" for kind, name in event.objects)
     assert expected[1:] == (event.calls[0], objects, crash_change(event))
@@ -129,16 +129,16 @@ def test_the_last_event_names_the_function_the_objects_and_what_to_change(name: 
 
 @pytest.mark.parametrize("name", CRASHES)
 def test_explain_says_of_the_jobs_that_wait_what_is_known_of_the_panic(name: str) -> None:
-    recording = replay(CRASHES[name].snapshot)
-    event = crash_of(recording)
+    recording = replay_cycle(CRASHES[name].snapshot)
+    event = find_crash(recording)
     assert event is not None
-    ended = [one.explanation for one in survey(recording).explained if one.explanation.cause == PANIC]
+    ended = [one.explanation for one in survey_jobs(recording).explained if one.explanation.cause_code == PANIC_CAUSE]
     lines = crash_lines(recording, event)
     assert [lines] * len(ended) == [one.dominant.lines[: len(lines)] for one in ended]
 
 
 def test_a_recording_that_closes_has_no_crash() -> None:
-    assert crash_of(replay(cluster(node("n1"), pod_group("j"), pods("j", 1)))) is None
+    assert find_crash(replay_cycle(cluster(node("n1"), pod_group("j"), pods("j", 1)))) is None
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,6 @@ def test_a_recording_that_closes_has_no_crash() -> None:
     ],
 )
 def test_queues_in_a_circle_are_a_problem_and_named_to_their_jobs(names: tuple[str, ...], said: str) -> None:
-    recording = replay(in_circle(*names, job="a"))
+    recording = replay_cycle(in_circle(*names, job="a"))
     assert [said] == [one.what for one in input_problems(recording) if one.field == "spec.parent"]
-    assert said in explain(recording, "default/j").sentence
+    assert said in explain_by_name(recording, "default/j").sentence

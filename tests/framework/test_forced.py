@@ -10,20 +10,20 @@ import pytest
 from tests.actions.outcome import ran
 from tests.builders import node, pod_group, pods
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.what_if import edited
+from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.explain.votes import HOOK_AT
 from vcdebug.framework.combine import Tiers
-from vcdebug.framework.forced import FORCED, ForcedCall
-from vcdebug.framework.forced_values import CHOICES, READERS, choices
+from vcdebug.framework.forced import FORCED_CODE, ForcedCall
+from vcdebug.framework.forced_values import ANSWER_READERS, CHOICE_TEXTS, choice_text
 from vcdebug.framework.hooks import HOOKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.effects import effects
-from vcdebug.trace.passing import passing
+from vcdebug.trace.effects import cycle_effects
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 VICTIMS = 103
 """In the bundled snapshot: gang is asked whom worker-0 may preempt."""
@@ -32,11 +32,11 @@ A, B = "research/bert-pretrain-worker-0", "research/resnet-sweep-worker-0"
 
 @cache
 def forced(edit: str, name: str = "preempt-blocked-by-gang") -> Recording:
-    return replay(edited(bundled(name).snapshot, [parse_edit(edit)]))
+    return replay_cycle(edited_snapshot(bundled(name).snapshot, [parse_edit(edit)]))
 
 
 def hook(recording: Recording, seq: int) -> HookEvent:
-    event = recording.event(seq)
+    event = recording.event_at(seq)
     assert isinstance(event, HookEvent)
     return event
 
@@ -81,15 +81,15 @@ def test_everything_before_the_event_is_as_it_was() -> None:
 
 def test_a_forced_answer_is_named_at_its_event_with_the_plugins_own() -> None:
     (note,) = forced(f"answer:{VICTIMS}=nobody").notes_at(VICTIMS)
-    assert (FORCED, f"gang was made to say nobody; by itself it says {B}") == (note.code, note.text)
+    assert (FORCED_CODE, f"gang was made to say nobody; by itself it says {B}") == (note.code, note.text)
 
 
 def test_a_forced_answer_has_consequences() -> None:
     base = bundled("preempt-works")
     seq = find(base, "JobPipelined", 1)
     branch = forced(f"answer:{seq}=reject", "preempt-works")
-    assert effects(base).evicted
-    assert not effects(branch).evicted
+    assert cycle_effects(base).evicted
+    assert not cycle_effects(branch).evicted
 
 
 @pytest.mark.parametrize("word", ["yes", "no"])
@@ -134,19 +134,19 @@ def test_a_single_nodes_predicate_can_fail() -> None:
 )
 def test_an_answer_that_cannot_be_given_is_one_clear_error(edit: str, says: str) -> None:
     with pytest.raises(EditError) as caught:
-        replay(edited(bundled().snapshot, [parse_edit(edit)]))
-    assert says in caught.value.line()
-    assert edit in caught.value.line()
+        replay_cycle(edited_snapshot(bundled().snapshot, [parse_edit(edit)]))
+    assert says in caught.value.format_line()
+    assert edit in caught.value.format_line()
 
 
 def test_an_answer_is_taken_back_by_its_event() -> None:
     edits = [parse_edit("answer:103=nobody"), parse_edit("answer:103-")]
-    assert () == edited(bundled().snapshot, edits).answers
+    assert () == edited_snapshot(bundled().snapshot, edits).answers
 
 
 def test_the_later_of_two_answers_at_one_event_counts() -> None:
     edits = [parse_edit("answer:103=nobody"), parse_edit("answer:103=abstain")]
-    assert ["abstain"] == [answer.value for answer in edited(bundled().snapshot, edits).answers]
+    assert ["abstain"] == [answer.value for answer in edited_snapshot(bundled().snapshot, edits).answers]
 
 
 def test_two_answers_count_events_of_the_run_with_those_before_them() -> None:
@@ -154,13 +154,13 @@ def test_two_answers_count_events_of_the_run_with_those_before_them() -> None:
     seq = next(
         seq
         for seq in range(104, len(first))
-        if isinstance(event := first.event(seq), HookEvent) and event.point == "JobStarving"
+        if isinstance(event := first.event_at(seq), HookEvent) and event.point == "JobStarving"
     )
     word = "no" if hook(first, seq).result else "yes"
     edits = [parse_edit("answer:103.Preemptable.gang=nobody"), parse_edit(f"answer:{seq}={word}")]
-    both = replay(edited(bundled().snapshot, edits))
+    both = replay_cycle(edited_snapshot(bundled().snapshot, edits))
     assert lines(first)[: seq - 1] == lines(both)[: seq - 1]
-    assert [103, seq] == [note.seq for note in both.notes if note.code == FORCED]
+    assert [103, seq] == [note.seq for note in both.notes if note.code == FORCED_CODE]
 
 
 @pytest.mark.parametrize("name", GOLDEN[::6])
@@ -173,7 +173,7 @@ def test_an_answer_that_is_the_plugins_own_changes_nothing(name: str) -> None:
     ]
     seq = seqs[len(seqs) // 2]
     word = "yes" if hook(recording, seq).result else "no"
-    again = replay(edited(recording.snapshot, [parse_edit(f"answer:{seq}={word}")]))
+    again = replay_cycle(edited_snapshot(recording.snapshot, [parse_edit(f"answer:{seq}={word}")]))
     assert lines(recording) == lines(again)
 
 
@@ -181,13 +181,13 @@ def test_a_hook_that_only_tells_has_no_answer() -> None:
     base = ran(node("n1"), pod_group("j", phase="Pending"), pods("j", 1), actions="enqueue", tiers=("overcommit",))
     seq = find(base, "JobEnqueued", None)
     with pytest.raises(EditError, match="only told"):
-        replay(edited(base.snapshot, [parse_edit(f"answer:{seq}=yes")]))
+        replay_cycle(edited_snapshot(base.snapshot, [parse_edit(f"answer:{seq}=yes")]))
 
 
 def test_every_answer_that_is_recorded_has_a_reader_and_words() -> None:
     recorded = {hook.gives for hook in HOOKS if hook.show is not None or hook.method == "predicate"}
-    assert {"nothing"} == recorded - {*READERS}
-    assert list(READERS) == list(CHOICES)
+    assert {"nothing"} == recorded - {*ANSWER_READERS}
+    assert list(ANSWER_READERS) == list(CHOICE_TEXTS)
 
 
 def test_without_forced_answers_the_calls_are_the_usual_ones() -> None:
@@ -215,8 +215,10 @@ def test_any_answer_at_any_hook_makes_a_whole_recording(name: str) -> None:
         if isinstance(event, HookEvent):
             first.setdefault(event.point, seq)
     for point, seq in first.items():
-        for value in ANSWERS.get(choices(HOOK_AT[point].gives), ("none",)):
-            if choices(HOOK_AT[point].gives):
-                with passing(replay(edited(base.snapshot, [parse_edit(f"answer:{seq}.{point}={value}")]))) as branch:
-                    assert [seq] == [note.seq for note in branch.notes if note.code == FORCED]
+        for value in ANSWERS.get(choice_text(HOOK_AT[point].gives), ("none",)):
+            if choice_text(HOOK_AT[point].gives):
+                with disposing(
+                    replay_cycle(edited_snapshot(base.snapshot, [parse_edit(f"answer:{seq}.{point}={value}")]))
+                ) as branch:
+                    assert [seq] == [note.seq for note in branch.notes if note.code == FORCED_CODE]
                     assert before[: seq - 1] == lines(branch)[: seq - 1]

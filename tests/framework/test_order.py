@@ -1,7 +1,7 @@
 """The heap: Go's array algorithm, live comparisons, and the order of victims."""
 
 from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, queue, task
-from vcdebug.framework.order import PriorityQueue, victims_queue
+from vcdebug.framework.order import PriorityQueue, build_victims_queue
 from vcdebug.framework.record import PopEvent, Record
 from vcdebug.framework.ties import pod_index
 
@@ -71,7 +71,7 @@ def test_victims_of_one_queue_go_by_job_order_reversed_then_by_reverse_task_orde
         "priority",
     )
     listed = [task(ssn, name) for name in ("a-w-0", "a-w-1", "b-w-0", "b-w-1")]
-    waiting = victims_queue(ssn, listed, task(ssn, "p-0"))
+    waiting = build_victims_queue(ssn, listed, task(ssn, "p-0"))
     assert ["b-w-1", "b-w-0", "a-w-1", "a-w-0"] == [waiting.pop().name for _ in range(4)]
 
 
@@ -92,5 +92,5 @@ def test_victims_of_other_queues_go_by_reverse_queue_order_and_orphans_first() -
     )
     orphan = task(ssn, "a-0").clone()
     orphan.job, orphan.uid, orphan.name = "default/gone", "uid-gone", "gone-0"
-    waiting = victims_queue(ssn, [task(ssn, "a-0"), task(ssn, "b-0"), orphan], task(ssn, "p-0"))
+    waiting = build_victims_queue(ssn, [task(ssn, "a-0"), task(ssn, "b-0"), orphan], task(ssn, "p-0"))
     assert ["gone-0", "b-0", "a-0"] == [waiting.pop().name for _ in range(3)]

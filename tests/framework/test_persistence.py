@@ -18,12 +18,12 @@ from tests.builders import (
     queue,
     task,
 )
-from vcdebug.debugger.between import advance
-from vcdebug.debugger.cycles import Cycles
-from vcdebug.debugger.what_if import edited
+from vcdebug.debugger.between import next_snapshot
+from vcdebug.debugger.cycles import CycleChain
+from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.framework import transitions
 from vcdebug.framework.hooks import PRE_PREDICATE
-from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, removable
+from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, clamp_request
 from vcdebug.framework.quirks import BOOKS_CLAMPED
 from vcdebug.framework.record import CloseEvent, PanicEvent, PredicateEvent
 from vcdebug.framework.session import Session
@@ -33,10 +33,10 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.load import snapshot_from_objects
-from vcdebug.snapshot.process import Persistence
+from vcdebug.snapshot.process import PersistenceSetting
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 STATUS, NODE, EVICTION = (f"volcano.sh/{key}" for key in ("pipelined-status", "pipelined-node", "eviction-occurred"))
 FLAG = {EVICTION: "true"}
@@ -49,14 +49,14 @@ def pipelined(name: str, on: str, group: str = "j", cpu: str = "2", status: str 
     return pod(name, group, requests={"cpu": cpu, "memory": "1G"}, annotations=notes, **more)
 
 
-def world(*objects: Any, setting: Persistence = "auto", actions: str = "allocate") -> Snapshot:
+def world(*objects: Any, setting: PersistenceSetting = "auto", actions: str = "allocate") -> Snapshot:
     snapshot = cluster(*objects, conf=conf_of(*TIERS, actions=actions))
     snapshot.persistence = setting
     return snapshot
 
 
-def cycle(*objects: Any, setting: Persistence = "auto", actions: str = "allocate") -> Recording:
-    return replay(world(*objects, setting=setting, actions=actions))
+def cycle(*objects: Any, setting: PersistenceSetting = "auto", actions: str = "allocate") -> Recording:
+    return replay_cycle(world(*objects, setting=setting, actions=actions))
 
 
 def patches(recording: Recording) -> list[AnnotationPatch]:
@@ -74,7 +74,7 @@ def figures(books: dict[str, Any]) -> tuple[float, float]:
     return held, books["proportion"]["queues"]["default"]["request"].milli_cpu
 
 
-def opened(*objects: Any, setting: Persistence = "auto") -> Session:
+def opened(*objects: Any, setting: PersistenceSetting = "auto") -> Session:
     return open_session(world(*objects, setting=setting), *TIERS)
 
 
@@ -85,7 +85,7 @@ def test_a_restored_task_waits_on_its_node_and_is_not_charged() -> None:
     n1 = ssn.nodes["n1"]
     assert (2000.0, 4000.0, 0.0) == (n1.pipelined.milli_cpu, n1.idle.milli_cpu, n1.used.milli_cpu)
     assert 1 == ssn.jobs["default/j"].waiting_task_num()
-    books = dict(ssn.books())
+    books = dict(ssn.plugin_books())
     assert (0.0, 2000.0) == figures(books)
     assert 0 == int(ssn.view.pod_count[0])
 
@@ -101,7 +101,7 @@ def test_a_node_that_is_idle_now_takes_the_task_and_no_other_is_asked() -> None:
 
 def test_the_books_take_an_allocation_of_a_restored_task_once() -> None:
     session = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1")).session
-    assert (2000.0, 2000.0) == figures(dict(session.books()))
+    assert (2000.0, 2000.0) == figures(dict(session.plugin_books()))
     assert 1 == int(session.view.pod_count[0])
 
 
@@ -141,17 +141,17 @@ def test_a_gang_with_one_restored_task_is_placed_as_a_whole() -> None:
 
 def test_a_discarded_statement_puts_a_restored_task_back() -> None:
     ssn = opened(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
-    before = figures(dict(ssn.books()))
+    before = figures(dict(ssn.plugin_books()))
     n1 = ssn.nodes["n1"]
     amounts = n1.pipelined.milli_cpu, n1.idle.milli_cpu, n1.used.milli_cpu
     statement = Statement(ssn)
-    assert None is ssn.ask(PRE_PREDICATE, task(ssn, "j-0"))
+    assert None is ssn.ask_plugins(PRE_PREDICATE, task(ssn, "j-0"))
     assert None is statement.allocate(task(ssn, "j-0"), "n1")
     statement.discard()
     restored = task(ssn, "j-0")
     assert (TaskStatus.PIPELINED, "n1") == (restored.status, restored.node_name)
     assert amounts == (n1.pipelined.milli_cpu, n1.idle.milli_cpu, n1.used.milli_cpu)
-    assert before == figures(dict(ssn.books()))
+    assert before == figures(dict(ssn.plugin_books()))
 
 
 def test_a_gang_that_stays_short_keeps_its_restored_task() -> None:
@@ -179,7 +179,7 @@ def test_only_the_word_true_restores() -> None:
     assert TaskStatus.PENDING is task(session, "j-0").status
     (problem,) = session.persistence.problems
     where = "Pod default/j-0: metadata.annotations[volcano.sh/pipelined-status]"
-    assert f"{where}: is 'True', not 'true'; the task counts as Pending" == problem.line()
+    assert f"{where}: is 'True', not 'true'; the task counts as Pending" == problem.format_line()
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_switched_off_the_annotations_mean_nothing() -> None:
         ("off", 1, "task state persistence: off (set in meta.json)"),
     ],
 )
-def test_the_setting_says_why(setting: Persistence, carriers: int, text: str) -> None:
+def test_the_setting_says_why(setting: PersistenceSetting, carriers: int, text: str) -> None:
     ssn = opened(node("n1"), pod_group("j"), [pipelined(f"j-{i}", "n1") for i in range(carriers)], setting=setting)
-    assert text == ssn.persistence.text
+    assert text == ssn.persistence.setting_text
 
 
 def test_pipelining_writes_the_place_down() -> None:
@@ -227,16 +227,16 @@ def test_pipelining_writes_the_place_down() -> None:
 
 def test_a_release_by_another_decision_leaves_the_task_pending() -> None:
     ssn = opened(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
-    transitions.unplace(ssn, task(ssn, "j-0"), "unpipeline")
+    transitions.unplace_task(ssn, task(ssn, "j-0"), "unpipeline")
     assert (TaskStatus.PENDING, "") == (task(ssn, "j-0").status, task(ssn, "j-0").node_name)
     assert 0.0 == ssn.nodes["n1"].pipelined.milli_cpu
 
 
-def bound_meanwhile(where: str, setting: Persistence = "auto") -> Recording:
+def bound_meanwhile(where: str, setting: PersistenceSetting = "auto") -> Recording:
     """A restored task whose node is free, and somebody else who binds its pod while the cycle runs."""
     snapshot = world(node("n1"), node("n2"), pod_group("j"), pipelined("j-0", "n1", notes=FLAG), setting=setting)
     snapshot.bound = {"default/j-0": where}
-    return replay(snapshot)
+    return replay_cycle(snapshot)
 
 
 def test_binding_a_pod_where_somebody_has_bound_it_meanwhile_is_a_success() -> None:
@@ -250,14 +250,14 @@ def test_a_pod_that_is_bound_elsewhere_meanwhile_is_a_conflict_and_clears_the_an
     assert {"j-0": "Pending@"} == tasks(recording)
     assert ["allocate j-0@n1", "unallocate j-0@n1"] == ops(recording)
     assert [AnnotationPatch("default/j-0", {}, (STATUS, NODE, EVICTION))] == patches(recording)
-    assert "n2" == advance(recording).of("Pod")[0]["spec"]["nodeName"]
-    assert {} == advance(recording).bound
+    assert "n2" == next_snapshot(recording).objects_of("Pod")[0]["spec"]["nodeName"]
+    assert {} == next_snapshot(recording).bound
 
 
 def test_without_persistence_the_session_does_not_hear_of_it() -> None:
     recording = bound_meanwhile("n2", setting="off")
     assert {"j-0": "Binding@n1"} == tasks(recording)
-    assert "n2" == advance(recording).of("Pod")[0]["spec"]["nodeName"]
+    assert "n2" == next_snapshot(recording).objects_of("Pod")[0]["spec"]["nodeName"]
 
 
 def test_eviction_occurred_does_not_survive_the_bind() -> None:
@@ -285,47 +285,47 @@ def test_what_a_cycle_writes_the_next_one_reads() -> None:
     low = [pod_group("r", phase="Running"), *pods("r", 2, cpu="4500m", on="n1", terminationGracePeriodSeconds=2)]
     high = [priority_class("high", 9), pod_group("j", priority_class="high")]
     waiting = pods("j", 1, cpu="4", priority=9, annotations={"third.party/x": "keep"})
-    cycles = Cycles(cycle(node("n1"), low, high, waiting, setting="on", actions="allocate, preempt"))
+    cycles = CycleChain(cycle(node("n1"), low, high, waiting, setting="on", actions="allocate, preempt"))
     for _ in range(2):
-        cycles.next()
+        cycles.run_next()
     states = [tasks(one)["j-0"] for one in cycles.recordings]
     assert ["Pipelined@n1", "Pipelined@n1", "Binding@n1"] == states
     notes = [named_pod(one.snapshot, "j-0")["metadata"]["annotations"] for one in cycles.recordings]
     assert {STATUS: "true", NODE: "n1", EVICTION: "true", "third.party/x": "keep"}.items() <= notes[1].items()
-    after = named_pod(advance(cycles.recordings[-1]), "j-0")
+    after = named_pod(next_snapshot(cycles.recordings[-1]), "j-0")
     assert {"third.party/x"} == {key for key in after["metadata"]["annotations"] if "scheduling" not in key}
 
 
 def named_pod(snapshot: Snapshot, name: str) -> Manifest:
-    return next(manifest for manifest in snapshot.of("Pod") if manifest["metadata"]["name"] == name)
+    return next(manifest for manifest in snapshot.objects_of("Pod") if manifest["metadata"]["name"] == name)
 
 
 def test_once_on_persistence_stays_on_although_no_pod_carries_an_annotation_any_more() -> None:
     first = cycle(node("n1"), pod_group("j"), pipelined("j-0", "n1"))
-    later = replay(advance(first)).session.persistence
-    assert "task state persistence: on (as in the cycles before)" == later.text
+    later = replay_cycle(next_snapshot(first)).session.persistence
+    assert "task state persistence: on (as in the cycles before)" == later.setting_text
 
 
 def test_edits_switch_persistence_and_bind_pods_meanwhile() -> None:
     snapshot = world(node("n1"), pod_group("j"), pods("j", 1))
     for text, expected in (("replay:persistence=on", "on"), ("replay:persistence-", "auto")):
-        assert expected == edited(snapshot, [parse_edit(text)]).persistence
-    bound = edited(snapshot, [parse_edit("replay:bound[default/j-0]=n2")])
+        assert expected == edited_snapshot(snapshot, [parse_edit(text)]).persistence
+    bound = edited_snapshot(snapshot, [parse_edit("replay:bound[default/j-0]=n2")])
     assert {"default/j-0": "n2"} == bound.bound
-    assert {} == edited(bound, [parse_edit("replay:bound[default/j-0]-")]).bound
+    assert {} == edited_snapshot(bound, [parse_edit("replay:bound[default/j-0]-")]).bound
     for wrong in ("replay:persistence=maybe", "replay:speed=2", "replay:bound=n1"):
         with pytest.raises(EditError):
-            edited(snapshot, [parse_edit(wrong)])
+            edited_snapshot(snapshot, [parse_edit(wrong)])
 
 
 def test_books_never_give_back_more_than_they_hold() -> None:
     held = Resource.from_list({"cpu": "1", "memory": "2G"})
     request = Resource.from_list({"cpu": "3", "memory": "1G", "pods": "1"})
     ssn = opened(node("n1"), pod_group("j"), pods("j", 1), setting="on")
-    cut = removable(ssn, "drf", "default/j", held, request)
+    cut = clamp_request(ssn, "drf", "default/j", held, request)
     assert (1000.0, 1e9, 0.0) == (cut.milli_cpu, cut.memory, cut.get("pods"))
     assert [BOOKS_CLAMPED] == [note.code for note in ssn.record.notes]
-    assert request is removable(opened(node("n1")), "drf", "default/j", held, request)
+    assert request is clamp_request(opened(node("n1")), "drf", "default/j", held, request)
 
 
 def test_the_setting_is_read_from_meta_json() -> None:
@@ -342,18 +342,18 @@ GPU_JOB: dict[str, Any] = {"min_resources": {"cpu": "1", "nvidia.com/gpu": "1"},
 
 @pytest.mark.parametrize(("setting", "expected"), [("off", "Pending"), ("on", "Inqueue")])
 def test_a_scalar_that_the_queue_configures_nowhere_does_not_keep_a_job_out(
-    setting: Persistence, expected: str
+    setting: PersistenceSetting, expected: str
 ) -> None:
     """No node has GPUs, so the queue's limit for them is nothing."""
     limited = queue("q", capability={"cpu": "4"})
     snapshot = cluster(node("n1"), limited, pod_group("j", queue="q", **GPU_JOB), pods("j", 1))
     snapshot.scheduler_conf = conf_of("gang", "proportion", actions="enqueue")
     snapshot.persistence = setting
-    assert expected == phases(replay(snapshot))["j"]
+    assert expected == phases(replay_cycle(snapshot))["j"]
 
 
 @pytest.mark.parametrize(("setting", "expected"), [("off", "Pending"), ("on", "Inqueue")])
-def test_the_root_queues_own_limits_are_not_enforced(setting: Persistence, expected: str) -> None:
+def test_the_root_queues_own_limits_are_not_enforced(setting: PersistenceSetting, expected: str) -> None:
     tree = [queue("root", capability={"cpu": "1"}), queue("q", parent="root")]
     group = pod_group("j", queue="q", phase="Pending", min_resources={"cpu": "2"})
     snapshot = cluster(node("n1"), tree, group, pods("j", 1, cpu="2"))
@@ -361,10 +361,10 @@ def test_the_root_queues_own_limits_are_not_enforced(setting: Persistence, expec
         "gang", "capacity", actions="enqueue", arguments={"capacity": {"enableHierarchy": "true"}}
     )
     snapshot.persistence = setting
-    assert expected == phases(replay(snapshot))["j"]
+    assert expected == phases(replay_cycle(snapshot))["j"]
 
 
-def deep_preemption(setting: Persistence) -> Recording:
+def deep_preemption(setting: PersistenceSetting) -> Recording:
     """Queues so deep that asking about l makes it x1's parent, although it holds nothing of what x1's victims hold."""
     chain = [queue(f"q{depth}", parent=f"q{depth - 1}" if depth > 1 else "root") for depth in range(1, 6)]
     below = [queue("x", parent="q5"), queue("l", parent="q5"), queue("x1", parent="x")]
@@ -379,7 +379,7 @@ def deep_preemption(setting: Persistence) -> Recording:
         arguments={"capacity": {"enableHierarchy": "true"}},
     )
     snapshot.persistence = setting
-    return replay(snapshot)
+    return replay_cycle(snapshot)
 
 
 def test_a_cycle_in_which_books_would_fall_below_nothing_goes_on_with_persistence() -> None:

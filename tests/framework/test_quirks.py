@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 def noted(recording: Recording, code: str) -> list[object]:
     """The events at which a quirk acted."""
-    return [recording.event(note.seq) for note in recording.notes if note.code == code]
+    return [recording.event_at(note.seq) for note in recording.notes if note.code == code]
 
 
 def test_every_code_is_in_the_table_and_in_the_documentation() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.framework.slice_sort import slice_sorted
+from vcdebug.framework.slice_sort import sort_slice
 
 INCONSISTENT = {
     10: [22, 25, 41, 44, 82, 85, 0, 3, 63, 66],
@@ -226,16 +226,16 @@ def _inconsistent(a: int, b: int) -> bool:
 
 @pytest.mark.parametrize("count", [10, 30, 70])
 def test_an_inconsistent_comparison_ends_as_in_go(count: int) -> None:
-    assert INCONSISTENT[count] == slice_sorted([i * 7919 % 101 for i in range(count)], _inconsistent)
+    assert INCONSISTENT[count] == sort_slice([i * 7919 % 101 for i in range(count)], _inconsistent)
 
 
 @pytest.mark.parametrize("count", [10, 30, 70])
 def test_equal_elements_end_where_go_leaves_them(count: int) -> None:
     numbers = [i * 7919 % 11 * 100 + i for i in range(count)]
-    assert EQUAL_KEYS[count] == slice_sorted(numbers, lambda a, b: a // 100 < b // 100)
+    assert EQUAL_KEYS[count] == sort_slice(numbers, lambda a, b: a // 100 < b // 100)
 
 
 @pytest.mark.parametrize("count", [0, 1, 13, 60, 500])
 def test_a_proper_comparison_sorts(count: int) -> None:
     for numbers in (list(range(count)), list(range(count, 0, -1)), [i * 31 % 17 for i in range(count)]):
-        assert sorted(numbers) == slice_sorted(numbers, lambda a, b: a < b)
+        assert sorted(numbers) == sort_slice(numbers, lambda a, b: a < b)

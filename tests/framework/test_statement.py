@@ -29,7 +29,7 @@ def figures(value: object) -> object:
 
 
 def amounts(ssn: Session) -> list[object]:
-    return [figures(NodeAmounts.of(info)) for info in ssn.nodes.values()] + [figures(ssn.books())]
+    return [figures(NodeAmounts.of_node(info)) for info in ssn.nodes.values()] + [figures(ssn.plugin_books())]
 
 
 def test_discard_restores_every_amount_and_every_book() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tests.builders import cluster, conf_of, hyper_node, node, open_session, pod, pod_group
 from vcdebug.model.job import JobInfo
-from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.process import SchedulerProcess
 
 HARD = {"mode": "hard", "highestTierAllowed": 1}
 BY_GROUP = [{"name": "g", "subGroupSize": 1, "matchLabelKeys": ["group"], "networkTopology": HARD}]
@@ -27,7 +27,7 @@ def job_with(placed: Mapping[str, str], **kept: str) -> JobInfo:
     nodes = [node(name) for name in ("n0", "n1", "n2", "n3")]
     snapshot = cluster(nodes, TREE, group, pods, conf=conf_of("gang"))
     names = {f"default/j/g-{label}" if label != "job" else "": name for label, name in kept.items()}
-    snapshot.process = Process(hyper_nodes={"default/j": names})
+    snapshot.process = SchedulerProcess(hyper_nodes={"default/j": names})
     return open_session(snapshot).jobs["default/j"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.framework.record import StateEvent
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
 
 
@@ -20,7 +20,7 @@ class Outcome(NamedTuple):
     @classmethod
     def of(cls, recording: Recording) -> Outcome:
         """Read a recording."""
-        done = effects(recording)
+        done = cycle_effects(recording)
         pipelined: dict[str, list[str]] = {}
         for effect in done.pipelined:
             pipelined.setdefault(effect.job, []).append(effect.node)

@@ -7,30 +7,30 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
-from vcdebug.debugger.between import Between
-from vcdebug.debugger.cycles import Cycles
+from vcdebug.debugger.between import BetweenCycles
+from vcdebug.debugger.cycles import CycleChain
 from vcdebug.snapshot.arrivals import read_arrivals
 from vcdebug.trace.codec import write_cycles
-from vcdebug.trace.passing import passing
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
 
 NUMBER = 3
 
 
-def between_of(recorded: Path) -> Between:
+def between_of(recorded: Path) -> BetweenCycles:
     """The rule between cycles: with arrivals it is the one of the churn recordings."""
     arrivals = recorded / "arrivals.json"
     if not arrivals.is_file():
-        return Between()
-    return Between(every=timedelta(seconds=31), finish="thirds", arrivals=read_arrivals(arrivals))
+        return BetweenCycles()
+    return BetweenCycles(every=timedelta(seconds=31), finish="thirds", arrivals=read_arrivals(arrivals))
 
 
 def replayed_cycles(first: Recording, recorded: Path) -> list[str]:
     """The events of three cycles as text, each cycle behind an event of its own."""
-    cycles = Cycles(first, between_of(recorded))
+    cycles = CycleChain(first, between_of(recorded))
     lines = io.StringIO()
     with ExitStack() as runs:
-        while len(cycles.recordings) < NUMBER and not cycles.panicked:
-            runs.enter_context(passing(cycles.next()))
+        while len(cycles.recordings) < NUMBER and not cycles.has_panicked:
+            runs.enter_context(disposing(cycles.run_next()))
         write_cycles(cycles.recordings, lines)
     return lines.getvalue().splitlines()

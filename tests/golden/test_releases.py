@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.golden.compare import first_difference_of_lines, read_lines
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.passing import passing
-from vcdebug.trace.replay import replay
+from vcdebug.trace.passing import disposing
+from vcdebug.trace.replay import replay_cycle
 
 HERE = Path(__file__).parent
 BESIDE = HERE.parents[2] / "shared" / "golden"
@@ -47,7 +47,7 @@ EACH = [pytest.param(*each, id=f"{each[0]}-{each[1].name}") for each in copies()
 @pytest.mark.parametrize(("release", "recorded", "given"), EACH)
 def test_the_replay_is_what_the_scheduler_of_the_release_did(release: str, recorded: Path, given: Path) -> None:
     lines = io.StringIO()
-    with passing(replay(load(given, release=release))) as recording:
+    with disposing(replay_cycle(load_snapshot(given, release=release))) as recording:
         write_jsonl(recording, lines)
     expected = read_lines(recorded / "trace.jsonl.gz")
     assert first_difference_of_lines(expected, lines.getvalue().splitlines()) is None

@@ -10,10 +10,10 @@ import pytest
 from tests.golden.compare import first_difference_of_lines, read_lines
 from tests.golden.outcome import Outcome
 from tests.recorded import COPIES, CORPUS, GOLDEN, cases, each_case, golden, recorded
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 HERE = Path(__file__).resolve().parent
 FAMILIES = (
@@ -91,4 +91,4 @@ def test_what_upstreams_own_tests_expect_comes_true(case: Path) -> None:
 
 @pytest.mark.parametrize("name", ["preempt-0009", "mixed-0008"])
 def test_the_same_snapshot_leaves_the_same_bytes(name: str) -> None:
-    assert lines(golden(name)) == lines(replay(load(HERE / "random" / name)))
+    assert lines(golden(name)) == lines(replay_cycle(load_snapshot(HERE / "random" / name)))

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
-from vcdebug.debugger.upgrades.search import carried_out, search_for
-from vcdebug.releases.naming import named_release
-from vcdebug.snapshot.load import load
+from vcdebug.debugger.upgrades.search import run_search, start_search
+from vcdebug.releases.naming import resolve_release
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 HERE = Path(__file__).parent
@@ -101,17 +101,17 @@ def alone(ids: Iterable[str]) -> list[str]:
 )
 def test_the_changes_that_alter_a_recording_are_those_that_were_measured(case: Case) -> None:
     among = MEASURED[case.release]
-    after = named_release(",".join([case.release, *(f"-{name}" for name in among)])).release
-    snapshot = load(case.given, release=case.release)
-    search, trials = search_for(snapshot, after)
-    carried_out(search, lambda wanted: [trials(mixture) for mixture in wanted])
+    after = resolve_release(",".join([case.release, *(f"-{name}" for name in among)])).release
+    snapshot = load_snapshot(case.given, release=case.release)
+    search, trials = start_search(snapshot, after)
+    run_search(search, lambda wanted: [trials(mixture) for mixture in wanted])
     idle = CANNOT_ALTER.get((case.release, case.given.name), ())
     assert set(case.altering) <= set(among)
     assert not idle or working_on(snapshot) == []
     expected = [name for name in case.altering if name not in idle]
     assert alone(expected) == alone([one.id for one in search.alone])
     assert search.deciding is not None
-    assert search.failed == 0
+    assert search.failed_count == 0
 
 
 def working_on(snapshot: Snapshot) -> list[str]:

@@ -2,17 +2,17 @@
 
 import pytest
 
-from vcdebug.kube.cel.evaluation import truth
-from vcdebug.kube.cel.values import CelError, DefaultMap, Fields, Quantity, Semver
+from vcdebug.kube.cel.evaluation import evaluate_truth
+from vcdebug.kube.cel.values import CelError, DeclaredFields, DefaultMap, Quantity, Semver
 from vcdebug.kube.undecided import Undecided
 
 GPU = 'device.attributes["gpu.example.com"]'
 MEMORY = 'device.capacity["gpu.example.com"].memory'
-OWN = {"model": "a100", "index": 2, "fast": False, "driver": Semver.of("1.10.1")}
-DEVICE = Fields(
+OWN = {"model": "a100", "index": 2, "fast": False, "driver": Semver.from_text("1.10.1")}
+DEVICE = DeclaredFields(
     driver="gpu.example.com",
     attributes=DefaultMap({"gpu.example.com": OWN, "pci.example.com": {"root": "0"}}),
-    capacity=DefaultMap({"gpu.example.com": {"memory": Quantity.of("40Gi")}}),
+    capacity=DefaultMap({"gpu.example.com": {"memory": Quantity.from_text("40Gi")}}),
 )
 
 HOLDS = [
@@ -80,21 +80,21 @@ UNDECIDED = [
 
 @pytest.mark.parametrize("expression", HOLDS)
 def test_an_expression_that_holds(expression: str) -> None:
-    assert truth(expression, {"device": DEVICE})
+    assert evaluate_truth(expression, {"device": DEVICE})
 
 
 @pytest.mark.parametrize("expression", HOLDS)
 def test_its_opposite_does_not(expression: str) -> None:
-    assert not truth(f"!({expression.partition('//')[0]})", {"device": DEVICE})
+    assert not evaluate_truth(f"!({expression.partition('//')[0]})", {"device": DEVICE})
 
 
 @pytest.mark.parametrize(("expression", "text"), FAILS.items())
 def test_an_expression_that_fails_where_it_runs(expression: str, text: str) -> None:
     with pytest.raises(CelError, match=text):
-        truth(expression, {"device": DEVICE})
+        evaluate_truth(expression, {"device": DEVICE})
 
 
 @pytest.mark.parametrize("expression", UNDECIDED)
 def test_what_is_not_replayed_is_left_undecided(expression: str) -> None:
     with pytest.raises(Undecided):
-        truth(expression, {"device": DEVICE})
+        evaluate_truth(expression, {"device": DEVICE})

@@ -6,22 +6,22 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster
-from vcdebug.kube.devices.allocator import Allocators
+from vcdebug.kube.devices.allocator import DeviceAllocators
 from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
-from vcdebug.kube.devices.taken import Held
+from vcdebug.kube.devices.taken import HeldDevice
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.ordering import ASCENDING
-from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.panics import ProcessExit
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import NEWEST, at_tag
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.releases.release import NEWEST, release_at_tag
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 GPU = "gpu.example.com"
-OLDER = Flags(release=at_tag(Tag.of("v1.15.1")))
-FORGETFUL = Flags(release=at_tag(Tag.of("v1.13.3")), feature_gates={"DRAAdminAccess": True})
-OLDEST = Flags(release=at_tag(Tag.of("v1.12.4")))
-BY_NODE = Flags(release=at_tag(Tag.of("v1.14.4")))
+OLDER = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.15.1")))
+FORGETFUL = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.13.3")), feature_gates={"DRAAdminAccess": True})
+OLDEST = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.12.4")))
+BY_NODE = SchedulerFlags(release=release_at_tag(Tag.from_text("v1.14.4")))
 """A pool is what the node sees of it."""
 PART = {
     "value": "40Gi",
@@ -65,19 +65,19 @@ def claim(*requests: dict[str, Any], name: str = "c", **more: Any) -> Manifest:
 
 def allocators_of(
     objects: Sequence[Manifest],
-    flags: Flags = Flags(),  # noqa: B008
+    flags: SchedulerFlags = SchedulerFlags(),  # noqa: B008
     spec: Mapping[str, Any] = {},
-) -> Allocators:
+) -> DeviceAllocators:
     """Of a cluster with these objects and one class."""
     snapshot = cluster(*objects, {"kind": "DeviceClass", "metadata": {"name": "any"}, "spec": spec})
     snapshot.flags = flags
-    return Allocators(Listers(snapshot), ASCENDING)
+    return DeviceAllocators(Listers(snapshot), ASCENDING)
 
 
 def taken(
     slices: Sequence[Manifest],
     *claims: Manifest,
-    flags: Flags = Flags(),  # noqa: B008
+    flags: SchedulerFlags = SchedulerFlags(),  # noqa: B008
     labels: Mapping[str, str] | None = None,
     selector: str = "",
 ) -> list[list[str]]:
@@ -85,7 +85,7 @@ def taken(
     spec = {"selectors": [{"cel": {"expression": selector}}]} if selector else {}
     waiting = [one for one in claims if "status" not in one]
     allocators = allocators_of([*slices, *claims], flags, spec)
-    found = allocators.allocate(allocators.wish(waiting, ()), "n1", labels or {})
+    found = allocators.allocate(allocators.allocation_request(waiting, ()), "n1", labels or {})
     return [[f"{one['pool']}/{one['device']}" for one in each.results] for each in found]
 
 
@@ -97,10 +97,10 @@ def test_devices_are_taken_in_the_order_of_pools_slices_and_lists() -> None:
 
 def test_claims_that_ask_alike_get_what_is_left_in_the_pools_of_the_node() -> None:
     allocators = allocators_of([devices("a", "b"), devices("c", pool="n2", nodeName="n2")])
-    held: list[Held] = []
+    held: list[HeldDevice] = []
 
     def next_one(name: str, node: str) -> str:
-        (found,) = allocators.allocate(allocators.wish([claim(asked(), name=name)], held), node, {})
+        (found,) = allocators.allocate(allocators.allocation_request([claim(asked(), name=name)], held), node, {})
         held.extend(found.held)
         return found.held[0].id.name
 
@@ -115,7 +115,7 @@ def test_claims_that_ask_alike_get_what_is_left_in_the_pools_of_the_node() -> No
 def test_parts_of_devices_bear_the_name_of_their_claim(name: str) -> None:
     allocators = allocators_of([devices(device("a", capacity={"m": PART}, allowMultipleAllocations=True))])
     for one in ("1", name):
-        (found,) = allocators.allocate(allocators.wish([claim(asked(), name=one)], ()), "n1", {})
+        (found,) = allocators.allocate(allocators.allocation_request([claim(asked(), name=one)], ()), "n1", {})
     assert f"default/{name}-0" == found.results[0]["shareID"]
 
 
@@ -213,7 +213,7 @@ def test_capacity_requests_are_refused_by_node_where_the_status_of_devices_is_kn
     wanted = claim(asked(capacity={"requests": {"memory": "1Gi"}}))
     with pytest.raises(AllocationError, match="request r: has capacity requests, but the DRAConsumableCapacity"):
         taken([devices("a")], wanted, flags=BY_NODE)
-    without = Flags(release=BY_NODE.release, feature_gates={"DRAResourceClaimDeviceStatus": False})
+    without = SchedulerFlags(release=BY_NODE.release, feature_gates={"DRAResourceClaimDeviceStatus": False})
     assert [["n1/a"]] == taken([devices("a")], wanted, flags=without)
 
 
@@ -328,7 +328,7 @@ def test_devices_that_share_counters_are_taken_while_the_counters_last() -> None
     assert [["n1/a", "n1/b"]] == taken([counters, parts], claim(asked(count=2)))
     with pytest.raises(NoDevicesError):
         taken([counters, parts], claim(asked(count=3)))
-    with pytest.raises(EndsAtOnce, match="nil pointer"):
+    with pytest.raises(ProcessExit, match="nil pointer"):
         taken([counters, parts], claim(asked(allocationMode="All")))
     odd = devices(device("a", consumesCounters=[{"counterSet": "none", "counters": {}}]), name="1", count=2)
     with pytest.raises(NoDevicesError, match="invalid resource pools"):
@@ -373,12 +373,12 @@ def test_a_search_without_end_is_left_undecided() -> None:
 @pytest.mark.parametrize(
     ("release", "gates"),
     [
-        (at_tag(Tag.of("v1.14.4")), {"DRADeviceTaints": True}),
-        (at_tag(Tag.of("v1.15.1")), {"DRAConsumableCapacity": True}),
+        (release_at_tag(Tag.from_text("v1.14.4")), {"DRADeviceTaints": True}),
+        (release_at_tag(Tag.from_text("v1.15.1")), {"DRAConsumableCapacity": True}),
         (NEWEST, {"DRADeviceTaintRules": True}),
     ],
 )
 def test_allocators_that_are_not_replayed_say_so(release: Any, gates: dict[str, bool]) -> None:
     snapshot = cluster({"kind": "DeviceTaintRule", "metadata": {"name": "r"}})
-    snapshot.flags = Flags(release=release, feature_gates=gates)
-    assert "not replayed" in Allocators(Listers(snapshot), ASCENDING).unknown
+    snapshot.flags = SchedulerFlags(release=release, feature_gates=gates)
+    assert "not replayed" in DeviceAllocators(Listers(snapshot), ASCENDING).unknown

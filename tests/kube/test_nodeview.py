@@ -5,11 +5,11 @@ from typing import Any
 from tests.builders import amounts, cluster, node, open_session, pod, pod_group, task
 from vcdebug.kube.affinity_terms import LabelGroup
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.kube.images import ImageState, PodImages, image_score, image_states, normalized
+from vcdebug.kube.images import ImageState, PodImages, image_score, image_states, normalized_image_name
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.ports import HostPort, UsedPorts
-from vcdebug.kube.selector import EVERYTHING, Selector
+from vcdebug.kube.selector import SELECTS_EVERYTHING, Selector
 from vcdebug.model.node import NodeInfo
 
 
@@ -18,9 +18,9 @@ class Everyone:
 
     @property
     def selector(self) -> Selector:
-        return EVERYTHING
+        return SELECTS_EVERYTHING
 
-    def matches(self, group: LabelGroup) -> bool:
+    def matches_group(self, group: LabelGroup) -> bool:
         return True
 
 
@@ -30,7 +30,7 @@ def test_every_pod_of_a_node_counts_at_session_open_and_changes_follow() -> None
     leaving = pod("r-1", "r", on="n2", deleting=True)
     ssn = open_session(cluster(node("n1"), node("n2"), pod_group("r"), running, leaving))
     view, question = ssn.view, Everyone()
-    assert [1, 1] == view.pod_count.tolist() == view.counts.per_row(question).tolist()
+    assert [1, 1] == view.pod_count.tolist() == view.group_counts.pods_per_row(question).tolist()
     assert [[500, 0], [2**30, 0], [2, 0]] == [
         column.tolist() for column in (view.requested.milli_cpu, view.requested.memory, view.requested.gpu)
     ]
@@ -40,7 +40,7 @@ def test_every_pod_of_a_node_counts_at_session_open_and_changes_follow() -> None
     assert view.remove_pod(0, "uid-r-0")
     assert not view.remove_pod(0, "uid-r-0")
     view.add_pod(1, task(ssn, "r-0").pod)
-    assert [0, 2] == view.pod_count.tolist() == view.counts.per_row(question).tolist()
+    assert [0, 2] == view.pod_count.tolist() == view.group_counts.pods_per_row(question).tolist()
     assert [0, 500] == view.requested.milli_cpu.tolist()
     assert [0, 600] == view.non_zero_requested.milli_cpu.tolist()
     assert [False, True] == view.rows_with_affinity().tolist()
@@ -56,11 +56,11 @@ def test_a_pod_without_uid_cannot_be_removed() -> None:
 
 def test_freeing_a_port_does_not_look_whether_another_pod_uses_it() -> None:
     ports, port = UsedPorts(), (HostPort("0.0.0.0", "TCP", 80),)
-    ports.add(0, port)
-    ports.add(0, port)
-    assert [0] == list(ports.conflicts(port))
-    ports.remove(0, port)
-    assert [] == list(ports.conflicts(port))
+    ports.add_ports(0, port)
+    ports.add_ports(0, port)
+    assert [0] == list(ports.conflicting_rows(port))
+    ports.remove_ports(0, port)
+    assert [] == list(ports.conflicting_rows(port))
 
 
 def test_a_clone_of_a_state_has_its_own_entries_and_shares_the_skips() -> None:
@@ -82,12 +82,12 @@ def test_a_clone_of_a_state_has_its_own_entries_and_shares_the_skips() -> None:
 
 def test_a_label_column_sums_by_value_and_spreads_back() -> None:
     labels = NodeLabels(["a", "b", "c"], [{"z": "1"}, {}, {"z": "1"}])
-    column = labels.column("z")
-    counts = column.counts(labels.column("z").ids + 5)
+    column = labels.label_column("z")
+    counts = column.count_by_value(labels.label_column("z").ids + 5)
     assert [10, 0] == counts.tolist()
     assert [10, 0, 10] == counts[column.ids].tolist()
-    assert [10, -1, 10] == column.spread(counts[:-1], absent=-1).tolist()
-    assert [True, False, True] == column.present.tolist()
+    assert [10, -1, 10] == column.spread_over_rows(counts[:-1], absent=-1).tolist()
+    assert [True, False, True] == column.rows_present.tolist()
 
 
 def test_image_states_take_the_first_size_and_the_final_number_of_nodes() -> None:
@@ -108,7 +108,7 @@ def test_images_below_the_threshold_score_zero_and_huge_ones_a_hundred() -> None
 
 def test_an_image_name_without_a_tag_means_latest() -> None:
     names = ["host:5000/train", "train:1", "train@sha256:ab"]
-    assert ["host:5000/train:latest", "train:1", "train@sha256:ab"] == [normalized(name) for name in names]
+    assert ["host:5000/train:latest", "train:1", "train@sha256:ab"] == [normalized_image_name(name) for name in names]
 
 
 def test_the_opening_counts_what_pods_that_come_one_by_one_add_up_to() -> None:
@@ -118,7 +118,7 @@ def test_the_opening_counts_what_pods_that_come_one_by_one_add_up_to() -> None:
     running += [pod("k", on="n2", affinity=anti), pod("l", on="n2", containers=busy), pod("m", on="n2")]
     ssn = open_session(cluster(node("n1", gpu="8"), node("n2"), node("n3"), running))
     view, empty = ssn.view, {name: NodeInfo(one.manifest) for name, one in ssn.nodes.items()}
-    other = NodeView.build(ssn.node_table.names, empty, {})
+    other = NodeView.build_at_open(ssn.node_table.names, empty, {})
     for row, one in enumerate(ssn.nodes.values()):
         for placed in one.tasks_in_order():
             other.add_pod(row, placed.pod)
@@ -131,8 +131,8 @@ def test_the_opening_counts_what_pods_that_come_one_by_one_add_up_to() -> None:
     assert [3, 3, 0] == view.pod_count.tolist() == other.pod_count.tolist()
     assert [0, 1, 0] == view.pods_with_required_anti_affinity.tolist()
     wanted = (HostPort("0.0.0.0", "TCP", 80),)
-    assert [1] == list(view.ports.conflicts(wanted)) == list(other.ports.conflicts(wanted))
-    assert view.counts.per_row(Everyone()).tolist() == other.counts.per_row(Everyone()).tolist()
+    assert [1] == list(view.ports.conflicting_rows(wanted)) == list(other.ports.conflicting_rows(wanted))
+    assert view.group_counts.pods_per_row(Everyone()).tolist() == other.group_counts.pods_per_row(Everyone()).tolist()
 
 
 def test_sums_beyond_int64_wrap_as_go_s_do() -> None:

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster
-from vcdebug.kube.devices.allocator import Allocators
+from vcdebug.kube.devices.allocator import DeviceAllocators
 from vcdebug.kube.devices.device import DeviceId
-from vcdebug.kube.devices.taken import Held
+from vcdebug.kube.devices.taken import HeldDevice
 from vcdebug.kube.listers import Listers
 from vcdebug.model.ordering import ASCENDING
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import NEWEST, at_tag
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.releases.release import NEWEST, release_at_tag
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 ROWS = [json.loads(row) for row in Path(__file__).with_name("seen_devices.jsonl").read_text("utf-8").splitlines()]
 
@@ -31,11 +31,13 @@ def test_claims_get_what_the_program_gave_them(row: dict[str, Any]) -> None:
         {"kind": "DeviceClass", "metadata": {"name": name}, "spec": spec} for name, spec in row["classes"].items()
     ]
     snapshot = cluster(slices, classes)
-    snapshot.flags = Flags(release=NEWEST if row["seen"] == "master" else at_tag(Tag.of(row["seen"])))
-    allocators = Allocators(Listers(snapshot), ASCENDING)
-    held = [Held(DeviceId(*name.split("/"))) for name in row["in_use"]]
-    held += [Held(DeviceId(*name.split("/")), shared=True, capacity=part) for name, part in row["parts"].items()]
-    found = allocators.allocate(allocators.wish(row["claims"], held), row["node"], row["labels"])
+    snapshot.flags = SchedulerFlags(
+        release=NEWEST if row["seen"] == "master" else release_at_tag(Tag.from_text(row["seen"]))
+    )
+    allocators = DeviceAllocators(Listers(snapshot), ASCENDING)
+    held = [HeldDevice(DeviceId(*name.split("/"))) for name in row["in_use"]]
+    held += [HeldDevice(DeviceId(*name.split("/")), shared=True, capacity=part) for name, part in row["parts"].items()]
+    found = allocators.allocate(allocators.allocation_request(row["claims"], held), row["node"], row["labels"])
     taken = [[f"{one['request']}: {one['pool']}/{one['device']}" for one in each.results] for each in found]
     assert row["takes"] == taken
     assert row["selectors"] == [each.selector for each in found]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from vcdebug.kube.node_affinity import names_conflict, preferred_node_terms, required_node_affinity
-from vcdebug.kube.selector import NOTHING, SelectorError, equality_selector, label_selector, node_requirements
+from vcdebug.kube.selector import SELECTS_NOTHING, SelectorError, equality_selector, label_selector, node_requirements
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -16,9 +16,9 @@ def expression(operator: str, *values: str, key: str = "a") -> dict[str, Any]:
 
 
 def test_a_missing_selector_matches_nothing_and_an_empty_one_everything() -> None:
-    assert (False, False) == (NOTHING.matches({}), NOTHING.empty)
-    assert label_selector(None) is NOTHING
-    assert (True, True) == (label_selector({}).matches({"a": "b"}), label_selector({}).empty)
+    assert (False, False) == (SELECTS_NOTHING.matches_labels({}), SELECTS_NOTHING.is_empty)
+    assert label_selector(None) is SELECTS_NOTHING
+    assert (True, True) == (label_selector({}).matches_labels({"a": "b"}), label_selector({}).is_empty)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_set_based_conditions(
     operator: str, values: tuple[str, ...], matching: dict[str, str], failing: dict[str, str]
 ) -> None:
     selector = label_selector({"matchExpressions": [expression(operator, *values)]})
-    assert (True, False) == (selector.matches(matching), selector.matches(failing))
+    assert (True, False) == (selector.matches_labels(matching), selector.matches_labels(failing))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_set_based_conditions(
 )
 def test_node_conditions_compare_integers(operator: str, bound: str, label: str | None, *, expected: bool) -> None:
     selector = node_requirements([expression(operator, bound)])
-    assert expected == selector.matches({} if label is None else {"a": label})
+    assert expected == selector.matches_labels({} if label is None else {"a": label})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_order_condition_needs_exactly_one_integer(values: tuple[str, ...]) -
 
 
 def test_a_plain_map_is_taken_as_it_is() -> None:
-    assert equality_selector({"not valid!": "-"}).matches({"not valid!": "-"})
+    assert equality_selector({"not valid!": "-"}).matches_labels({"not valid!": "-"})
 
 
 def spec(*terms: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -88,10 +88,10 @@ def spec(*terms: dict[str, Any], **more: Any) -> dict[str, Any]:
 def test_one_matching_term_is_enough_and_broken_or_empty_ones_never_match() -> None:
     good = {"matchExpressions": [expression("In", "x")]}
     broken = {"matchExpressions": [expression("Near", "x")]}
-    assert required_node_affinity(spec({}, broken, good)).matches({"a": "x"}, "n")
-    assert not required_node_affinity(spec({}, broken)).matches({"a": "x"}, "n")
-    assert not required_node_affinity(spec()).matches({"a": "x"}, "n")
-    assert not required_node_affinity(spec(good, nodeSelector={"b": "c"})).matches({"a": "x"}, "n")
+    assert required_node_affinity(spec({}, broken, good)).matches_group({"a": "x"}, "n")
+    assert not required_node_affinity(spec({}, broken)).matches_group({"a": "x"}, "n")
+    assert not required_node_affinity(spec()).matches_group({"a": "x"}, "n")
+    assert not required_node_affinity(spec(good, nodeSelector={"b": "c"})).matches_group({"a": "x"}, "n")
 
 
 def fields(operator: str, *values: str, key: str = "metadata.name") -> dict[str, Any]:
@@ -99,11 +99,11 @@ def fields(operator: str, *values: str, key: str = "metadata.name") -> dict[str,
 
 
 def test_fields_know_only_the_name_and_take_one_value() -> None:
-    assert required_node_affinity(spec(fields("In", "n"))).matches({}, "n")
-    assert required_node_affinity(spec(fields("NotIn", "m"))).matches({}, "n")
-    assert not required_node_affinity(spec(fields("In", "n", "m"))).matches({}, "n")
-    assert not required_node_affinity(spec(fields("Exists"))).matches({}, "n")
-    assert not required_node_affinity(spec(fields("In", "n", key="metadata.uid"))).matches({}, "n")
+    assert required_node_affinity(spec(fields("In", "n"))).matches_group({}, "n")
+    assert required_node_affinity(spec(fields("NotIn", "m"))).matches_group({}, "n")
+    assert not required_node_affinity(spec(fields("In", "n", "m"))).matches_group({}, "n")
+    assert not required_node_affinity(spec(fields("Exists"))).matches_group({}, "n")
+    assert not required_node_affinity(spec(fields("In", "n", key="metadata.uid"))).matches_group({}, "n")
 
 
 def test_names_conflict_only_when_every_term_restricts_the_name_to_nothing() -> None:

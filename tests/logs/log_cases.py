@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tests.recorded import recorded
 from vcdebug.compare.klog import parse_log
-from vcdebug.logs.log_writer import LogLine, log_lines
-from vcdebug.logs.message import UNKNOWN
-from vcdebug.logs.messages import BY_KEY, recognise
+from vcdebug.logs.log_writer import ReplayedLine, log_lines
+from vcdebug.logs.message import UNKNOWN_TEXT
+from vcdebug.logs.messages import MESSAGE_BY_KEY, recognise_message
 from vcdebug.trace.recording import Recording
 
 HERE = Path(__file__).resolve().parent
@@ -44,13 +44,16 @@ def quieter(lines: Iterable[str], level: int) -> list[str]:
 
 def _level(line: str) -> int:
     parsed = next(parse_log([line]), None)
-    message = recognise(parsed.file, parsed.text) if parsed is not None else None
+    message = recognise_message(parsed.file, parsed.text) if parsed is not None else None
     return 0 if message is None else message.level
 
 
-def written(lines: Iterable[LogLine]) -> list[str]:
+def written(lines: Iterable[ReplayedLine]) -> list[str]:
     """Lines of a replay as a log."""
-    return [HEADER.format(file=BY_KEY[line.key].file, text=line.text.replace(UNKNOWN, "?")) for line in lines]
+    return [
+        HEADER.format(file=MESSAGE_BY_KEY[line.message_key].file, text=line.text.replace(UNKNOWN_TEXT, "?"))
+        for line in lines
+    ]
 
 
 def own_log(folder: Path, level: int = 10) -> list[str]:

@@ -4,23 +4,23 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.recorded import bundled
-from vcdebug.gotime import HOUR, MILLISECOND, MINUTE, SECOND, duration_text
+from vcdebug.gotime import HOUR, MILLISECOND, MINUTE, SECOND, go_duration_text
 from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def printed(recording: Recording, start: str) -> list[str]:
-    return [line.text for line in log_lines(recording) if line.key.startswith(start)]
+    return [line.text for line in log_lines(recording) if line.message_key.startswith(start)]
 
 
 def configured(*plugins: str, **arguments: str) -> Recording:
     """A cycle over one small job; arguments are those of the first plugin."""
     first = {plugins[0]: {"arguments": "{" + ", ".join(f"{key}: {text}" for key, text in arguments.items()) + "}"}}
     conf = conf_of("gang", " ".join(plugins), arguments=first if arguments else None)
-    return replay(cluster(node("n0"), pod_group("j"), pods("j", 2, cpu="1"), conf=conf))
+    return replay_cycle(cluster(node("n0"), pod_group("j"), pods("j", 2, cpu="1"), conf=conf))
 
 
 def test_usage_prints_its_settings_before_it_begins() -> None:
@@ -56,14 +56,16 @@ def test_usage_prints_why_it_refuses_a_node_or_lets_it_pass() -> None:
     ],
 )
 def test_usage_prints_its_score_as_the_release_does(release: str, key: str, text: str) -> None:
-    snapshot: Snapshot = released(bundled("placed-by-score").snapshot, release)
-    assert printed(replay(snapshot), key)[0].startswith(text)
+    snapshot: Snapshot = snapshot_at_release(bundled("placed-by-score").snapshot, release)
+    assert printed(replay_cycle(snapshot), key)[0].startswith(text)
 
 
 def test_a_node_that_is_full_of_pods_is_named() -> None:
     """Its only place will be free: there is room in future, but the pod that leaves still counts."""
     leaving = [pod_group("r"), *pods("r", 1, on="n0", deleting=True)]
-    recording = replay(cluster(node("n0", pods="1"), leaving, pod_group("j"), pods("j", 1), conf=conf_of("predicates")))
+    recording = replay_cycle(
+        cluster(node("n0", pods="1"), leaving, pod_group("j"), pods("j", 1), conf=conf_of("predicates"))
+    )
     told = "NodePodNumber predicates Task <default/j-0> on Node <n0> failed, allocatable <1>, existed <…>"
     assert [told] == printed(recording, "filter.pods")
 
@@ -109,4 +111,4 @@ def test_the_proportional_policy_prints_which_nodes_pass() -> None:
     ],
 )
 def test_a_duration_reads_as_go_prints_it(nanoseconds: int, text: str) -> None:
-    assert text == duration_text(nanoseconds)
+    assert text == go_duration_text(nanoseconds)

@@ -10,16 +10,16 @@ import vcdebug
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
 from tests.logs.log_cases import copied
 from tests.releases.shown import image_on_one_node, starving_in_two_queues, victims_of_two_jobs
-from vcdebug.compare.klog import cycles, parse_log
-from vcdebug.logs.gotext import json_object, json_text, number, text_of
-from vcdebug.logs.log_writer import IN_SHORT, log_lines
-from vcdebug.logs.messages import BY_KEY, MESSAGES, recognise, texts
+from vcdebug.compare.klog import parse_log, split_cycles
+from vcdebug.logs.gotext import format_float, format_go_value, format_json_object, format_json_text
+from vcdebug.logs.log_writer import LINES_BY_KEY, log_lines
+from vcdebug.logs.messages import MESSAGE_BY_KEY, MESSAGES, messages_of_release, recognise_message
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import at_tag
+from vcdebug.releases.release import release_at_tag
 from vcdebug.releases.table import CHANGES
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 ENGINE = Path(vcdebug.__file__).parent
 
@@ -44,16 +44,16 @@ ENGINE = Path(vcdebug.__file__).parent
     ],
 )
 def test_a_number_reads_as_go_prints_it(value: float, text: str) -> None:
-    assert text == number(value)
+    assert text == format_float(value)
 
 
 def test_a_map_has_its_keys_in_order() -> None:
-    assert "map[a:0.5 b:2]" == text_of({"b": 2.0, "a": 0.5})
+    assert "map[a:0.5 b:2]" == format_go_value({"b": 2.0, "a": 0.5})
 
 
 def test_json_escapes_angle_brackets() -> None:
-    assert '"\\u003ctop\\u003e"' == json_text("<top>")
-    assert '{"a":0.5,"b":2}' == json_object({"b": 2.0, "a": 0.5})
+    assert '"\\u003ctop\\u003e"' == format_json_text("<top>")
+    assert '{"a":0.5,"b":2}' == format_json_object({"b": 2.0, "a": 0.5})
 
 
 def test_a_header_is_found_behind_a_prefix() -> None:
@@ -64,7 +64,7 @@ def test_a_header_is_found_behind_a_prefix() -> None:
 def test_every_message_recognises_what_it_writes() -> None:
     for message in MESSAGES:
         text = message.text.replace("{", "<").replace("}", ">")
-        found = recognise(message.file, text)
+        found = recognise_message(message.file, text)
         assert found is not None
         assert found.key == message.key or found.level == message.level
 
@@ -72,12 +72,14 @@ def test_every_message_recognises_what_it_writes() -> None:
 def test_keys_are_unique_in_each_form() -> None:
     forms = [(message.key, message.older) for message in MESSAGES]
     assert len(forms) == len(dict.fromkeys(forms))
-    assert {message.key for message in MESSAGES} == set(BY_KEY)
+    assert {message.key for message in MESSAGES} == set(MESSAGE_BY_KEY)
 
 
 def test_an_older_form_shows_what_the_newest_is_given() -> None:
     values = ("q1", "cpu 1.00", "cpu 0.00", "cpu 2.00", "job-1-0")
-    newest, older = (texts(forms)["proportion.refused"].write(values) for forms in ((), ("log-names",)))
+    newest, older = (
+        messages_of_release(forms)["proportion.refused"].write_line(values) for forms in ((), ("log-names",))
+    )
     assert "Queue <q1>: deserved <cpu 1.00>, allocated <cpu 0.00>; Candidates total request <cpu 2.00>" == newest
     assert older.endswith("; Candidate <job-1-0>: resource request <cpu 2.00>")
 
@@ -85,12 +87,15 @@ def test_an_older_form_shows_what_the_newest_is_given() -> None:
 def test_an_older_form_has_no_blank_that_the_newest_lacks() -> None:
     for message in MESSAGES:
         if message.older:
-            assert "{" not in message.write([1.0 for _ in message.blanks])
+            assert "{" not in message.write_line([1.0 for _ in message.blanks])
 
 
 def test_each_older_form_belongs_to_a_change_of_the_table() -> None:
     assert {message.older for message in MESSAGES if message.older} <= set(CHANGES)
-    assert BY_KEY["drf.victims"] == texts(at_tag(Tag.of("v1.15.1")).older)["drf.victims"]
+    assert (
+        MESSAGE_BY_KEY["drf.victims"]
+        == messages_of_release(release_at_tag(Tag.from_text("v1.15.1")).older)["drf.victims"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,8 +132,8 @@ def test_each_older_form_belongs_to_a_change_of_the_table() -> None:
     ],
 )
 def test_a_release_writes_its_own_text(release: str, key: str, values: list[object], text: str) -> None:
-    assert text == texts(at_tag(Tag.of(release)).older)[key].write(values)
-    assert text != BY_KEY[key].write(values)
+    assert text == messages_of_release(release_at_tag(Tag.from_text(release)).older)[key].write_line(values)
+    assert text != MESSAGE_BY_KEY[key].write_line(values)
 
 
 def test_a_release_writes_only_the_lines_that_it_has() -> None:
@@ -159,11 +164,13 @@ def held_by_a_gate() -> Snapshot:
 
 
 def keys_of(snapshot: Snapshot, release: str) -> list[str]:
-    return [line.key for line in log_lines(replay(released(snapshot, release)))]
+    return [line.message_key for line in log_lines(replay_cycle(snapshot_at_release(snapshot, release)))]
 
 
 def texts_of(snapshot: Snapshot, release: str, key: str) -> list[str]:
-    return [line.text for line in log_lines(replay(released(snapshot, release))) if line.key == key]
+    return [
+        line.text for line in log_lines(replay_cycle(snapshot_at_release(snapshot, release))) if line.message_key == key
+    ]
 
 
 @pytest.mark.parametrize(("release", "said"), [("v1.13.0", True), ("v1.12.4", False)])
@@ -187,15 +194,15 @@ def test_every_line_that_the_engine_logs_has_a_row_with_as_many_blanks() -> None
     found = list(logged())
     assert len(found) > 50
     for key, count in found:
-        if any(key in (short, short.partition(".")[2]) for short in IN_SHORT):
+        if any(key in (short, short.partition(".")[2]) for short in LINES_BY_KEY):
             continue
-        rows = [row for row in BY_KEY.values() if key in (row.key, row.key.partition(".")[2])]
+        rows = [row for row in MESSAGE_BY_KEY.values() if key in (row.key, row.key.partition(".")[2])]
         assert count in [len(row.blanks) for row in rows], key
 
 
 def test_a_cycle_without_its_end_is_incomplete() -> None:
     lines, _ = copied("preempt-0003")
-    found = cycles(parse_log([*lines, *lines[:500]]))
+    found = split_cycles(parse_log([*lines, *lines[:500]]))
     assert [(1, True), (2, False)] == [(cycle.number, cycle.complete) for cycle in found]
 
 

@@ -8,11 +8,11 @@ from tests.logs.log_cases import CASES
 from tests.recorded import GOLDEN, bundled, golden
 from tests.tui.driving import opened
 from vcdebug.logs.log_writer import log_lines
-from vcdebug.logs.message import Message
-from vcdebug.snapshot.load import load
-from vcdebug.trace.replay import replay
+from vcdebug.logs.message import LogMessage
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.trace.state_before import job_before
-from vcdebug.views.log import log
+from vcdebug.views.log import log_table
 
 LONG = "basic-0900"
 """A case with a log of 22,000 lines."""
@@ -23,13 +23,13 @@ FEW = 500
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The messages whose text is written during a test."""
-    write, keys = Message.write, list[str]()
+    write, keys = LogMessage.write_line, list[str]()
 
-    def counted(message: Message, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
+    def counted(message: LogMessage, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
         keys.append(message.key)
         return write(message, values, tasks_text)
 
-    monkeypatch.setattr(Message, "write", counted)
+    monkeypatch.setattr(LogMessage, "write_line", counted)
     return keys
 
 
@@ -63,14 +63,14 @@ async def test_the_panel_writes_the_lines_in_sight_and_all_for_a_filter(written:
         await desk.press("end", "home", "pagedown")
         assert len(written) < FEW
         panel.set_filter("add bind task")
-        await desk.until(lambda: not panel.writing, "all lines are looked through")
+        await desk.until(lambda: not panel.is_writing, "all lines are looked through")
         assert lines <= len(written)
         assert all("add bind task" in row.cells[3].text for row in panel.shown_rows)
 
 
 def test_the_view_writes_what_is_looked_at(written: list[str]) -> None:
-    recording = replay(load(CASES / LONG))
-    rows = log(recording, 1, 5).rows
+    recording = replay_cycle(load_snapshot(CASES / LONG))
+    rows = log_table(recording, 1, 5).rows
     assert [] == written
     assert rows[len(rows) // 2].cells[3].text
     assert 1 == len(written)
@@ -78,8 +78,12 @@ def test_the_view_writes_what_is_looked_at(written: list[str]) -> None:
 
 def test_a_job_is_built_once_for_events_between_which_nothing_changes() -> None:
     recording = bundled()
-    changed = recording.timeline.written("task", next(iter(recording.timeline.moving)))[0]
+    changed = recording.timeline.seqs_written("task", next(iter(recording.timeline.moving)))[0]
     job = next(iter(recording.session.jobs))
-    same = [seq for seq in range(1, changed) if recording.timeline.same_as(seq) == recording.timeline.same_as(0)]
+    same = [
+        seq
+        for seq in range(1, changed)
+        if recording.timeline.earliest_same_seq(seq) == recording.timeline.earliest_same_seq(0)
+    ]
     assert 1 < len(same)
     assert 1 == len({id(job_before(recording, job, seq + 1)) for seq in same})

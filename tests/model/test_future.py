@@ -29,4 +29,4 @@ def test_future_idle_holds_what_the_comparison_of_amounts_says(seed: int) -> Non
     future = info.future_idle()
     for task in gone:
         future.add(task.resreq)
-    assert request.less_equal(future) == info.future_holds(request, gone)
+    assert request.less_equal(future) == info.fits_future_idle(request, gone)

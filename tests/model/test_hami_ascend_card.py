@@ -2,9 +2,9 @@
 
 import pytest
 
-from vcdebug.model.devices.hami_ascend_card import Registration, decoded, registered
-from vcdebug.model.devices.vgpu_held import Held
-from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
+from vcdebug.model.devices.hami_ascend_card import NpuRegistration, decode_container_devices, unmarshal_node_devices
+from vcdebug.model.devices.vgpu_held import HeldCard
+from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
 
 
 @pytest.mark.parametrize(
@@ -12,24 +12,24 @@ from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
     [
         ("", []),
         (";", []),
-        ("a,A,1,2:b,A,3,4:;", [Held("a", 1, 2), Held("b", 3, 4)]),
-        ("a,A,1,2:;b,A,3,4:;", [Held("a", 1, 2), Held(";b", 3, 4)]),
-        ("a,A,x,99999999999:;", [Held("a", 0, (1 << 31) - 1)]),
+        ("a,A,1,2:b,A,3,4:;", [HeldCard("a", 1, 2), HeldCard("b", 3, 4)]),
+        ("a,A,1,2:;b,A,3,4:;", [HeldCard("a", 1, 2), HeldCard(";b", 3, 4)]),
+        ("a,A,x,99999999999:;", [HeldCard("a", 0, (1 << 31) - 1)]),
         ("a,A,1,2:b,A:;", []),
         ("a:b", []),
     ],
 )
-def test_what_is_read_of_an_annotation(text: str, expected: list[Held]) -> None:
-    assert expected == decoded(text)
+def test_what_is_read_of_an_annotation(text: str, expected: list[HeldCard]) -> None:
+    assert expected == decode_container_devices(text)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('[{"id": "a", "count": 2, "devmem": 5, "devcore": 8}]', [Registration("a", 2, 5, 8)]),
-        ('[{"ID": "a", "Count": 2, "custominfo": {"NetworkID": 3.9}}]', [Registration("a", 2, 0, 0, True, 3)]),
-        ('[{"id": "a", "custominfo": {"NetworkID": "x"}}]', [Registration("a", 0, 0, 0, True)]),
-        ('[{"id": "a", "count": null, "custominfo": null}]', [Registration("a", 0, 0, 0)]),
+        ('[{"id": "a", "count": 2, "devmem": 5, "devcore": 8}]', [NpuRegistration("a", 2, 5, 8)]),
+        ('[{"ID": "a", "Count": 2, "custominfo": {"NetworkID": 3.9}}]', [NpuRegistration("a", 2, 0, 0, True, 3)]),
+        ('[{"id": "a", "custominfo": {"NetworkID": "x"}}]', [NpuRegistration("a", 0, 0, 0, True)]),
+        ('[{"id": "a", "count": null, "custominfo": null}]', [NpuRegistration("a", 0, 0, 0)]),
         ('[{"id": "a", "count": 1.0}]', []),
         ('[{"id": "a", "count": 3000000000}]', []),
         ('[{"id": "a", "index": -1}]', []),
@@ -42,10 +42,10 @@ def test_what_is_read_of_an_annotation(text: str, expected: list[Held]) -> None:
         ("", []),
     ],
 )
-def test_what_a_node_registers(text: str, expected: list[Registration]) -> None:
-    assert expected == registered(text)
+def test_what_a_node_registers(text: str, expected: list[NpuRegistration]) -> None:
+    assert expected == unmarshal_node_devices(text)
 
 
 def test_a_card_that_is_nothing_ends_the_process() -> None:
-    with pytest.raises(SchedulerPanic, match=NIL_POINTER):
-        registered("[null]")
+    with pytest.raises(SchedulerPanic, match=NIL_POINTER_TEXT):
+        unmarshal_node_devices("[null]")

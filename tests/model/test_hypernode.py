@@ -43,10 +43,10 @@ def test_a_chain_of_hypernodes_may_be_longer_than_any_stack() -> None:
     spines = [hyper_node(f"h{at}", at + 1, children=(f"h{at - 1}",)) for at in range(1, depth)]
     with at_most(seconds=5):
         tree = HyperNodes([*reversed(spines), hyper_node("h0", 1, nodes=("b-1",))], NODES)
-        top = tree.add_top(list(NODES))
+        top = tree.add_cluster_top_hyper_node(list(NODES))
         assert (True, ["b-1"]) == (tree.ready, list(tree.real_nodes[f"h{depth - 1}"]))
-        assert depth + 1 == len(tree.ancestors("h0"))
-        assert (top.name, "h7") == (tree.lca("h0", top.name), tree.lca("h0", "h7"))
+        assert depth + 1 == len(tree.get_ancestors("h0"))
+        assert (top.name, "h7") == (tree.get_lca_hyper_node("h0", top.name), tree.get_lca_hyper_node("h0", "h7"))
 
 
 def test_hypernodes_in_a_circle_are_not_ready() -> None:

@@ -54,7 +54,7 @@ def test_allocated_pods_are_running_ones_and_not_pending_or_finished_ones() -> N
 
 def one_by_one(total: Resource, listed: JobInfo, *statuses: TaskStatus) -> Resource:
     for status in sorted(statuses):
-        for task in listed.with_status(status):
+        for task in listed.tasks_with_status(status):
             total.add(task.resreq)
     return total
 
@@ -79,7 +79,7 @@ def test_sums_are_those_of_one_task_after_the_other(held: float, odd: str) -> No
 
 def test_what_a_job_no_longer_has_leaves_no_trace_in_its_sum() -> None:
     listed = job(None, pods("j", 1, on="n1"))
-    task = listed.with_status(TaskStatus.RUNNING)[0]
+    task = listed.tasks_with_status(TaskStatus.RUNNING)[0]
     listed.update_task_status(task, TaskStatus.RELEASING)
     assert get_allocated_resource(listed).scalars is None
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.builders import cluster, node, open_session, pod, pod_group, pods
-from vcdebug.model.fiterror import FitErrors, insufficient
+from vcdebug.model.fiterror import FitErrors, wrap_insufficient_resource_reason
 from vcdebug.model.job import JobInfo
 from vcdebug.model.status import TaskStatus
 
@@ -46,7 +46,7 @@ def test_the_first_task_with_fit_errors_is_named_as_origin() -> None:
     job = ssn.jobs["default/j"]
     errors = FitErrors(ssn.reasons)
     for row, name in ((0, "cpu"), (1, "memory")):
-        errors.set_node(row, ssn.reasons.code(insufficient(name)))
+        errors.set_node(row, ssn.reasons.code_of(wrap_insufficient_resource_reason(name)))
     job.nodes_fit_errors["uid-j-1"] = errors
     assert job.fit_error().endswith(
         ". Origin reason is j-1: 0/2 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient memory."

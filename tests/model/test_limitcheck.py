@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vcdebug.model.limitcheck import beside, holds_beside
+from vcdebug.model.limitcheck import check_request, request_fits
 from vcdebug.model.resource import Resource
 
 AMOUNTS = st.sampled_from([0.0, 0.05, 1.0, 2.0, 3.0])
@@ -20,7 +20,7 @@ RESOURCES = st.builds(
 @settings(deadline=None)
 @given(RESOURCES, RESOURCES, RESOURCES)
 def test_the_quick_verdict_is_the_one_with_names(allocated: Resource, request: Resource, limit: Resource) -> None:
-    check = beside(allocated, request, limit)
+    check = check_request(allocated, request, limit)
     full, failing = check.total.less_equal_with_dimension_and_resources_name(limit, check.asked)
-    assert (full, failing) == (check.fits, check.exceeded)
-    assert full == holds_beside(allocated, request, limit)
+    assert (full, failing) == (check.is_within_limit, check.exceeded_dimensions)
+    assert full == request_fits(allocated, request, limit)

@@ -8,11 +8,11 @@ from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
 def task_of(name: str, cpu: str, status: TaskStatus) -> TaskInfo:
-    task = TaskInfo.from_pod(Pod(pod(name, "g", requests={"cpu": cpu})), Flags())
+    task = TaskInfo.from_pod(Pod(pod(name, "g", requests={"cpu": cpu})), SchedulerFlags())
     task.status = status
     return task
 
@@ -24,8 +24,8 @@ def test_a_capacity_may_name_what_the_allocatable_amounts_do_not() -> None:
     }
     table = NodeTable([NodeInfo(manifest)])
     assert ([2000.0], [0.0]) == (
-        table.column("capability", "example.com/fpga").tolist(),
-        table.column("allocatable", "example.com/fpga").tolist(),
+        table.dimension_column("capability", "example.com/fpga").tolist(),
+        table.dimension_column("allocatable", "example.com/fpga").tolist(),
     )
 
 
@@ -90,12 +90,12 @@ def test_oversubscription_counts_without_its_label() -> None:
 def test_columns_follow_a_changed_node_and_gain_dimensions_that_appear_later() -> None:
     nodes = [NodeInfo(node("n1")), NodeInfo(node("n2"))]
     table = NodeTable(nodes)
-    assert [10000.0, 10000.0] == table.column("idle", "cpu").tolist()
-    task = TaskInfo.from_pod(Pod(pod("p", "g", requests={"cpu": "1", "example.com/fpga": "1"})), Flags())
+    assert [10000.0, 10000.0] == table.dimension_column("idle", "cpu").tolist()
+    task = TaskInfo.from_pod(Pod(pod("p", "g", requests={"cpu": "1", "example.com/fpga": "1"})), SchedulerFlags())
     task.status = TaskStatus.PIPELINED
     nodes[1].add_task(task)
-    assert [10000.0, 9000.0] == table.column("future", "cpu").tolist()
-    assert [0.0, 1000.0] == table.column("pipelined", "example.com/fpga").tolist()
+    assert [10000.0, 9000.0] == table.dimension_column("future", "cpu").tolist()
+    assert [0.0, 1000.0] == table.dimension_column("pipelined", "example.com/fpga").tolist()
 
 
 def test_a_copy_is_independent() -> None:

@@ -7,11 +7,11 @@ import pytest
 from tests.builders import CREATED, cluster, conf_of, metadata, node, pod, pod_group
 from vcdebug.framework.record import PanicEvent
 from vcdebug.model.cluster import ClusterInfo
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.json_values import Json
-from vcdebug.snapshot.process import Process
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.trace.replay import replay_cycle
 
 EARLY = "2026-10-30T12:00:00Z"
 NAMED = {"name": "c", "resourceClaimName": "there"}
@@ -29,7 +29,7 @@ def claim(name: str, *requests: dict[str, Json]) -> Manifest:
 def asking(*entries: dict[str, str], on: str = "", **flags: Json) -> Snapshot:
     objects = [node("n1"), pod_group("j"), claim("there", {}), pod("j-0", "j", on=on, resourceClaims=list(entries))]
     snapshot = cluster(*objects, conf=conf_of("gang", "predicates"))
-    snapshot.flags = Flags(**flags)
+    snapshot.flags = SchedulerFlags(**flags)
     return snapshot
 
 
@@ -51,8 +51,8 @@ def held(snapshot: Snapshot) -> int:
 )
 def test_a_pod_that_names_a_claim_that_does_not_exist_is_not_seen(entries: list[dict[str, str]], seen: int) -> None:
     assert seen == held(asking(*entries))
-    assert seen == held(released(asking(*entries), "v1.15.1"))
-    assert held(released(asking(*entries), "v1.14.4")) == 1
+    assert seen == held(snapshot_at_release(asking(*entries), "v1.15.1"))
+    assert held(snapshot_at_release(asking(*entries), "v1.14.4")) == 1
     assert held(asking(*entries, feature_gates={"DynamicResourceAllocation": False})) == 1
 
 
@@ -71,11 +71,11 @@ def test_a_claim_that_ends_the_process_does_so_before_a_session_opens() -> None:
     snapshot = cluster(
         node("n1"), pod_group("j"), mixed, pod("j-0", "j", resourceClaims=[NAMED]), conf=conf_of("gang", "predicates")
     )
-    [event] = replay(snapshot).events
+    [event] = replay_cycle(snapshot).events
     assert isinstance(event, PanicEvent)
     assert ("assignment to entry in nil map", ()) == (event.message, event.calls)
     assert [("Pod", "default/j-0")] == list(event.objects)
-    assert not ClusterInfo(released(snapshot, "v1.14.4")).panic
+    assert not ClusterInfo(snapshot_at_release(snapshot, "v1.14.4")).panic
 
 
 def test_a_cycle_beside_another_reads_pods_again_whose_claims_are_others() -> None:
@@ -96,8 +96,8 @@ def test_pods_that_were_there_before_the_nodes_keep_what_is_ignored(
     share = {"volcano.sh/vgpu-memory": "100"}
     waits = pod("j-0", "j", requests=share, created=EARLY if changed else CREATED)
     waits["status"]["conditions"] = [{"type": "PodScheduled", "status": "False", "lastTransitionTime": changed}]
-    snapshot = released(cluster(node("n1"), pod_group("j"), waits), "v1.13.3,+vgpu-scalars-ignored")
+    snapshot = snapshot_at_release(cluster(node("n1"), pod_group("j"), waits), "v1.13.3,+vgpu-scalars-ignored")
     if started is not None:
-        snapshot.process = Process(started=datetime.fromisoformat(CREATED) + timedelta(hours=started))
+        snapshot.process = SchedulerProcess(started=datetime.fromisoformat(CREATED) + timedelta(hours=started))
     (read,) = ClusterInfo(snapshot).jobs["default/j"].tasks.values()
     assert kept == ("volcano.sh/vgpu-memory" in (read.resreq.scalars or {}))

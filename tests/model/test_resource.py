@@ -16,7 +16,7 @@ from vcdebug.model.resource import (
     resource_max,
 )
 from vcdebug.model.surplus import exceeded_part
-from vcdebug.model.totals import share
+from vcdebug.model.totals import share_of
 
 GPU = "nvidia.com/gpu"
 
@@ -114,7 +114,7 @@ def test_text_sorts_scalars_and_names_the_largest_numbers() -> None:
 
 @pytest.mark.parametrize(("part", "whole", "expected"), [(0, 0, 0.0), (1, 0, 1.0), (1, 4, 0.25)])
 def test_share_of_nothing(part: float, whole: float, expected: float) -> None:
-    assert expected == share(part, whole)
+    assert expected == share_of(part, whole)
 
 
 def test_taking_off_asserts_what_less_equal_says_and_leaves_what_it_leaves() -> None:
@@ -145,7 +145,7 @@ def test_taking_off_asserts_what_less_equal_says_and_leaves_what_it_leaves() -> 
 def test_a_renewal_that_fails_has_written_nothing() -> None:
     held = of(1.0, 2.0, a=1.0)
     with pytest.raises(SchedulerPanic, match=r"<cpu 1\.00, memory 2\.00, a 1\.00> sub <"):
-        held.renew(of(1.0, 2.0, a=1.0, b=0.0, c=1.0))
+        held.sub_then_add(of(1.0, 2.0, a=1.0, b=0.0, c=1.0))
     assert {"a": 1.0} == held.scalars
 
 
@@ -158,9 +158,9 @@ def test_renewing_is_subtracting_and_adding_to_the_last_bit(
     renewed, one_by_one = (Resource(0.7, 1e16 + 2, None if scalars is None else dict(scalars)) for _ in range(2))
     if not amount.less_equal(renewed):
         with pytest.raises(SchedulerPanic):
-            renewed.renew(amount)
+            renewed.sub_then_add(amount)
         return
-    renewed.renew(amount)
+    renewed.sub_then_add(amount)
     one_by_one.sub(amount).add(amount)
     assert (renewed.milli_cpu, renewed.memory, renewed.scalars) == (
         one_by_one.milli_cpu,

@@ -6,20 +6,20 @@ import pytest
 
 from tests.builders import pod
 from vcdebug.model.pod import Pod
-from vcdebug.model.podrequest import pod_request
+from vcdebug.model.podrequest import get_pod_resource_request
 from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo, task_status
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.model.task import TaskInfo, get_task_status
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
 def task_of(**more: Any) -> TaskInfo:
-    return TaskInfo.from_pod(Pod(pod("p", "g", **more)), Flags())
+    return TaskInfo.from_pod(Pod(pod("p", "g", **more)), SchedulerFlags())
 
 
 def requests_of(**spec: Any) -> tuple[float, float]:
     manifest = pod("p", "g")
     manifest["spec"].update(spec)
-    request = pod_request(Pod(manifest), Flags())
+    request = get_pod_resource_request(Pod(manifest), SchedulerFlags())
     return request.milli_cpu, request.memory
 
 
@@ -41,13 +41,13 @@ def container(cpu: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_status_follows_phase_deletion_and_node(phase: str, deleting: bool, node: str, expected: TaskStatus) -> None:
-    assert expected is task_status(Pod(pod("p", "g", phase=phase, deleting=deleting, on=node)))
+    assert expected is get_task_status(Pod(pod("p", "g", phase=phase, deleting=deleting, on=node)))
 
 
 def test_a_missing_phase_is_unknown() -> None:
     manifest = pod("p", "g")
     manifest["status"] = {}
-    assert TaskStatus.UNKNOWN is task_status(Pod(manifest))
+    assert TaskStatus.UNKNOWN is get_task_status(Pod(manifest))
 
 
 @pytest.mark.parametrize(

@@ -6,16 +6,16 @@ import pytest
 
 from tests.builders import cluster, node, open_session, pod, pod_group
 from vcdebug.kube.pod_shape import PodShapes
-from vcdebug.model.fiterror import FitErrors, ReasonTable, insufficient
+from vcdebug.model.fiterror import FitErrors, ReasonTable, wrap_insufficient_resource_reason
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
-from vcdebug.model.podrequest import PodRequestCache, RequestSums, add_alike, pod_request
+from vcdebug.model.podrequest import PodRequestCache, RequestSums, add_grouped, get_pod_resource_request
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 STATUSES = (TaskStatus.RUNNING, TaskStatus.RELEASING, TaskStatus.PIPELINED, TaskStatus.BOUND, TaskStatus.PENDING)
 NODE = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "10.1", "memory": "7", "pods": "3"}}}
@@ -26,7 +26,7 @@ def tasks_of(names: str) -> list[TaskInfo]:
     made = []
     for number, name in enumerate(names):
         asked = {"cpu": f"{number * 333 + 1}m", "memory": f"{number}.3", "nvidia.com/gpu": "1"}
-        task = TaskInfo.from_pod(Pod(pod(name, "j", requests=asked, priority=number)), Flags())
+        task = TaskInfo.from_pod(Pod(pod(name, "j", requests=asked, priority=number)), SchedulerFlags())
         task.status, task.node_name = STATUSES[number % len(STATUSES)], "n1"
         made.append(task)
     return made
@@ -36,7 +36,7 @@ def test_a_node_has_the_same_amounts_and_tasks() -> None:
     alone, together = NodeInfo(NODE), NodeInfo(NODE)
     for task in tasks_of("abcdefgc"):
         alone.add_task(task)
-    together.begin_with(tasks_of("abcdefgc"))
+    together.add_initial_tasks(tasks_of("abcdefgc"))
     for name in ("idle", "used", "releasing", "pipelined"):
         assert str(getattr(alone, name)) == str(getattr(together, name))
         assert list(getattr(alone, name).items()) == list(getattr(together, name).items())
@@ -57,7 +57,7 @@ def test_a_job_has_the_same_sums_counts_and_sub_jobs() -> None:
         alone, together = (JobInfo(PodGroup(pod_group("j")), "default") for _ in range(2))
         for task in tasks_of(names):
             alone.add_task_info(task)
-        together.take_in(tasks_of(names), RequestSums())
+        together.add_initial_tasks(tasks_of(names), RequestSums())
         assert _held(alone) == _held(together)
 
 
@@ -76,24 +76,24 @@ def sharing(first: Manifest, **spec: object) -> list[Pod]:
 
 
 def test_pods_that_share_containers_share_their_request_unless_they_say_more() -> None:
-    flags, first = Flags(), pod("a", "j", requests={"cpu": "1"})
+    flags, first = SchedulerFlags(), pod("a", "j", requests={"cpu": "1"})
     for spec in ({}, {"overhead": {"cpu": "2"}}, {"initContainers": [{"resources": {"requests": {"cpu": "3"}}}]}):
         known, (one, other) = PodRequestCache(flags), sharing(first, **spec)
-        assert str(known.request(one)) == str(pod_request(one, flags))
-        assert str(known.request(other)) == str(pod_request(other, flags))
-        assert (known.request(one) is known.request(other)) == (not spec)
+        assert str(known.find_request(one)) == str(get_pod_resource_request(one, flags))
+        assert str(known.find_request(other)) == str(get_pod_resource_request(other, flags))
+        assert (known.find_request(one) is known.find_request(other)) == (not spec)
 
 
 def test_pods_that_share_containers_have_one_shape_unless_they_say_more() -> None:
     shapes, first = PodShapes(lambda _: True), pod("a", "j", requests={"cpu": "1"})
     same, other = sharing(first)
-    assert shapes.shape(same) is shapes.shape(other)
+    assert shapes.pod_shape(same) is shapes.pod_shape(other)
     term = {"topologyKey": "zone", "labelSelector": {}}
     wish = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     _, wishing = sharing(first, affinity=wish)
-    assert shapes.shape(wishing).affinity.required_anti_affinity
+    assert shapes.pod_shape(wishing).affinity.required_anti_affinity
     elsewhere = Pod({**first, "metadata": {**first["metadata"], "namespace": "other"}})
-    assert shapes.shape(elsewhere).group is not shapes.shape(same).group
+    assert shapes.pod_shape(elsewhere).group is not shapes.pod_shape(same).group
 
 
 def running(first: Manifest, started: list[Manifest], **status: object) -> Pod:
@@ -102,7 +102,7 @@ def running(first: Manifest, started: list[Manifest], **status: object) -> Pod:
 
 
 def test_pods_that_run_alike_share_request_and_shape_unless_a_resize_is_infeasible() -> None:
-    flags, shapes, first = Flags(), PodShapes(lambda _: True), pod("a", "j", requests={"cpu": "1"})
+    flags, shapes, first = SchedulerFlags(), PodShapes(lambda _: True), pod("a", "j", requests={"cpu": "1"})
     name = first["spec"]["containers"][0].get("name", "")
     started = [{"name": name, "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "2"}}]
     condition = {"type": "PodResizePending", "reason": "Infeasible"}
@@ -110,26 +110,26 @@ def test_pods_that_run_alike_share_request_and_shape_unless_a_resize_is_infeasib
         running(first, started, **more) for more in ({}, {"startTime": "later"}, {"conditions": [condition]})
     )
     known = PodRequestCache(flags)
-    assert known.request(one) is known.request(same)
-    assert shapes.shape(one) is shapes.shape(same)
+    assert known.find_request(one) is known.find_request(same)
+    assert shapes.pod_shape(one) is shapes.pod_shape(same)
     for each in (one, refused, Pod(first)):
-        assert str(known.request(each)) == str(pod_request(each, flags))
-    assert shapes.shape(refused) is not shapes.shape(one)
+        assert str(known.find_request(each)) == str(get_pod_resource_request(each, flags))
+    assert shapes.pod_shape(refused) is not shapes.pod_shape(one)
     first["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "9"
-    assert 9000 == pod_request(one, flags).milli_cpu
-    assert 3000 == pod_request(refused, flags).milli_cpu
+    assert 9000 == get_pod_resource_request(one, flags).milli_cpu
+    assert 3000 == get_pod_resource_request(refused, flags).milli_cpu
 
 
 def test_pods_that_run_alike_share_their_request_where_nothing_is_one_object() -> None:
-    flags, first = Flags(), pod("a", "j", requests={"cpu": "1"})
+    flags, first = SchedulerFlags(), pod("a", "j", requests={"cpu": "1"})
     name = first["spec"]["containers"][0].get("name", "")
     one, same, more = (
         running(deepcopy(first), [{"name": name, "containerID": each, "resources": {"requests": {"cpu": cpu}}}])
         for each, cpu in (("x", "3"), ("y", "3"), ("z", "4"))
     )
     known = PodRequestCache(flags)
-    assert known.request(one) is known.request(same)
-    assert [3000, 4000] == [known.request(each).milli_cpu for each in (same, more)]
+    assert known.find_request(one) is known.find_request(same)
+    assert [3000, 4000] == [known.find_request(each).milli_cpu for each in (same, more)]
 
 
 @pytest.mark.parametrize("memory", ["1", "4503599627370497"], ids=["exact", "rounded"])
@@ -137,7 +137,7 @@ def test_equal_requests_are_added_as_one_by_one(memory: str) -> None:
     one, other = (Resource.from_list({"cpu": cpu, "memory": memory, "pods": 1}) for cpu in ("1", "300m"))
     requests = [one, other, one, one, other, one, one]
     at_once, one_by_one = Resource(), Resource()
-    add_alike(at_once, requests)
+    add_grouped(at_once, requests)
     one_by_one.add_all(requests)
     assert list(one_by_one.items()) == list(at_once.items())
     assert (1000.0, 300.0) == (one.milli_cpu, other.milli_cpu), "the requests are as they were"
@@ -145,7 +145,10 @@ def test_equal_requests_are_added_as_one_by_one(memory: str) -> None:
 
 def test_a_node_that_is_judged_again_counts_once_with_the_later_reason() -> None:
     reasons = ReasonTable()
-    errors, cpu, memory = FitErrors(reasons), *(reasons.code(insufficient(name)) for name in ("cpu", "memory"))
+    errors, cpu, memory = (
+        FitErrors(reasons),
+        *(reasons.code_of(wrap_insufficient_resource_reason(name)) for name in ("cpu", "memory")),
+    )
     for row, code in ((4, cpu), (0, cpu), (4, memory)):
         errors.set_node(row, code)
-    assert errors.text() == "0/2 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient memory."
+    assert errors.error_text() == "0/2 nodes are unavailable: 1 Insufficient cpu, 1 Insufficient memory."

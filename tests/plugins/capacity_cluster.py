@@ -5,26 +5,28 @@ from collections.abc import Mapping
 from tests.builders import cluster, node, open_session, pod_group, pods, queue
 from vcdebug.framework.session import Session
 from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.attr import QueueAttr
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.plugins.capacity.attr import CapacityQueueAttr
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 GIB = 1024.0**3
 Objects = Manifest | list[Manifest]
 
 
-def flat(*objects: Objects, flags: Flags | None = None, **arguments: object) -> Session:
+def flat(*objects: Objects, flags: SchedulerFlags | None = None, **arguments: object) -> Session:
     """A session without a tree."""
     return opened(objects, {"arguments": flow(arguments)}, flags)
 
 
-def tree(*objects: Objects, level: object = 0, root: Manifest | None = None, flags: Flags | None = None) -> Session:
+def tree(
+    *objects: Objects, level: object = 0, root: Manifest | None = None, flags: SchedulerFlags | None = None
+) -> Session:
     """A session with a tree; queue `root` is added."""
     base = queue("root") if root is None else root
     switches = {"enableHierarchy": "true", "arguments": flow({"ancestorReclaimLevel": level})}
     return opened((base, *objects), switches, flags)
 
 
-def opened(objects: tuple[Objects, ...], lines: Mapping[str, str], flags: Flags | None) -> Session:
+def opened(objects: tuple[Objects, ...], lines: Mapping[str, str], flags: SchedulerFlags | None) -> Session:
     snapshot = cluster(*objects)
     snapshot.flags = flags or snapshot.flags
     return open_session(snapshot, "capacity", arguments={"capacity": lines})
@@ -47,7 +49,7 @@ def plugin(ssn: Session) -> Capacity:
     return found
 
 
-def attr(ssn: Session, name: str) -> QueueAttr:
+def attr(ssn: Session, name: str) -> CapacityQueueAttr:
     return plugin(ssn).queues[name]
 
 

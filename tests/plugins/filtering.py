@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from tests.builders import cluster, conf_of, open_session, pod_group, task
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import Status
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.model.fiterror import FitStatus
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
@@ -17,22 +17,24 @@ def labelled(manifest: Manifest, **labels: str) -> Manifest:
     return manifest
 
 
-def opened(*objects: Manifest, flags: Flags | None = None, arguments: Mapping[str, str] | None = None) -> Session:
+def opened(
+    *objects: Manifest, flags: SchedulerFlags | None = None, arguments: Mapping[str, str] | None = None
+) -> Session:
     lines = "".join(f"      {key}: {value}\n" for key, value in (arguments or {}).items())
     text = conf_of("predicates") + ("    arguments:\n" + lines if lines else "")
     snapshot = cluster(pod_group("j"), pod_group("r"), *objects, conf=text)
-    snapshot.flags = flags or Flags()
+    snapshot.flags = flags or SchedulerFlags()
     return open_session(snapshot)
 
 
 def prepare(ssn: Session, name: str = "j-0") -> str | None:
-    error = ssn.ask(PRE_PREDICATE, task(ssn, name))
+    error = ssn.ask_plugins(PRE_PREDICATE, task(ssn, name))
     return None if error is None else error.text
 
 
-def judge(ssn: Session, name: str = "j-0") -> list[tuple[Status, ...]]:
-    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())["predicates"]
-    return [ssn.reasons.statuses(code) for code in codes.tolist()]
+def judge(ssn: Session, name: str = "j-0") -> list[tuple[FitStatus, ...]]:
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, name), ssn.all_rows())["predicates"]
+    return [ssn.reasons.statuses_of(code) for code in codes.tolist()]
 
 
 def reasons(ssn: Session, name: str = "j-0") -> list[list[str]]:
@@ -45,7 +47,7 @@ def place(ssn: Session, name: str, node_name: str) -> list[str]:
     """What Statement.Allocate does, as far as the predicates see it."""
     placed = task(ssn, name)
     placed.node_name = placed.pod.node_name = node_name
-    return ssn.allocated(placed)
+    return ssn.notify_allocated(placed)
 
 
 def note_codes(ssn: Session) -> list[str]:

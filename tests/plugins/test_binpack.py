@@ -18,7 +18,7 @@ def opened(*objects: Manifest | list[Manifest], **arguments: Any) -> Session:
 
 
 def scores(ssn: Session, name: str = "j-0") -> list[float]:
-    answers = ssn.ask(NODE_ORDER, task(ssn, name), ssn.all_rows())
+    answers = ssn.ask_plugins(NODE_ORDER, task(ssn, name), ssn.all_rows())
     return [float(score) for score in answers["binpack"].total]
 
 
@@ -42,7 +42,7 @@ def test_a_node_that_one_resource_does_not_fit_scores_zero() -> None:
 
 def test_weight_zero_registers_nothing() -> None:
     ssn = opened(node("n1"), pods("j", 1), **{"binpack.weight": 0})
-    assert {} == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+    assert {} == ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
 
 
 def test_a_negative_weight_turns_the_score_round() -> None:

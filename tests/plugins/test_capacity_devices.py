@@ -16,8 +16,8 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.model.panics import SchedulerPanic
-from vcdebug.plugins.capacity.devices import parsed
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.plugins.capacity.devices import parse_device_list
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 GPU_QUOTA = {"deviceclass/gpu": "2"}
 MEMORY_QUOTA = {"deviceclass/gpu": "4", "memory.deviceclass/gpu": "40Gi"}
@@ -45,7 +45,7 @@ def user(name: str, *claims: str, group: str = "a", on: str = "") -> Manifest:
     return pod(name, group, requests=amounts("1"), on=on, resourceClaims=entries)
 
 
-def session(quota: dict[str, str], *objects: Manifest, flags: Flags | None = None, off: str = "") -> Session:
+def session(quota: dict[str, str], *objects: Manifest, flags: SchedulerFlags | None = None, off: str = "") -> Session:
     group = pod_group("a", queue="a")
     return flat(
         node("n1"), queue("a", capability=quota), group, list(objects), flags=flags, **({off: False} if off else {})
@@ -53,11 +53,13 @@ def session(quota: dict[str, str], *objects: Manifest, flags: Flags | None = Non
 
 
 def allocatable(ssn: Session, name: str) -> bool:
-    return ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, name))
+    return ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, name))
 
 
 def test_a_queues_lists_name_classes_and_their_dimensions() -> None:
-    read = parsed({"deviceclass/gpu": "1500m", "memory.deviceclass/gpu": "1Ki", ".deviceclass/x": "1", "cpu": "1"})
+    read = parse_device_list(
+        {"deviceclass/gpu": "1500m", "memory.deviceclass/gpu": "1Ki", ".deviceclass/x": "1", "cpu": "1"}
+    )
     assert ["gpu"] == list(read)
     assert (2, {"memory": 1024 * 10**9}) == (read["gpu"].count, read["gpu"].capacity)
 
@@ -67,7 +69,7 @@ def test_devices_count_up_to_the_quota() -> None:
         GPU_QUOTA, claim("one", gpus()), claim("two", gpus(2)), user("a-0", "one", on="n1"), user("a-1", "two")
     )
     assert not allocatable(ssn, "a-1")
-    ssn.deallocated(task(ssn, "a-0"))
+    ssn.notify_deallocated(task(ssn, "a-0"))
     assert allocatable(ssn, "a-1")
 
 
@@ -76,7 +78,7 @@ def test_a_count_that_is_not_stated_is_one_and_what_has_no_fixed_count_is_not_tr
     ssn = session(
         {"deviceclass/gpu": "1"}, claim("one", gpus(None)), untracked, user("a-0", "one"), user("a-1", "more")
     )
-    ssn.allocated(task(ssn, "a-0"))
+    ssn.notify_allocated(task(ssn, "a-0"))
     assert 1 == quota(ssn, "a")
     assert allocatable(ssn, "a-1")
 
@@ -89,10 +91,10 @@ def quota(ssn: Session, name: str) -> int:
 def test_a_claim_that_pods_share_counts_once_until_the_last_is_gone() -> None:
     ssn = session(GPU_QUOTA, claim("two", gpus(2)), user("a-0", "two", on="n1"), user("a-1", "two"))
     assert allocatable(ssn, "a-1")
-    ssn.allocated(task(ssn, "a-1"))
-    ssn.deallocated(task(ssn, "a-0"))
+    ssn.notify_allocated(task(ssn, "a-1"))
+    ssn.notify_deallocated(task(ssn, "a-0"))
     assert 2 == quota(ssn, "a")
-    ssn.deallocated(task(ssn, "a-1"))
+    ssn.notify_deallocated(task(ssn, "a-1"))
     assert 0 == quota(ssn, "a")
 
 
@@ -123,7 +125,7 @@ def test_quotas_on_devices_can_be_switched_off() -> None:
     objects = [claim("nine", gpus(9)), user("a-0", "nine")]
     assert not allocatable(session(GPU_QUOTA, *objects), "a-0")
     assert allocatable(session(GPU_QUOTA, *objects, off="capacity.DynamicResourceAllocationEnable"), "a-0")
-    gate = Flags(feature_gates={"DynamicResourceAllocation": False})
+    gate = SchedulerFlags(feature_gates={"DynamicResourceAllocation": False})
     assert allocatable(session(GPU_QUOTA, *objects, flags=gate), "a-0")
 
 
@@ -138,13 +140,13 @@ def test_a_simulation_checks_devices() -> None:
         GPU_QUOTA, claim("one", gpus()), claim("two", gpus(2)), user("a-0", "one", on="n1"), user("a-1", "two")
     )
     wanted = task(ssn, "a-1")
-    ssn.ask(PRE_PREDICATE, wanted)
+    ssn.ask_plugins(PRE_PREDICATE, wanted)
     state = ssn.cycle_state(wanted)
     trial = state.clone()
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
     assert plugin(ssn).simulate_remove_task(trial, wanted, task(ssn, "a-0"), ssn.nodes["n1"]) is None
-    assert ssn.ask(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a"], wanted)
+    assert ssn.ask_plugins(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, state, ssn.queues["a"], wanted)
 
 
 # Admission
@@ -158,16 +160,16 @@ def admission(minimum: dict[str, str] | None) -> Session:
 
 def test_the_minimum_of_tasks_must_fit_the_quota() -> None:
     ssn = admission(amounts("1"))
-    assert not ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+    assert not ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
     message = "queue resource quota insufficient: insufficient dra-resource-exceeded"
     assert [message] == [event.message for event in ssn.record.pod_group_events]
     alone = session(GPU_QUOTA, claim("new", gpus(2)), user("new-0", "new", group="new"), new_job(amounts("1"), "a"))
-    assert alone.ask(JOB_ENQUEUEABLE, alone.jobs["default/new"])
+    assert alone.ask_plugins(JOB_ENQUEUEABLE, alone.jobs["default/new"])
 
 
 def test_an_admitted_job_reserves_its_devices_also_without_a_minimum() -> None:
     ssn = admission(None)
-    ssn.ask(JOB_ENQUEUED, ssn.jobs["default/new"])
+    ssn.ask_plugins(JOB_ENQUEUED, ssn.jobs["default/new"])
     devices = attr(ssn, "a").devices
     assert devices is not None
     assert 2 == devices.inqueue["gpu"].count
@@ -176,7 +178,7 @@ def test_an_admitted_job_reserves_its_devices_also_without_a_minimum() -> None:
 def test_a_role_counts_with_one_of_its_tasks_times_its_minimum() -> None:
     group = pod_group("new", queue="a", phase="Pending", min_resources=amounts("1"), min_task_member={"": 3})
     ssn = session({"deviceclass/gpu": "2"}, claim("one", gpus()), user("new-0", "one", group="new"), group)
-    assert not ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+    assert not ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
 
 
 # Names that are scalars as well
@@ -197,7 +199,7 @@ def test_a_guarantee_on_devices_protects_everything_in_the_queue() -> None:
         pod_group("b", queue="b"),
         pod("b-0", "b", requests=amounts("1"), on="n1"),
     )
-    assert [] == (ssn.ask(RECLAIMABLE, task(ssn, "a-0"), [task(ssn, "b-0").clone()]) or [])
+    assert [] == (ssn.ask_plugins(RECLAIMABLE, task(ssn, "a-0"), [task(ssn, "b-0").clone()]) or [])
 
 
 # The tree

@@ -11,12 +11,12 @@ from vcdebug.snapshot.snapshot import Manifest
 
 
 def reclaimed(ssn: Session, reclaimer: str, *candidates: str) -> list[str]:
-    return names(ssn.ask(RECLAIMABLE, task(ssn, reclaimer), tasks(ssn, *candidates)))
+    return names(ssn.ask_plugins(RECLAIMABLE, task(ssn, reclaimer), tasks(ssn, *candidates)))
 
 
 def gang_reclaimed(ssn: Session, kind: EvictionKind, *candidates: str) -> list[str]:
     context = EvictionContext(kind, ssn.jobs["default/a"], "")
-    return names(ssn.ask(UNIFIED_EVICTABLE, context, tasks(ssn, *candidates)))
+    return names(ssn.ask_plugins(UNIFIED_EVICTABLE, context, tasks(ssn, *candidates)))
 
 
 # One queue
@@ -85,14 +85,14 @@ def test_without_the_reclaimers_job_nothing_is_offered() -> None:
     ssn = flat(node("n1"), queue("a"), queue("b"), pending("a", 1), running("b", 1))
     orphan = task(ssn, "a-0").clone()
     orphan.job = "default/gone"
-    assert ssn.ask(RECLAIMABLE, orphan, tasks(ssn, "b-0")) is None
+    assert ssn.ask_plugins(RECLAIMABLE, orphan, tasks(ssn, "b-0")) is None
 
 
 def test_candidates_without_a_job_are_passed_over() -> None:
     ssn = flat(node("n1"), queue("a"), queue("b"), pending("a", 1), running("b", 2))
     orphan, other = tasks(ssn, "b-0", "b-1")
     orphan.job = "default/gone"
-    assert ["b-1"] == names(ssn.ask(RECLAIMABLE, task(ssn, "a-0"), [orphan, other]))
+    assert ["b-1"] == names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "a-0"), [orphan, other]))
 
 
 def test_gang_actions_keep_the_order_and_gangpreempt_keeps_all() -> None:
@@ -142,7 +142,7 @@ def test_siblings_that_deserve_nothing_do_not_take_from_each_other(
     level: int, preemptive: bool, victims: list[str]
 ) -> None:
     ssn = siblings(level)
-    assert preemptive == ssn.ask(PREEMPTIVE, ssn.queues["a1"], tasks(ssn, "a1-0"))
+    assert preemptive == ssn.ask_plugins(PREEMPTIVE, ssn.queues["a1"], tasks(ssn, "a1-0"))
     assert victims == reclaimed(ssn, "a1-0", "a2-0")
 
 

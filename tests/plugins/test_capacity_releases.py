@@ -6,8 +6,8 @@ from tests.builders import amounts, cluster, names, open_session, queue, task, t
 from tests.plugins.capacity_cluster import GIB, Objects, attr, big_node, pending, plugin, running
 from vcdebug.framework.hooks import ALLOCATABLE, PREEMPTIVE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.session import Session
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.trace.replay import replay_cycle
 
 
 def session(release: str, *objects: Objects, tree: bool = False) -> Session:
@@ -16,7 +16,7 @@ def session(release: str, *objects: Objects, tree: bool = False) -> Session:
         if tree and not any(isinstance(o, dict) and o["metadata"]["name"] == "root" for o in objects)
         else []
     )
-    snapshot = released(cluster(base, *objects), release)
+    snapshot = snapshot_at_release(cluster(base, *objects), release)
     return open_session(snapshot, "capacity", arguments={"capacity": {"enableHierarchy": "true"} if tree else {}})
 
 
@@ -41,7 +41,7 @@ def in_tree(*objects: Objects) -> Session:
 def test_a_child_with_more_than_its_parent_stops_everything(queues: list[dict[str, object]]) -> None:
     ssn = in_tree(big_node(), *queues, pending("a", 1))
     assert not plugin(ssn).ready
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
     newer = session("v1.14.0", big_node(), *queues, pending("a", 1), tree=True)
     assert plugin(newer).ready
 
@@ -49,7 +49,7 @@ def test_a_child_with_more_than_its_parent_stops_everything(queues: list[dict[st
 def test_the_reason_is_said_as_upstream_says_it() -> None:
     queues = [queue("root"), queue("p", deserved=amounts("2")), queue("a", parent="p", deserved=amounts("5"))]
     conf = "actions: allocate\ntiers:\n- plugins:\n  - name: capacity\n    enableHierarchy: true\n"
-    recording = replay(released(cluster(big_node(), queues, pending("a", 1), conf=conf), "v1.13.3"))
+    recording = replay_cycle(snapshot_at_release(cluster(big_node(), queues, pending("a", 1), conf=conf), "v1.13.3"))
     text = (
         "queue <p> deserved resources <cpu 2000.00, memory 0.00> are less than the sum of its child queues' deserved "
         "resources <cpu 5000.00, memory 0.00>"
@@ -79,7 +79,7 @@ def test_a_guarantee_does_not_raise_what_is_deserved_in_a_tree() -> None:
 def test_the_share_of_a_queue_that_deserves_nothing(release: str, share: float, order: int) -> None:
     queues = [queue("a"), queue("b", deserved=amounts("2"))]
     ssn = session(release, big_node(), *queues, running("a", 1), pending("b", 1))
-    assert (share, order) == (attr(ssn, "a").share, ssn.ask(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"]))
+    assert (share, order) == (attr(ssn, "a").share, ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"]))
 
 
 def giving(release: str, deserved: dict[str, str], guarantee: dict[str, str] | None = None) -> list[str]:
@@ -87,7 +87,7 @@ def giving(release: str, deserved: dict[str, str], guarantee: dict[str, str] | N
     queues = [queue("a", deserved=amounts("5", "5Gi")), queue("b", deserved=deserved, guarantee=guarantee or {})]
     ssn = session(release, big_node(), *queues, running("b", 4), pending("a", 1))
     candidates = tasks(ssn, *(f"b-{index}" for index in range(4)))
-    return names(ssn.ask(RECLAIMABLE, task(ssn, "a-0"), candidates) or [])
+    return names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "a-0"), candidates) or [])
 
 
 def test_a_queue_gives_until_no_dimension_is_exceeded() -> None:
@@ -99,4 +99,4 @@ def test_a_queue_gives_until_no_dimension_is_exceeded() -> None:
 @pytest.mark.parametrize(("release", "may"), [("v1.13.0", False), ("v1.13.1", True)])
 def test_every_dimension_of_the_task_must_be_deserved(release: str, may: bool) -> None:
     ssn = session(release, big_node(), queue("a", deserved=amounts("5")), pending("a", 1))
-    assert may is ssn.ask(PREEMPTIVE, ssn.queues["a"], [task(ssn, "a-0")])
+    assert may is ssn.ask_plugins(PREEMPTIVE, ssn.queues["a"], [task(ssn, "a-0")])

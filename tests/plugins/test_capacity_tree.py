@@ -17,11 +17,11 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import ProcessExit, SchedulerPanic
 from vcdebug.model.resource import MAX_FLOAT64
-from vcdebug.plugins.capacity.attr import Ancestors
+from vcdebug.plugins.capacity.attr import AncestorSlice
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 GPU = "nvidia.com/gpu"
 HUGE = 9223372036854775807.0
@@ -41,7 +41,7 @@ def example() -> Session:
 
 
 def orders(ssn: Session, left: str, right: str) -> int:
-    return ssn.ask(QUEUE_ORDER, ssn.queues[left], ssn.queues[right])
+    return ssn.ask_plugins(QUEUE_ORDER, ssn.queues[left], ssn.queues[right])
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_limits_and_shares_level_by_level(
     name: str, share: float, deserved: tuple[float, ...], limit: tuple[float, ...]
 ) -> None:
     found = attr(example(), name)
-    has = found.deserved.get(GPU) if found.deserved.has(GPU) else None
+    has = found.deserved.get(GPU) if found.deserved.has_dimension(GPU) else None
     assert share == pytest.approx(found.share)
     assert deserved == (found.deserved.milli_cpu, found.deserved.memory, has)
     assert limit == (found.real_capability.milli_cpu, found.real_capability.memory, found.real_capability.get(GPU))
 
 
 def test_the_trace_shows_ancestors_from_the_root() -> None:
-    shown = dict(example().books())["capacity"]["queues"]
+    shown = dict(example().plugin_books())["capacity"]["queues"]
     assert ["root", "a"] == shown["a1"]["ancestors"]
     assert [] == shown["root"]["ancestors"]
 
@@ -73,7 +73,7 @@ def test_the_trace_shows_ancestors_from_the_root() -> None:
 def test_sums_count_on_every_level() -> None:
     ssn = example()
     assert [2000.0] * 3 == [attr(ssn, name).allocated.milli_cpu for name in ("a1", "a", "root")]
-    ssn.deallocated(task(ssn, "a1-0"))
+    ssn.notify_deallocated(task(ssn, "a1-0"))
     assert [0.0] * 3 == [attr(ssn, name).allocated.milli_cpu for name in ("a1", "a", "root")]
 
 
@@ -85,7 +85,7 @@ def test_what_is_deserved_is_not_capped_by_the_limit() -> None:
 def test_a_root_with_only_a_cpu_limit_leaves_no_memory_to_anyone() -> None:
     ssn = tree(node("n1"), queue("a"), pending("a", 1), root=queue("root", capability=amounts("5")))
     assert (5000.0, 0.0) == (attr(ssn, "a").real_capability.milli_cpu, attr(ssn, "a").real_capability.memory)
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
 
 
 # Allocation and admission
@@ -97,31 +97,31 @@ def family(**limits: object) -> list[Manifest]:
 
 def test_every_ancestor_must_hold_the_task() -> None:
     ssn = tree(node("n1"), family(capability=amounts("2")), running("a1", 1), pending("a2", 2))
-    assert ssn.ask(ALLOCATABLE, ssn.queues["a2"], task(ssn, "a2-0"))
-    ssn.allocated(task(ssn, "a2-0"))
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a2"], task(ssn, "a2-1"))
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a2-1"))
+    assert ssn.ask_plugins(ALLOCATABLE, ssn.queues["a2"], task(ssn, "a2-0"))
+    ssn.notify_allocated(task(ssn, "a2-0"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a2"], task(ssn, "a2-1"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, "a2-1"))
 
 
 def test_every_ancestor_must_hold_a_jobs_minimum_and_reserves_it() -> None:
     ssn = tree(node("n1"), family(capability=amounts("2")), new_job(amounts("2"), "a1"))
     job = ssn.jobs["default/new"]
-    assert ssn.ask(JOB_ENQUEUEABLE, job)
-    ssn.ask(JOB_ENQUEUED, job)
+    assert ssn.ask_plugins(JOB_ENQUEUEABLE, job)
+    ssn.ask_plugins(JOB_ENQUEUED, job)
     assert [2000.0] * 3 == [attr(ssn, name).inqueue.milli_cpu for name in ("a1", "a", "root")]
-    assert not ssn.ask(JOB_ENQUEUEABLE, job)
+    assert not ssn.ask_plugins(JOB_ENQUEUEABLE, job)
     assert ["queue resource quota insufficient: insufficient cpu"] == [e.message for e in ssn.record.pod_group_events]
 
 
 def test_a_simulation_checks_every_ancestor() -> None:
     ssn = tree(node("n1"), family(capability=amounts("1")), running("a1", 1), pending("a2", 1))
     wanted = task(ssn, "a2-0")
-    ssn.ask(PRE_PREDICATE, wanted)
+    ssn.ask_plugins(PRE_PREDICATE, wanted)
     state = ssn.cycle_state(wanted)
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a2"], wanted)
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, state, ssn.queues["a2"], wanted)
     assert plugin(ssn).simulate_remove_task(state, wanted, task(ssn, "a1-0"), ssn.nodes["n1"]) is None
-    assert ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a2"], wanted)
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a"], wanted)
+    assert ssn.ask_plugins(SIMULATE_ALLOCATABLE, state, ssn.queues["a2"], wanted)
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, state, ssn.queues["a"], wanted)
 
 
 # Order
@@ -150,7 +150,7 @@ def test_leaves_are_compared_where_their_branches_part() -> None:
 def test_an_ancestors_share_is_the_one_at_session_open() -> None:
     ssn = rivals()
     for _ in range(3):
-        ssn.allocated(task(ssn, "a1-0"))
+        ssn.notify_allocated(task(ssn, "a1-0"))
     assert (4000.0, 0.25) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
     assert -1 == orders(ssn, "a1", "b1")
 
@@ -159,9 +159,9 @@ def test_victims_come_from_the_preemptors_own_branch_first() -> None:
     ssn = tree(node("n1"), family(), queue("b"), queue("b1", parent="b"), running("a2", 1), running("b1", 1))
     a1, a2, b1 = (ssn.queues[name] for name in ("a1", "a2", "b1"))
     assert [-1, 1, 0] == [
-        ssn.ask(VICTIM_QUEUE_ORDER, a2, b1, a1),
-        ssn.ask(VICTIM_QUEUE_ORDER, b1, a2, a1),
-        ssn.ask(VICTIM_QUEUE_ORDER, a2, a2, a1),
+        ssn.ask_plugins(VICTIM_QUEUE_ORDER, a2, b1, a1),
+        ssn.ask_plugins(VICTIM_QUEUE_ORDER, b1, a2, a1),
+        ssn.ask_plugins(VICTIM_QUEUE_ORDER, a2, a2, a1),
     ]
 
 
@@ -183,12 +183,12 @@ def broken(case: str) -> Session:
 def test_a_broken_tree_refuses_everything(case: str) -> None:
     ssn = broken(case)
     wanted = task(ssn, "a1-0")
-    ssn.ask(PRE_PREDICATE, wanted)
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a1"], wanted)
-    assert not ssn.ask(PREEMPTIVE, ssn.queues["a1"], [wanted])
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, ssn.cycle_state(wanted), ssn.queues["a1"], wanted)
-    assert not ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
-    assert ssn.ask(RECLAIMABLE, wanted, tasks(ssn, "a1-0")) is None
+    ssn.ask_plugins(PRE_PREDICATE, wanted)
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a1"], wanted)
+    assert not ssn.ask_plugins(PREEMPTIVE, ssn.queues["a1"], [wanted])
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, ssn.cycle_state(wanted), ssn.queues["a1"], wanted)
+    assert not ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+    assert ssn.ask_plugins(RECLAIMABLE, wanted, tasks(ssn, "a1-0")) is None
     assert 0 == orders(ssn, "a", "a1")
 
 
@@ -205,26 +205,26 @@ def test_parents_in_a_cycle_hang_under_each_other_and_have_no_limit_to_give() ->
     ssn = tree(node("n1"), queue("z1", parent="z2"), queue("z2", parent="z1"), queue("y", parent="z1"), pending("y", 1))
     assert (["z1", "z2"], ["z1"]) == (list(attr(ssn, "z1").ancestors), list(attr(ssn, "z2").ancestors))
     assert plugin(ssn).ready
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["y"], task(ssn, "y-0"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["y"], task(ssn, "y-0"))
 
 
 @pytest.mark.parametrize("parents", [{"z1": "z2", "z2": "z1"}, {"z": "z"}])
 def test_a_cycle_ends_the_process_at_the_first_pre_predicate(parents: dict[str, str]) -> None:
     ssn = tree(node("n1"), queue("a"), pending("a", 1), [queue(name, parent=above) for name, above in parents.items()])
-    with pytest.raises(EndsAtOnce, match="stack"):
-        ssn.ask(PRE_PREDICATE, task(ssn, "a-0"))
+    with pytest.raises(ProcessExit, match="stack"):
+        ssn.ask_plugins(PRE_PREDICATE, task(ssn, "a-0"))
 
 
 # Lists that share memory
 
 
 def test_a_list_grows_as_a_go_slice() -> None:
-    root = Ancestors()
-    first = root.appended("a")
-    second = first.appended("b")
-    third, other = second.appended("c"), second.appended("d")
+    root = AncestorSlice()
+    first = root.append_name("a")
+    second = first.append_name("b")
+    third, other = second.append_name("c"), second.append_name("d")
     assert [["a"], ["a", "b", "c"], ["a", "b", "d"]] == [list(first), list(third), list(other)]
-    fourth, cousin = third.appended("e"), third.appended("f")
+    fourth, cousin = third.append_name("e"), third.append_name("f")
     assert ["a", "b", "c", "f"] == list(fourth) == list(cousin)
 
 
@@ -239,17 +239,17 @@ def deep_tree() -> Session:
 
 def test_from_depth_7_on_cousins_overwrite_each_others_parent() -> None:
     ssn = deep_tree()
-    assert "y" == attr(ssn, "x1").nearest(1) == attr(ssn, "y1").nearest(1)
-    ssn.allocated(task(ssn, "x1-0"))
+    assert "y" == attr(ssn, "x1").ancestor_at_depth(1) == attr(ssn, "y1").ancestor_at_depth(1)
+    ssn.notify_allocated(task(ssn, "x1-0"))
     assert [0.0, 1000.0] == [attr(ssn, name).allocated.milli_cpu for name in ("x", "y")]
 
 
 def test_asking_about_a_leaf_at_depth_6_makes_it_its_cousins_parent() -> None:
     ssn = deep_tree()
-    ssn.ask(PRE_PREDICATE, task(ssn, "x1-0"))
+    ssn.ask_plugins(PRE_PREDICATE, task(ssn, "x1-0"))
     state = ssn.cycle_state(task(ssn, "x1-0"))
-    ssn.ask(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
-    assert "l" == attr(ssn, "x1").nearest(1)
+    ssn.ask_plugins(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
+    assert "l" == attr(ssn, "x1").ancestor_at_depth(1)
     plugin(ssn).simulate_add_task(state, task(ssn, "x1-0"), task(ssn, "x1-0"), ssn.nodes["n1"])
     held = state.data["capacity"]
     assert [1000.0, 0.0] == [held.allocated[name].milli_cpu for name in ("y", "l")]  # type: ignore[attr-defined]
@@ -258,14 +258,14 @@ def test_asking_about_a_leaf_at_depth_6_makes_it_its_cousins_parent() -> None:
 def test_without_the_switch_there_is_no_tree() -> None:
     ssn = flat(node("n1"), queue("root"), family(capability=amounts("1")), pending("a1", 2))
     assert ["a1"] == list(plugin(ssn).queues)
-    assert ssn.ask(ALLOCATABLE, ssn.queues["a1"], task(ssn, "a1-0"))
-    assert 0 == ssn.ask(VICTIM_QUEUE_ORDER, *(ssn.queues[name] for name in ("a", "a1", "a2")))
+    assert ssn.ask_plugins(ALLOCATABLE, ssn.queues["a1"], task(ssn, "a1-0"))
+    assert 0 == ssn.ask_plugins(VICTIM_QUEUE_ORDER, *(ssn.queues[name] for name in ("a", "a1", "a2")))
 
 
 def test_an_eviction_under_a_broken_tree_panics_where_jobs_were_not_counted() -> None:
     ssn = tree(node("n1"), queue("a"), running("a", 1), queue("z", parent="gone"))
     with pytest.raises(SchedulerPanic, match=r"<cpu 0\.00, memory 0\.00> sub <cpu 1000\.00"):
-        ssn.deallocated(task(ssn, "a-0"))
+        ssn.notify_deallocated(task(ssn, "a-0"))
 
 
 def notes(ssn: Session) -> list[tuple[str, str]]:
@@ -287,10 +287,10 @@ def test_a_broken_tree_says_why() -> None:
 def test_overwritten_ancestors_are_named_when_it_happens() -> None:
     ssn = deep_tree()
     assert [("ancestors-overwritten", "queue x1 takes y for its parent: their lists share memory")] == notes(ssn)
-    ssn.ask(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
+    ssn.ask_plugins(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
     text = "queue l now stands for the parent of its cousins one level deeper"
     assert [("ancestors-overwritten", text)] == notes(ssn)[1:]
-    ssn.ask(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
+    ssn.ask_plugins(ALLOCATABLE, ssn.queues["l"], task(ssn, "l-0"))
     assert 2 == len(notes(ssn))
 
 
@@ -298,4 +298,4 @@ def test_a_chain_of_queues_may_be_longer_than_any_stack() -> None:
     chain = [queue(f"q{at}", parent=f"q{at - 1}" if at else "root") for at in range(1500)]
     conf = 'actions: "allocate"\ntiers:\n- plugins:\n  - name: capacity\n    enableHierarchy: true\n'
     snapshot = cluster(node("n1"), queue("root"), *chain, pod_group("j", queue="q1499"), pods("j", 1), conf=conf)
-    assert isinstance(replay(snapshot).events[-1], CloseEvent)
+    assert isinstance(replay_cycle(snapshot).events[-1], CloseEvent)

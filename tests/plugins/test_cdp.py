@@ -21,8 +21,8 @@ def protected(
     manifest["status"]["conditions"] = list(conditions)
     ssn = open_session(cluster(node("n1"), pod_group("a"), manifest), "cdp")
     candidates = tasks(ssn, "a-0")
-    preempted = ssn.ask(PREEMPTABLE, task(ssn, "a-0"), candidates)
-    assert names(preempted) == names(ssn.ask(RECLAIMABLE, task(ssn, "a-0"), candidates))
+    preempted = ssn.ask_plugins(PREEMPTABLE, task(ssn, "a-0"), candidates)
+    assert names(preempted) == names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "a-0"), candidates))
     return not preempted
 
 

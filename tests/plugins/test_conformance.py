@@ -29,12 +29,12 @@ def test_every_victim_hook_spares_critical_classes_and_kube_system() -> None:
     context = EvictionContext(EvictionKind.GANG_PREEMPT, ssn.jobs["default/waiting"], "")
     preemptor = task(ssn, "preemptor")
     expected = ["important", "plain"]
-    assert expected == names(ssn.ask(PREEMPTABLE, preemptor, candidates))
-    assert expected == names(ssn.ask(RECLAIMABLE, preemptor, candidates))
-    assert expected == names(ssn.ask(UNIFIED_EVICTABLE, context, candidates))
+    assert expected == names(ssn.ask_plugins(PREEMPTABLE, preemptor, candidates))
+    assert expected == names(ssn.ask_plugins(RECLAIMABLE, preemptor, candidates))
+    assert expected == names(ssn.ask_plugins(UNIFIED_EVICTABLE, context, candidates))
 
 
 def test_a_later_tier_may_still_name_what_conformance_spared() -> None:
     ssn = session("conformance", "gang")
     ssn.jobs["default/user"].min_available = 0
-    assert ["critical"] == names(ssn.ask(PREEMPTABLE, task(ssn, "preemptor"), [task(ssn, "critical")]))
+    assert ["critical"] == names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "preemptor"), [task(ssn, "critical")]))

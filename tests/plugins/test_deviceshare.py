@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, task
-from vcdebug.debugger.between import Between
-from vcdebug.debugger.cycles import Cycles
+from vcdebug.debugger.between import BetweenCycles
+from vcdebug.debugger.cycles import CycleChain
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
@@ -15,13 +15,13 @@ from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.panics import SchedulerPanic
-from vcdebug.snapshot.device_config import vgpu_names
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.device_config import read_vgpu_names
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 VGPU_NODE = {"volcano.sh/vgpu-number": "20", "volcano.sh/vgpu-cores": "200", "volcano.sh/vgpu-memory": "2000"}
 SHORT = "hami-vgpuDeviceSharing error"
@@ -55,19 +55,19 @@ def opened(*objects: Manifest, running: bool = True, release: str = "", **argume
     lines = "".join(f"      deviceshare.{key}: {value}\n" for key, value in arguments.items())
     snapshot = cluster(pod_group("j"), *objects, conf=conf_of("predicates deviceshare") + "    arguments:\n" + lines)
     if running:
-        snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
-    return open_session(released(snapshot, release) if release else snapshot)
+        snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
+    return open_session(snapshot_at_release(snapshot, release) if release else snapshot)
 
 
 def refusal(ssn: Session, name: str = "j-0") -> list[str]:
     """The reason of the first node, in a list; empty when it accepts."""
-    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())["deviceshare"]
-    return [status.reason for status in ssn.reasons.statuses(int(codes[0]))]
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, name), ssn.all_rows())["deviceshare"]
+    return [status.reason for status in ssn.reasons.statuses_of(int(codes[0]))]
 
 
 def placed(ssn: Session, name: str = "j-0") -> Statement:
     statement = Statement(ssn)
-    assert None is ssn.ask(PRE_PREDICATE, task(ssn, name))
+    assert None is ssn.ask_plugins(PRE_PREDICATE, task(ssn, name))
     assert None is statement.allocate(task(ssn, name), "n1")
     return statement
 
@@ -93,7 +93,7 @@ def test_a_problem_says_that_a_first_cycle_is_assumed(hours: int | None, said: l
     conf = conf_of("predicates deviceshare") + "    arguments:\n      deviceshare.VGPUEnable: true\n"
     snapshot = cluster(cards(), conf=conf)
     if hours is not None:
-        snapshot.process = Process(started=snapshot.now - timedelta(hours=hours))
+        snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=hours))
     problems = open_session(snapshot).plugins["deviceshare"].problems
     assert said == [problem.what for problem in problems if problem.field == "scheduler.started"]
 
@@ -163,7 +163,7 @@ def test_an_allocation_without_room_is_taken_back() -> None:
         cards("gpu-a,1,1000,NVIDIA,true,hami-core"), limited(vgpu()), limited(vgpu(), name="j-1"), VGPUEnable="true"
     )
     placed(ssn)
-    assert None is ssn.ask(PRE_PREDICATE, task(ssn, "j-1"))
+    assert None is ssn.ask_plugins(PRE_PREDICATE, task(ssn, "j-1"))
     error = Statement(ssn).allocate(task(ssn, "j-1"), "n1")
     assert error is not None
     assert error.endswith("errInfos num is 1, allocation has been rolled back")
@@ -182,21 +182,21 @@ def test_binpack_scores_what_is_used_after_charging_and_spread_never_scores(poli
     held = limited(vgpu(), name="r-0", on="n1", vgpu_ids_new="gpu-a,NVIDIA,100,0:")
     ssn = opened(cards(), held, limited(vgpu(memory="500")), VGPUEnable="true", SchedulePolicy=policy, ScheduleWeight=2)
     assert [] == refusal(ssn)
-    assert [expected] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+    assert [expected] == ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
 
 
 def test_without_a_weight_the_scores_are_zero_but_there() -> None:
     ssn = opened(cards(), limited(vgpu()), VGPUEnable="true")
-    assert None is ssn.ask(PRE_PREDICATE, task(ssn, "j-0"))
-    batch = ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"]
+    assert None is ssn.ask_plugins(PRE_PREDICATE, task(ssn, "j-0"))
+    batch = ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"]
     assert batch is not None
     assert [0.0] == batch.total.tolist()
-    assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+    assert [0.0] == ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
 
 
 def test_a_node_without_cards_is_scored_and_taken_like_any_other() -> None:
     ssn = opened(node("n1"), limited(vgpu("0")), VGPUEnable="true", ScheduleWeight=1)
-    assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+    assert [0.0] == ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
     placed(ssn)
 
 
@@ -263,9 +263,9 @@ def bound_with(settings: dict[str, Any], cluster_node: Manifest, first: Manifest
     tiers = conf_of("gang predicates deviceshare", actions="allocate, backfill") + "    arguments:\n" + lines
     group = pod_group("j", min_member=1, phase="Running")
     snapshot = cluster(group, cluster_node, first, conf=tiers)
-    snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
-    cycles = Cycles(replay(snapshot), Between(arrivals={2: {"Pod": [second]}}))
-    cycles.run(2)
+    snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
+    cycles = CycleChain(replay_cycle(snapshot), BetweenCycles(arrivals={2: {"Pod": [second]}}))
+    cycles.run_cycles(2)
     return list(cycles.recordings)
 
 
@@ -286,9 +286,9 @@ def test_what_a_pod_was_given_in_an_earlier_cycle_is_taken(
 ) -> None:
     """It comes with the bind, and the next cycle's ledger reads it."""
     first, second = bound_with(settings, cluster_node, limited(limit), limited(limit, name="j-1"))
-    assert ["default/j-0"] == [one.task for one in effects(first).bound]
-    assert [] == [one.task for one in effects(second).bound]
-    notes = second.snapshot.of("Pod")[0]["metadata"]["annotations"]
+    assert ["default/j-0"] == [one.task for one in cycle_effects(first).bound]
+    assert [] == [one.task for one in cycle_effects(second).bound]
+    notes = second.snapshot.objects_of("Pod")[0]["metadata"]["annotations"]
     assert {"vgpu-ids-new": "gpu-a,NVIDIA,1000,0", "gpu-index": "0,1"}[says] == notes[f"volcano.sh/{says}"]
 
 
@@ -319,7 +319,7 @@ def test_spread_once_scored_cards_that_nobody_used() -> None:
         release="master,+vgpu-spread-score",
     )
     assert [] == refusal(ssn)
-    assert [200.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+    assert [200.0] == ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
 
 
 NAMES = """nvidia:
@@ -334,7 +334,7 @@ def asking_otherwise(text: str | None, **limits: str) -> Session:
     conf = conf_of("predicates deviceshare") + "    arguments:\n      deviceshare.VGPUEnable: true\n"
     asked = limited({f"acme.com/{name}": amount for name, amount in limits.items()})
     snapshot = cluster(pod_group("j"), cards(), asked, conf=conf)
-    snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
+    snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
     snapshot.device_config = text
     return open_session(snapshot)
 
@@ -353,7 +353,7 @@ def test_memory_may_be_asked_for_in_percent_of_a_card() -> None:
 
 @pytest.mark.parametrize(("text", "number"), [("nvidia: {}", ""), ("", ""), ("{", "volcano.sh/vgpu-number")])
 def test_what_a_configuration_leaves_out_nobody_can_ask_for(text: str, number: str) -> None:
-    assert number == vgpu_names(text).number
+    assert number == read_vgpu_names(text).number
 
 
 def test_without_a_device_configuration_a_problem_says_so() -> None:
@@ -387,6 +387,6 @@ def test_a_charge_that_is_taken_back_takes_no_more_than_there_is() -> None:
     ssn = opened(cards("gpu-a,10,1000,NVIDIA,true,hami-core"), wants_two, VGPUEnable="true")
     ledger = ssn.nodes["n1"].devices["hamivgpu"]
     assert isinstance(ledger, VgpuLedger)
-    ledger.cards[0].charge(0, -10)
+    ledger.cards[0].change_usage(0, -10)
     assert "no enough gpu cards on node n1" == ledger.allocate(task(ssn, "j-0").pod)
     assert [("gpu-a", 1, 0, 0)] == used(ssn)

@@ -11,14 +11,14 @@ from vcdebug.framework.hooks import NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED, DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.model.devices.drawn import PARTS, drawn
+from vcdebug.model.devices.drawn import PARTIAL_CARDS, card_overview
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE
-from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import ProcessExit, SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
 
 WORD, OTHER = "Ascend310P", "Ascend910B3"
@@ -77,16 +77,16 @@ def opened(
         f"      deviceshare.{key}: {value}\n" for key, value in {"AscendHAMiVNPUEnable": "true", **arguments}.items()
     )
     snapshot = cluster(pod_group("j"), *objects, conf=conf_of("predicates deviceshare") + "    arguments:\n" + lines)
-    snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
+    snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
     snapshot.device_config = config or None
-    snapshot.chance = Chance(cards=drawn or {})
-    return open_session(released(snapshot, release))
+    snapshot.chance = ChanceSettings(cards=drawn or {})
+    return open_session(snapshot_at_release(snapshot, release))
 
 
 def refusal(ssn: Session, name: str = "j-0") -> list[tuple[int, str]]:
     """Code and reason of the first node, in a list; empty when it accepts."""
-    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())["deviceshare"]
-    return [(status.code, status.reason) for status in ssn.reasons.statuses(int(codes[0]))]
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, name), ssn.all_rows())["deviceshare"]
+    return [(status.code, status.reason) for status in ssn.reasons.statuses_of(int(codes[0]))]
 
 
 def accepts(ssn: Session) -> bool:
@@ -95,7 +95,7 @@ def accepts(ssn: Session) -> bool:
 
 def placed(ssn: Session, name: str = "j-0", on: str = "n1") -> Statement:
     statement = Statement(ssn)
-    assert None is ssn.ask(PRE_PREDICATE, task(ssn, name))
+    assert None is ssn.ask_plugins(PRE_PREDICATE, task(ssn, name))
     assert None is statement.allocate(task(ssn, name), on)
     return statement
 
@@ -113,7 +113,7 @@ def used(ssn: Session, word: str = WORD) -> list[tuple[str, int, int, int]]:
 
 
 def scores(ssn: Session, name: str = "j-0") -> list[float]:
-    found: list[float] = ssn.ask(NODE_ORDER, task(ssn, name), ssn.all_rows())["deviceshare"].total.tolist()
+    found: list[float] = ssn.ask_plugins(NODE_ORDER, task(ssn, name), ssn.all_rows())["deviceshare"].total.tolist()
     return found
 
 
@@ -312,7 +312,7 @@ def test_a_common_network_of_containers_adds_to_the_score() -> None:
 
 def test_a_network_that_is_no_number_ends_the_process() -> None:
     ssn = opened(networked("x"), limited(asks("1", word=OTHER)), config=MIXED, ScheduleWeight=1)
-    with pytest.raises(EndsAtOnce, match="index out of range"):
+    with pytest.raises(ProcessExit, match="index out of range"):
         scores(ssn)
 
 
@@ -393,15 +393,15 @@ def test_the_bind_says_which_cards_were_given() -> None:
         f"hami.io/{WORD}-devices-allocated": text,
         f"huawei.com/{WORD}": '[{"UUID":"a","temp":"vir02"}]',
         "hami.io/vgpu-node": "n1",
-    } == ledger(ssn).reservation(task(ssn, "j-1").pod)
-    assert {} == ledger(ssn).reservation(task(ssn, "j-0").pod)
+    } == ledger(ssn).bind_annotations(task(ssn, "j-1").pod)
+    assert {} == ledger(ssn).bind_annotations(task(ssn, "j-0").pod)
 
 
 def test_in_hami_core_mode_it_says_memory_and_cores() -> None:
     waits = limited(asks("1", "1000", "60"), notes={"huawei.com/vnpu-mode": "hami-core"})
     ssn = opened(npus(card("a"), mode="true"), waits)
     placed(ssn)
-    told = ledger(ssn).reservation(task(ssn, "j-0").pod)
+    told = ledger(ssn).bind_annotations(task(ssn, "j-0").pod)
     assert '[{"UUID":"a","memory":1000,"core":60}]' == told[f"huawei.com/{WORD}"]
 
 
@@ -440,14 +440,16 @@ def test_in_a_first_cycle_no_node_has_a_ledger() -> None:
 
 def test_the_cards_of_a_node_are_drawn() -> None:
     ssn = opened(npus(), held(f"b,{WORD},12288,2:;"), limited(asks("1", "12288"), asks("1")), limited(asks("2", "1")))
-    shown = drawn(ledger(ssn), Pod(limited(asks("1", "12288"), asks("1"))))
+    shown = card_overview(ledger(ssn), Pod(limited(asks("1", "12288"), asks("1"))))
     assert "1 of memory 12288 and cores 0, then 1 of memory 21527 and cores 0" == shown.asks
     figures = [
         (one.name, one.memory, one.used_memory, one.used_cores, one.users, one.most_users) for one in shown.cards
     ]
     assert [("a", 21527, 0, 0, 0, 4), ("b", 21527, 12288, 2, 1, 4)] == figures
     assert [((), ""), (("uid-r-0",), "its memory is short")] == [(one.pods, one.why) for one in shown.cards]
-    assert [PARTS, PARTS] == [one.why for one in drawn(ledger(ssn), Pod(limited(asks("2", "1")))).cards]
+    assert [PARTIAL_CARDS, PARTIAL_CARDS] == [
+        one.why for one in card_overview(ledger(ssn), Pod(limited(asks("2", "1")))).cards
+    ]
 
 
 def test_devices_of_mind_cluster_are_named_and_not_asked() -> None:

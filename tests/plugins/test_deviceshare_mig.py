@@ -8,15 +8,15 @@ import pytest
 from tests.builders import cluster, conf_of, open_session, pod_group
 from tests.plugins.test_deviceshare import SHORT, cards, limited, placed, refusal, used, vgpu
 from vcdebug.framework.session import Session
-from vcdebug.model.devices.drawn import drawn
+from vcdebug.model.devices.drawn import card_overview
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_request import CardRules
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.releases.naming import named_release
-from vcdebug.snapshot.device_config import MigSettings, mig_settings, only_deciding, vgpu_names
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.snapshot.process import Process
+from vcdebug.releases.naming import resolve_release
+from vcdebug.snapshot.device_config import MigSettings, dump_vgpu_config, read_mig_settings, read_vgpu_names
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
 
 CONFIG = """nvidia:
@@ -38,11 +38,11 @@ A100 = "gpu-a,7,40960,NVIDIA-A100-40GB,true,mig"
 
 
 def settings(factor: int = 0) -> MigSettings:
-    return mig_settings(CONFIG.format(factor=factor))
+    return read_mig_settings(CONFIG.format(factor=factor))
 
 
 def ledger(*entries: str, release: str = "master", factor: int = 0) -> VgpuLedger:
-    rules = CardRules.of(named_release(release).release, mig=settings(factor))
+    rules = CardRules.for_release(resolve_release(release).release, mig=settings(factor))
     found = VgpuLedger.of_node(cards(*entries or (A100,)), "", rules)
     assert found is not None
     return found
@@ -64,7 +64,7 @@ def asking(memory: str, uid: str = "j", **notes: str) -> Pod:
 
 def given(of: VgpuLedger, pod: Pod) -> str | None:
     """What the pod's annotation says once it has its cards, or why it has none."""
-    return of.allocate(pod) or of.reservation(pod)["volcano.sh/vgpu-ids-new"]
+    return of.allocate(pod) or of.bind_annotations(pod)["volcano.sh/vgpu-ids-new"]
 
 
 @pytest.mark.parametrize(
@@ -151,28 +151,28 @@ def test_a_card_whose_kind_nobody_knows_serves_nobody_on_a_node_in_mig_mode() ->
     of = ledger("gpu-b,7,40960,NVIDIA-H20,true,mig", A100)
     of.add_resource(held("gpu-a[whole-0]"))
     assert "not enough gpu fitted on this node" == of.allocate(asking("10"))
-    whys = [card.why for card in drawn(of, asking("10")).cards]
+    whys = [card.why for card in card_overview(of, asking("10")).cards]
     assert ["no instance of that size is left", "its memory is short"] == whys
 
 
 def test_what_a_redacted_configuration_says_decides_the_same() -> None:
     text = CONFIG.format(factor=4)
-    again = only_deciding(vgpu_names(text), settings(4))
-    assert (vgpu_names(text), settings(4)) == (vgpu_names(again), mig_settings(again))
+    again = dump_vgpu_config(read_vgpu_names(text), settings(4))
+    assert (read_vgpu_names(text), settings(4)) == (read_vgpu_names(again), read_mig_settings(again))
 
 
 @pytest.mark.parametrize("text", [None, "{", "nvidia: 3", "nvidia: {knownMigGeometries: 3}"])
 def test_without_a_configuration_no_kind_of_card_is_known(text: str | None) -> None:
-    assert MigSettings() == mig_settings(text)
+    assert MigSettings() == read_mig_settings(text)
 
 
 def session(*pods: Manifest, running: bool = True, release: str = "") -> Session:
     conf = conf_of("predicates deviceshare") + "    arguments:\n      deviceshare.VGPUEnable: true\n"
     snapshot = cluster(pod_group("j"), cards(A100), *pods, conf=conf)
     if running:
-        snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
+        snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
     snapshot.device_config = CONFIG.format(factor=0)
-    return open_session(released(snapshot, release) if release else snapshot)
+    return open_session(snapshot_at_release(snapshot, release) if release else snapshot)
 
 
 def test_a_session_charges_running_pods_and_places_others() -> None:

@@ -12,7 +12,7 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_request import CardRules
-from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import ProcessExit, SchedulerPanic
 from vcdebug.snapshot.snapshot import Manifest
 
 ONE = "gpu-a,10,1000,NVIDIA,true,hami-core"
@@ -139,17 +139,17 @@ def test_a_shared_card_that_holds_more_than_it_has(release: str, refused: bool) 
 def test_a_score_of_a_node_without_cards_ends_the_process(cut: bool, release: str) -> None:
     objects = [*([cards()] if cut else []), node("n2"), limited(vgpu("0")), pod("j-1", "j")]
     ssn = opened(*objects, VGPUEnable="true", ScheduleWeight=1, release=release)
-    scores = ssn.ask(NODE_ORDER, task(ssn, "j-1"), ssn.all_rows())["deviceshare"].total.tolist()
+    scores = ssn.ask_plugins(NODE_ORDER, task(ssn, "j-1"), ssn.all_rows())["deviceshare"].total.tolist()
     assert [0.0] * (1 + cut) == scores
-    with pytest.raises(EndsAtOnce, match="nil pointer dereference"):
-        ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+    with pytest.raises(ProcessExit, match="nil pointer dereference"):
+        ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
 
 
 def test_a_node_without_cards_is_scored_without_a_weight_and_in_a_first_cycle() -> None:
     for weight, running in ((0, True), (1, False)):
         arguments = {"VGPUEnable": "true", "ScheduleWeight": weight}
         ssn = opened(node("n1"), limited(vgpu("0")), running=running, release=V1_15, **arguments)
-        assert [0.0] == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
+        assert [0.0] == ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["deviceshare"].total.tolist()
 
 
 @pytest.mark.parametrize("limits", [vgpu("0"), {"volcano.sh/gpu-memory": "1"}])
@@ -160,7 +160,7 @@ def test_placing_a_pod_that_asks_for_cards_on_a_node_without(limits: dict[str, s
     if not ends:
         placed(ssn).discard()
         return
-    assert None is ssn.ask(PRE_PREDICATE, task(ssn, "j-0"))
+    assert None is ssn.ask_plugins(PRE_PREDICATE, task(ssn, "j-0"))
     with pytest.raises(SchedulerPanic, match="nil pointer dereference"):
         Statement(ssn).allocate(task(ssn, "j-0"), "n1")
 

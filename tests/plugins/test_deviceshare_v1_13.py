@@ -41,7 +41,7 @@ def test_memory_that_a_container_asks_of_each_card(stated: dict[str, str], new: 
     limits = {"volcano.sh/vgpu-number": "1", **{names[name]: text for name, text in stated.items()}}
     (request,) = requests_of(Pod(limited(limits)), PERCENT)
     assert new == [request.memory_on(size) for size in (1000, 3000)]
-    assert old == [request.settled(3000).memory_on(size) for size in (1000, 3000)]
+    assert old == [request.settle_memory(3000).memory_on(size) for size in (1000, 3000)]
 
 
 def test_cards_without_a_user_left_do_not_settle_the_memory() -> None:
@@ -100,8 +100,8 @@ def test_whether_switches_of_ascend_cards_are_known(release: str, known: bool) -
     ssn = opened(node("n1"), limited({"cpu": "1"}), release=release, AscendHAMiVNPUEnable="true")
     plugin: Any = ssn.plugins["deviceshare"]
     assert known is plugin.settings.hami_ascend
-    assert known is ("deviceshare" in ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows()))
+    assert known is ("deviceshare" in ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows()))
 
 
 def test_what_is_settled_asks_for_no_part() -> None:
-    assert ContainerRequest(1, 3000, 5) == ContainerRequest(1, 0, 5, 100).settled(3000)
+    assert ContainerRequest(1, 3000, 5) == ContainerRequest(1, 0, 5, 100).settle_memory(3000)

@@ -23,7 +23,7 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.drf import Drf
 from vcdebug.plugins.drf.hierarchy import parse_weight
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 HIERARCHY = {"drf": {"enableHierarchy": "true"}}
 
@@ -48,18 +48,18 @@ def shares(ssn: Session) -> dict[str, tuple[float, str]]:
 
 
 def victims(ssn: Session, *candidates: str) -> list[str]:
-    return names(ssn.ask(PREEMPTABLE, task(ssn, "want-0"), tasks(ssn, *candidates)))
+    return names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "want-0"), tasks(ssn, *candidates)))
 
 
 def test_the_job_with_the_smaller_share_goes_first_and_events_change_it() -> None:
     ssn = flat(node("n1"), pod_group("a"), pods("a", 3, on="n1"), pod_group("b"), pods("b", 2, on="n1"))
     a, b = ssn.jobs["default/a"], ssn.jobs["default/b"]
-    assert [1, -1, 0] == [ssn.ask(JOB_ORDER, *pair) for pair in ((a, b), (b, a), (a, a))]
+    assert [1, -1, 0] == [ssn.ask_plugins(JOB_ORDER, *pair) for pair in ((a, b), (b, a), (a, a))]
     for name in ("b-0", "b-1"):
-        ssn.allocated(task(ssn, name))
-    assert -1 == ssn.ask(JOB_ORDER, a, b)
-    ssn.deallocated(task(ssn, "b-0"))
-    assert 0 == ssn.ask(JOB_ORDER, a, b)
+        ssn.notify_allocated(task(ssn, name))
+    assert -1 == ssn.ask_plugins(JOB_ORDER, a, b)
+    ssn.notify_deallocated(task(ssn, "b-0"))
+    assert 0 == ssn.ask_plugins(JOB_ORDER, a, b)
 
 
 def test_pods_are_a_dimension_and_what_the_cluster_lacks_is_none() -> None:
@@ -106,24 +106,24 @@ def test_a_preemptor_without_a_job_gets_nobody() -> None:
     ssn = preemption(pods("have", 3, on="n1"))
     orphan = task(ssn, "want-0").clone()
     orphan.job = "default/gone"
-    assert ssn.ask(PREEMPTABLE, orphan, tasks(ssn, "have-0")) is None
+    assert ssn.ask_plugins(PREEMPTABLE, orphan, tasks(ssn, "have-0")) is None
 
 
 def test_giving_back_more_than_is_held_is_upstreams_panic() -> None:
     ssn = preemption(pods("have", 1, on="n1"))
     with pytest.raises(SchedulerPanic, match=r"resource is not sufficient to do operation: <cpu 0\.00"):
-        ssn.deallocated(task(ssn, "want-0"))
+        ssn.notify_deallocated(task(ssn, "want-0"))
 
 
 def test_without_hierarchy_queues_are_not_compared_and_reclaim_is_not_answered() -> None:
     ssn = preemption(pods("have", 3, on="n1"))
-    assert 0 == ssn.ask(QUEUE_ORDER, ssn.queues["default"], ssn.queues["default"])
-    assert ssn.ask(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "have-0")) is None
+    assert 0 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["default"], ssn.queues["default"])
+    assert ssn.ask_plugins(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "have-0")) is None
 
 
 def placed(*objects: Manifest | list[Manifest]) -> dict[str, int]:
     """Pods that a whole allocate action places, by queue."""
-    recording = replay(cluster(*objects, conf=conf_of("drf", arguments=HIERARCHY)))
+    recording = replay_cycle(cluster(*objects, conf=conf_of("drf", arguments=HIERARCHY)))
     counts: dict[str, int] = {}
     for event in recording.events:
         if isinstance(event, OpEvent) and event.op == "allocate":
@@ -171,7 +171,7 @@ def test_a_saturated_queue_goes_last_whatever_its_share() -> None:
         pods("b", 3, on="n1"),
         pods("b", 1, prefix="more"),
     )
-    assert 1 == ssn.ask(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
+    assert 1 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
 
 
 def test_weights_divide_shares() -> None:
@@ -186,7 +186,7 @@ def test_weights_divide_shares() -> None:
         pods("b", 1, on="n1"),
         pods("b", 1, prefix="more-b"),
     )
-    assert -1 == ssn.ask(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
+    assert -1 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
 
 
 def test_a_queue_without_a_path_hangs_under_the_root_and_compares_as_equal() -> None:
@@ -199,7 +199,7 @@ def test_a_queue_without_a_path_hangs_under_the_root_and_compares_as_equal() -> 
         pod_group("a", queue="a"),
         pods("a", 1),
     )
-    assert 0 == ssn.ask(QUEUE_ORDER, ssn.queues["a"], ssn.queues["plain"])
+    assert 0 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["plain"])
 
 
 def test_a_queue_on_anothers_path_compares_as_equal_to_it() -> None:
@@ -212,7 +212,7 @@ def test_a_queue_on_anothers_path_compares_as_equal_to_it() -> None:
         pod_group("dev", queue="dev"),
         pods("dev", 1),
     )
-    assert 0 == ssn.ask(QUEUE_ORDER, ssn.queues["eng"], ssn.queues["dev"])
+    assert 0 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["eng"], ssn.queues["dev"])
 
 
 @pytest.mark.parametrize(("text", "weight"), [("0.5", 1.0), ("abc", 1.0), ("", 1.0), ("2.5", 2.5), ("1e999", 1.0)])
@@ -242,25 +242,25 @@ def reclaim(have: int, *, wants: str = "1") -> Session:
 def test_reclaim_takes_from_a_queue_that_stays_behind_judging_each_candidate_alone() -> None:
     ssn = reclaim(4)
     candidates = tasks(ssn, "a-0", "a-1", "a-2", "a-3")
-    chosen = names(ssn.ask(RECLAIMABLE, task(ssn, "want-0"), candidates))
+    chosen = names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "want-0"), candidates))
     assert ["a-0", "a-1", "a-2", "a-3"] == chosen
 
 
 def test_reclaim_leaves_equal_shares_alone() -> None:
     ssn = reclaim(3)
-    assert ssn.ask(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "a-0")) is None
+    assert ssn.ask_plugins(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "a-0")) is None
 
 
 def test_a_trial_of_reclaim_leaves_the_tree_as_it_was() -> None:
     ssn = reclaim(4)
-    before = ssn.ask(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
-    first = names(ssn.ask(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "a-0")))
-    assert (1, first) == (before, names(ssn.ask(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "a-0"))))
+    before = ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
+    first = names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "a-0")))
+    assert (1, first) == (before, names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "want-0"), tasks(ssn, "a-0"))))
 
 
 def test_hierarchy_beside_proportion_needs_another_tier() -> None:
     objects = [node("n1"), path("a", "root/a", "1/1"), pod_group("a", queue="a"), *pods("a", 1)]
     ssn = open_session(cluster(objects), "drf", "proportion", arguments=HIERARCHY)
-    assert 0 == ssn.ask(QUEUE_ORDER, ssn.queues["a"], ssn.queues["a"])
+    assert 0 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["a"])
     with pytest.raises(AssertionError, match="conflicts"):
         open_session(cluster(objects, conf=conf_of("drf proportion", arguments=HIERARCHY)))

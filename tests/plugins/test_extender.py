@@ -22,11 +22,11 @@ from vcdebug.framework.plugin import ScoreError
 from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.webhook import AskExtender, Response
-from vcdebug.model.fiterror import Status
+from vcdebug.framework.webhook import AskExtender, WebhookResponse
+from vcdebug.model.fiterror import FitStatus
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.extender import Extender, bodies, http_timeout
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 
 VERBS = {
     "predicate": "predicateVerb",
@@ -54,10 +54,10 @@ def opened(answers: dict[str, Any], *verbs: str, ask_extender: AskExtender | Non
     return open_session(snapshot, ask_extender=ask_extender)
 
 
-def statuses(ssn: Session) -> list[list[Status]]:
+def statuses(ssn: Session) -> list[list[FitStatus]]:
     """What the extender says of each node."""
-    codes = ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows())["extender"]
-    return [list(ssn.reasons.statuses(int(code))) for code in codes]
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, "j-0"), ssn.all_rows())["extender"]
+    return [list(ssn.reasons.statuses_of(int(code))) for code in codes]
 
 
 def notes(ssn: Session) -> list[str]:
@@ -66,7 +66,7 @@ def notes(ssn: Session) -> list[str]:
 
 def test_without_a_verb_nothing_is_registered() -> None:
     ssn = opened({})
-    assert {} == ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows())
+    assert {} == ssn.ask_plugins(PREDICATE, task(ssn, "j-0"), ssn.all_rows())
     assert () == ssn.plugins["extender"].problems
 
 
@@ -74,9 +74,13 @@ def test_without_answers_the_plugin_takes_no_part_and_every_question_is_marked()
     ssn = opened({}, "predicate", "prioritize", "preemptable", "enqueueable", "overused", "ready", "allocate")
     job, queue = ssn.jobs["default/j"], ssn.queues["default"]
     assert [[], []] == statuses(ssn)
-    assert None is ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["extender"]
-    assert None is ssn.ask(PREEMPTABLE, task(ssn, "j-0"), tasks(ssn, "j-1"))
-    assert [True, True, False] == [ssn.ask(JOB_ENQUEUEABLE, job), ssn.ask(JOB_READY, job), ssn.ask(OVERUSED, queue)]
+    assert None is ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["extender"]
+    assert None is ssn.ask_plugins(PREEMPTABLE, task(ssn, "j-0"), tasks(ssn, "j-1"))
+    assert [True, True, False] == [
+        ssn.ask_plugins(JOB_ENQUEUEABLE, job),
+        ssn.ask_plugins(JOB_READY, job),
+        ssn.ask_plugins(OVERUSED, queue),
+    ]
     assert None is Statement(ssn).allocate(task(ssn, "j-0"), "n1")
     asked = ["predicate", "prioritize", "preemptable", "enqueueable", "ready", "overused", "allocate"]
     assert asked == [text.split("`")[1] for text in notes(ssn)]
@@ -85,15 +89,15 @@ def test_without_answers_the_plugin_takes_no_part_and_every_question_is_marked()
 
 def test_a_refusal_without_a_code_is_an_error_and_with_one_keeps_it() -> None:
     answers = {"predicate": {f"{TASK} n1": {"status": "x"}, f"{TASK} n2": {"status": "y", "code": 2}}}
-    assert [[Status(1, "x", "extender")], [Status(2, "y", "extender")]] == statuses(opened(answers, "predicate"))
+    assert [[FitStatus(1, "x", "extender")], [FitStatus(2, "y", "extender")]] == statuses(opened(answers, "predicate"))
 
 
 def test_an_empty_message_accepts_whatever_the_code() -> None:
     assert [[], []] == statuses(opened({"predicate": {"*": {"code": 3}}}, "predicate"))
 
 
-@pytest.mark.parametrize(("ignorable", "expected"), [("true", []), ("false", [Status(1, "timeout")])])
-def test_a_failed_call_accepts_only_if_it_may_be_ignored(ignorable: str, expected: list[Status]) -> None:
+@pytest.mark.parametrize(("ignorable", "expected"), [("true", []), ("false", [FitStatus(1, "timeout")])])
+def test_a_failed_call_accepts_only_if_it_may_be_ignored(ignorable: str, expected: list[FitStatus]) -> None:
     ssn = opened({"predicate": {"*": {"error": "timeout"}}}, "predicate", ignorable=ignorable)
     assert [expected, expected] == statuses(ssn)
 
@@ -105,7 +109,7 @@ def test_an_answer_other_than_200_names_the_url() -> None:
 
 def test_scores_are_added_as_they_are() -> None:
     ssn = opened({"prioritize": {TASK: {"nodeScore": {"n2": 7.5}}}}, "prioritize")
-    scores = ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["extender"]
+    scores = ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["extender"]
     assert scores is not None
     assert [0.0, 7.5] == scores.total.tolist()
 
@@ -115,20 +119,20 @@ def test_scores_are_added_as_they_are() -> None:
 def test_missing_scores_or_a_message_lose_all_scores(answer: dict[str, Any], ignorable: str) -> None:
     ssn = opened({"prioritize": {"*": answer}}, "prioritize", ignorable=ignorable)
     with pytest.raises(ScoreError):
-        ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+        ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
 
 
 def test_victims_are_named_by_text_or_by_their_fields() -> None:
     chosen = ["default/j-2", {"Namespace": "default", "Name": "j-1"}, "default/gone"]
     ssn = opened({"preemptable": {TASK: {"status": 1, "victims": chosen}}}, "preemptable")
-    found = ssn.ask(PREEMPTABLE, task(ssn, "j-0"), tasks(ssn, "j-1", "j-2"))
+    found = ssn.ask_plugins(PREEMPTABLE, task(ssn, "j-0"), tasks(ssn, "j-1", "j-2"))
     assert ["j-2", "j-1"] == [victim.name for victim in found or ()]
 
 
 @pytest.mark.parametrize("ignorable", ["true", "false"])
 def test_a_failed_call_about_victims_offers_nobody(ignorable: str) -> None:
     ssn = opened({"reclaimable": {"*": {"error": "timeout"}}}, "reclaimable", ignorable=ignorable)
-    assert None is ssn.ask(RECLAIMABLE, task(ssn, "j-0"), tasks(ssn, "j-1"))
+    assert None is ssn.ask_plugins(RECLAIMABLE, task(ssn, "j-0"), tasks(ssn, "j-1"))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +143,11 @@ def test_failed_calls_about_jobs_and_queues(ignorable: str, expected: list[bool]
     failed = {verb: {"*": {"error": "timeout"}} for verb in ("enqueueable", "ready", "overused")}
     ssn = opened(failed, "enqueueable", "ready", "overused", ignorable=ignorable)
     job, queue = ssn.jobs["default/j"], ssn.queues["default"]
-    assert expected == [ssn.ask(JOB_ENQUEUEABLE, job), ssn.ask(JOB_READY, job), ssn.ask(OVERUSED, queue)]
+    assert expected == [
+        ssn.ask_plugins(JOB_ENQUEUEABLE, job),
+        ssn.ask_plugins(JOB_READY, job),
+        ssn.ask_plugins(OVERUSED, queue),
+    ]
 
 
 def test_answers_about_jobs_and_queues() -> None:
@@ -150,7 +158,11 @@ def test_answers_about_jobs_and_queues() -> None:
     }
     ssn = opened(answers, "enqueueable", "ready", "overused")
     job, queue = ssn.jobs["default/j"], ssn.queues["default"]
-    assert [False, False, True] == [ssn.ask(JOB_ENQUEUEABLE, job), ssn.ask(JOB_READY, job), ssn.ask(OVERUSED, queue)]
+    assert [False, False, True] == [
+        ssn.ask_plugins(JOB_ENQUEUEABLE, job),
+        ssn.ask_plugins(JOB_READY, job),
+        ssn.ask_plugins(OVERUSED, queue),
+    ]
     assert [] == notes(ssn)
 
 
@@ -172,7 +184,7 @@ def test_an_event_may_refuse_a_placement(answer: dict[str, Any], ignorable: str,
 def test_a_failed_opening_silences_the_plugin(ignorable: str, asked: list[str]) -> None:
     answers = {"open": {"": {"httpStatus": 500}}, "predicate": {"*": {"status": "x"}}}
     ssn = opened(answers, "open", "predicate", ignorable=ignorable)
-    answered = ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows())
+    answered = ssn.ask_plugins(PREDICATE, task(ssn, "j-0"), ssn.all_rows())
     assert asked == list(answered)
 
 
@@ -195,11 +207,11 @@ class Port:
         self.asked: list[tuple[str, Any]] = []
         self.timeouts: list[float | None] = []
 
-    def __call__(self, verb: str, body: Mapping[str, object], timeout: float | None) -> Response | str:
+    def __call__(self, verb: str, body: Mapping[str, object], timeout: float | None) -> WebhookResponse | str:
         self.asked.append((verb, json.loads(json.dumps(body))))
         self.timeouts.append(timeout)
         answer = self.bodies.get(verb, {})
-        return answer if isinstance(answer, str) else Response(200, json.dumps(answer).encode())
+        return answer if isinstance(answer, str) else WebhookResponse(200, json.dumps(answer).encode())
 
 
 def extender(ssn: Session) -> Extender:
@@ -211,11 +223,11 @@ def extender(ssn: Session) -> Extender:
 def test_the_port_is_asked_only_what_no_recorded_answer_says() -> None:
     port = Port(predicate={"status": "full"})
     ssn = opened({"predicate": {f"{TASK} n1": {}}}, "predicate", ask_extender=port)
-    assert [[], [Status(1, "full", "extender")]] == statuses(ssn)
+    assert [[], [FitStatus(1, "full", "extender")]] == statuses(ssn)
     assert ["n2"] == [body["node"]["Name"] for _, body in port.asked]
     assert [] == notes(ssn)
     assert () == ssn.plugins["extender"].problems
-    assert {"predicate": {f"{TASK} n1": {}, f"{TASK} n2": {"status": "full"}}} == extender(ssn).answered
+    assert {"predicate": {f"{TASK} n1": {}, f"{TASK} n2": {"status": "full"}}} == extender(ssn).known_answers
 
 
 def test_each_question_has_upstreams_body() -> None:
@@ -224,14 +236,14 @@ def test_each_question_has_upstreams_body() -> None:
     ssn = opened({}, *verbs, "enqueueable", "overused", "ready", "allocate", ask_extender=port, ignorable="true")
     first, rows, others = task(ssn, "j-0"), ssn.all_rows(), tasks(ssn, "j-1")
     job = ssn.jobs["default/j"]
-    ssn.ask(PREDICATE, first, rows)
+    ssn.ask_plugins(PREDICATE, first, rows)
     with pytest.raises(ScoreError):
-        ssn.ask(BATCH_NODE_ORDER, first, rows)
-    ssn.ask(PREEMPTABLE, first, others)
-    ssn.ask(RECLAIMABLE, first, others)
-    ssn.ask(JOB_ENQUEUEABLE, job)
-    ssn.ask(JOB_READY, job)
-    ssn.ask(OVERUSED, ssn.queues["default"])
+        ssn.ask_plugins(BATCH_NODE_ORDER, first, rows)
+    ssn.ask_plugins(PREEMPTABLE, first, others)
+    ssn.ask_plugins(RECLAIMABLE, first, others)
+    ssn.ask_plugins(JOB_ENQUEUEABLE, job)
+    ssn.ask_plugins(JOB_READY, job)
+    ssn.ask_plugins(OVERUSED, ssn.queues["default"])
     assert None is Statement(ssn).allocate(first, "n1")
     opening = ["Jobs", "Nodes", "Queues", "NamespaceInfo", "RevocableNodes", "NodeList"]
     fields = [["task", "node"]] * 2 + [["task", "nodes"]] + [["evictor", "evictees"]] * 2
@@ -244,9 +256,9 @@ def test_each_question_has_upstreams_body() -> None:
 def test_victims_of_the_port_are_named_in_any_case_and_kept_by_name() -> None:
     chosen = [{"namespace": "default", "NAME": "j-2", "Pod": None}, None]
     ssn = opened({}, "preemptable", ask_extender=Port(preemptable={"Status": 1, "victims": chosen}))
-    found = ssn.ask(PREEMPTABLE, task(ssn, "j-0"), tasks(ssn, "j-1", "j-2"))
+    found = ssn.ask_plugins(PREEMPTABLE, task(ssn, "j-0"), tasks(ssn, "j-1", "j-2"))
     assert ["j-2"] == [victim.name for victim in found or ()]
-    assert {"status": 1, "victims": ["default/j-2"]} == extender(ssn).answered["preemptable"][TASK]
+    assert {"status": 1, "victims": ["default/j-2"]} == extender(ssn).known_answers["preemptable"][TASK]
 
 
 @pytest.mark.parametrize("scores", [{"n1": "high"}, {"n1": True}, {"n1": 10**400}, [1], "n1"])
@@ -254,14 +266,14 @@ def test_scores_that_are_no_numbers_are_an_error(scores: Any) -> None:
     port = Port(prioritize={"nodeScore": scores})
     ssn = opened({}, "prioritize", ask_extender=port)
     with pytest.raises(ScoreError):
-        ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+        ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
     ssn = opened({}, "prioritize", ask_extender=port, ignorable="true")
-    assert None is ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["extender"]
+    assert None is ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["extender"]
 
 
 def test_a_list_of_answers_is_used_in_order_and_its_last_one_stays() -> None:
     ssn = opened({"ready": {"default/j": [{"status": True}, {"status": False}]}}, "ready")
-    assert [True, False, False] == [ssn.ask(JOB_READY, ssn.jobs["default/j"]) for _ in range(3)]
+    assert [True, False, False] == [ssn.ask_plugins(JOB_READY, ssn.jobs["default/j"]) for _ in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -289,7 +301,7 @@ def without_kubernetes(value: Any) -> Any:
 @pytest.mark.skipif(not PAIR.exists(), reason="the corpus is not beside the checkout")
 def test_nodes_and_jobs_are_sent_as_the_real_scheduler_writes_them() -> None:
     documents = [json.loads(line) for line in gzip.decompress(PAIR.read_bytes()).splitlines() if line.strip()]
-    ssn = open_session(load(CORPUS / "random" / "preempt-0000"))
-    sent = json.loads(json.dumps(bodies.opening(ssn)))
+    ssn = open_session(load_snapshot(CORPUS / "random" / "preempt-0000"))
+    sent = json.loads(json.dumps(bodies.opening_body(ssn)))
     assert without_kubernetes(documents[0]) == without_kubernetes(sent["Nodes"])
     assert without_kubernetes(documents[5]) == without_kubernetes(sent["Jobs"])

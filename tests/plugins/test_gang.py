@@ -37,7 +37,7 @@ def grouped(name: str, group: str, **more: Any) -> Manifest:
 
 
 def surplus(ssn: Session, *candidates: str) -> list[str]:
-    return names(ssn.ask(PREEMPTABLE, task(ssn, "preemptor"), tasks(ssn, *candidates)))
+    return names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "preemptor"), tasks(ssn, *candidates)))
 
 
 def conditions(ssn: Session, job: str = "default/j") -> list[tuple[str, str]]:
@@ -49,7 +49,7 @@ def test_a_gang_spares_only_what_it_has_beyond_its_minimum_and_order_decides_wha
     ssn = one_job(pod_group("j", min_member=3), pods("j", 4, on="n1"))
     assert ["j-0"] == surplus(ssn, "j-0", "j-1", "j-2", "j-3")
     assert ["j-3"] == surplus(ssn, "j-3", "j-0")
-    assert ["j-1"] == names(ssn.ask(RECLAIMABLE, task(ssn, "preemptor"), tasks(ssn, "j-1", "j-2")))
+    assert ["j-1"] == names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "preemptor"), tasks(ssn, "j-1", "j-2")))
 
 
 def test_a_gang_at_its_minimum_spares_nobody_but_the_next_tier_may() -> None:
@@ -73,48 +73,50 @@ def test_a_candidate_without_a_job_is_passed_over() -> None:
     ssn = one_job(pod_group("j", min_member=0), pods("j", 2, on="n1"))
     orphan, other = tasks(ssn, "j-0", "j-1")
     orphan.job = "default/gone"
-    assert ["j-1"] == names(ssn.ask(PREEMPTABLE, task(ssn, "preemptor"), [orphan, other]))
+    assert ["j-1"] == names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "preemptor"), [orphan, other]))
 
 
 def test_whole_gangs_may_go_where_the_action_bundles_them() -> None:
     ssn = one_job(pod_group("j", min_member=2), pods("j", 2, on="n1"))
     context = EvictionContext(EvictionKind.GANG_RECLAIM, ssn.jobs["default/other"], "")
-    assert ["j-0", "j-1"] == names(ssn.ask(UNIFIED_EVICTABLE, context, tasks(ssn, "j-0", "j-1")))
+    assert ["j-0", "j-1"] == names(ssn.ask_plugins(UNIFIED_EVICTABLE, context, tasks(ssn, "j-0", "j-1")))
 
 
 def test_best_effort_pods_make_a_gang_ready_but_not_sated() -> None:
     ssn = one_job(pod_group("j", min_member=2), pods("j", 1, on="n1"), pod("idle", "j"))
     job = ssn.jobs["default/j"]
-    assert (True, True) == (ssn.ask(JOB_READY, job), ssn.ask(JOB_STARVING, job))
+    assert (True, True) == (ssn.ask_plugins(JOB_READY, job), ssn.ask_plugins(JOB_STARVING, job))
 
 
 def test_an_unready_job_goes_first() -> None:
     ssn = one_job(pod_group("j", min_member=1), pods("j", 1, on="n1"))
     ready, unready = ssn.jobs["default/j"], ssn.jobs["default/other"]
     ready.min_available, unready.min_available = 1, 2
-    assert [1, -1, 0] == [ssn.ask(JOB_ORDER, *pair) for pair in ((ready, unready), (unready, ready), (ready, ready))]
+    assert [1, -1, 0] == [
+        ssn.ask_plugins(JOB_ORDER, *pair) for pair in ((ready, unready), (unready, ready), (ready, ready))
+    ]
 
 
 def test_a_missing_role_blocks_the_job_although_its_condition_says_scheduled() -> None:
     group = pod_group("j", min_member=2, min_task_member={"master": 1, "worker": 1})
     ssn = one_job(group, pods("j", 2, on="n1", role="worker"))
     job = ssn.jobs["default/j"]
-    assert (False, False) == (ssn.ask(JOB_READY, job), ssn.ask(JOB_PIPELINED, job))
+    assert (False, False) == (ssn.ask_plugins(JOB_READY, job), ssn.ask_plugins(JOB_PIPELINED, job))
     assert [("Scheduled", "tasks in gang are ready to be scheduled")] == conditions(ssn)
 
 
 @pytest.mark.parametrize("roles", [{"master": 2, "worker": 1}, {"worker": 1, "master": 0}])
 def test_roles_beyond_the_total_and_roles_of_0_do_not_block(roles: dict[str, int]) -> None:
     ssn = one_job(pod_group("j", min_member=2, min_task_member=roles), pods("j", 2, on="n1", role="worker"))
-    assert ssn.ask(JOB_VALID, ssn.jobs["default/j"]) is None
-    assert ssn.ask(JOB_READY, ssn.jobs["default/j"])
+    assert ssn.ask_plugins(JOB_VALID, ssn.jobs["default/j"]) is None
+    assert ssn.ask_plugins(JOB_READY, ssn.jobs["default/j"])
 
 
 def test_jobs_that_can_never_be_a_gang_are_invalid_for_a_stated_reason() -> None:
     roles = one_job(pod_group("j", min_member=1, min_task_member={"master": 1}), pods("j", 1, role="worker"))
     groups = one_job(pod_group("j", min_member=1, subGroupPolicy=GROUPS), grouped("a", "1"), grouped("b", "2"))
     total = one_job(pod_group("j", min_member=3), pods("j", 2), pod("done", "j", phase="Failed"))
-    found = [ssn.ask(JOB_VALID, ssn.jobs["default/j"]) for ssn in (roles, groups, total)]
+    found = [ssn.ask_plugins(JOB_VALID, ssn.jobs["default/j"]) for ssn in (roles, groups, total)]
     assert [
         ValidateResult(False, "NotEnoughPodsOfTask", "Not enough valid pods of each task for gang-scheduling"),
         ValidateResult(False, "NotEnoughPodsOfTask", "Not enough valid subGroups of each task for gang-scheduling"),
@@ -124,7 +126,7 @@ def test_jobs_that_can_never_be_a_gang_are_invalid_for_a_stated_reason() -> None
 
 def test_a_job_that_needs_nothing_is_valid_without_tasks_and_gets_no_condition() -> None:
     ssn = one_job(pod_group("j", min_member=0))
-    assert ssn.ask(JOB_VALID, ssn.jobs["default/j"]) is None
+    assert ssn.ask_plugins(JOB_VALID, ssn.jobs["default/j"]) is None
     assert [] == conditions(ssn)
 
 
@@ -133,9 +135,9 @@ def test_too_few_ready_sub_groups_keep_the_job_unready() -> None:
     ssn = one_job(
         pod_group("j", min_member=2, subGroupPolicy=GROUPS), running, grouped("c", "3", requests={"cpu": "1"})
     )
-    assert not ssn.ask(JOB_READY, ssn.jobs["default/j"])
+    assert not ssn.ask_plugins(JOB_READY, ssn.jobs["default/j"])
     ssn.jobs["default/j"].update_task_status(task(ssn, "c"), TaskStatus.ALLOCATED)
-    assert ssn.ask(JOB_READY, ssn.jobs["default/j"])
+    assert ssn.ask_plugins(JOB_READY, ssn.jobs["default/j"])
 
 
 def test_the_condition_tells_how_many_are_missing() -> None:

@@ -24,7 +24,7 @@ from vcdebug.framework.hooks import (
     HYPER_NODE_ORDER,
 )
 from vcdebug.framework.session import Session
-from vcdebug.gomath import power
+from vcdebug.gomath import int_power
 from vcdebug.model.hypernode import TOP_HYPER_NODE
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.status import TaskStatus
@@ -52,18 +52,18 @@ def opened(*objects: Manifest | list[Manifest], **arguments: Any) -> Session:
 
 
 def rows(ssn: Session, hyper_node: str = TOP_HYPER_NODE, purpose: int = ALLOCATE) -> list[list[str]]:
-    return ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, ssn.jobs["default/j"], hyper_node, purpose) or []
+    return ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, ssn.jobs["default/j"], hyper_node, purpose) or []
 
 
 def scores(ssn: Session, name: str = "j-0") -> list[float] | None:
-    answer = ssn.ask(BATCH_NODE_ORDER, task(ssn, name), ssn.all_rows())[NAME]
+    answer = ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, name), ssn.all_rows())[NAME]
     return None if answer is None else [float(score) for score in answer.total]
 
 
 def of_hyper_nodes(ssn: Session, *names: str) -> dict[str, float]:
     job = ssn.jobs["default/j"]
     offered = {name: list(ssn.hyper_nodes.real_nodes[name]) for name in names}
-    return ssn.ask(HYPER_NODE_ORDER, job.sub_jobs[job.uid], offered)[NAME]
+    return ssn.ask_plugins(HYPER_NODE_ORDER, job.sub_jobs[job.uid], offered)[NAME]
 
 
 def place(ssn: Session, name: str, host: str) -> None:
@@ -71,7 +71,7 @@ def place(ssn: Session, name: str, host: str) -> None:
     placed = task(ssn, name)
     ssn.jobs[placed.job].update_task_status(placed, TaskStatus.ALLOCATED)
     placed.node_name = host
-    assert [] == ssn.allocated(placed)
+    assert [] == ssn.notify_allocated(placed)
 
 
 # Gradients
@@ -155,7 +155,7 @@ def test_a_child_without_an_object_is_a_domain_of_tier_zero_without_nodes() -> N
 def test_a_sub_job_needs_room_for_its_pending_tasks() -> None:
     ssn = opened(TWO_LEAVES, pods("b", 1, cpu="1", on="b1"), pod_group("j", **topology(2)), pods("j", 2, cpu="4"))
     sub_job = ssn.jobs["default/j"].sub_jobs["default/j"]
-    assert [["a"], ["s"]] == ssn.ask(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, TOP_HYPER_NODE, ALLOCATE)
+    assert [["a"], ["s"]] == ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, TOP_HYPER_NODE, ALLOCATE)
 
 
 # HyperNodes for a sub job
@@ -189,9 +189,9 @@ def test_a_placed_task_is_counted_as_used_and_as_requested() -> None:
     place(ssn, "j-0", "a1")
     assert {"a": 75.0, "b": 50.0} == of_hyper_nodes(ssn, "a", "b")
     placed = task(ssn, "j-0")
-    ssn.deallocated(placed)
+    ssn.notify_deallocated(placed)
     with pytest.raises(SchedulerPanic):
-        ssn.deallocated(placed)
+        ssn.notify_deallocated(placed)
 
 
 # Nodes for a task
@@ -257,7 +257,7 @@ def test_a_pod_without_a_job_is_not_scored() -> None:
     ssn = opened(TWO_LEAVES, pod_group("j"), pods("j", 1))
     orphan = task(ssn, "j-0")
     orphan.job = "default/gone"
-    assert ssn.ask(BATCH_NODE_ORDER, orphan, ssn.all_rows())[NAME] is None
+    assert ssn.ask_plugins(BATCH_NODE_ORDER, orphan, ssn.all_rows())[NAME] is None
 
 
 def test_a_task_that_fits_no_hyper_node_scores_nothing_there() -> None:
@@ -270,14 +270,14 @@ def scores_tier_by_tier(ssn: Session, fading: float) -> list[float] | None:
     tiers = sorted(ssn.hyper_nodes.tiers)
     plugin = ssn.plugins[NAME]
     assert isinstance(plugin, NetworkTopologyAware)
-    requests = plugin._weights.weighed(task(ssn, "j-0").resreq)
+    requests = plugin._weights.weighed_request(task(ssn, "j-0").resreq)
     totals, weights = dict.fromkeys(ssn.nodes, 0.0), 0.0
     for number in range(tiers[0], tiers[-1] + 1):
-        weight = power(fading, number - 1)
+        weight = int_power(fading, number - 1)
         weights = weights + weight
         for name in totals:
             holding = [one for one in ssn.hyper_nodes.tiers.get(number, ()) if name in ssn.hyper_nodes.real_nodes[one]]
-            filled = plugin._fill(holding[0], requests) if holding else 1.0
+            filled = plugin._fill_score(holding[0], requests) if holding else 1.0
             totals[name] = totals[name] + weight * filled
     return None if weights <= 0 else [100.0 * (total / weights) for total in totals.values()]
 

@@ -49,15 +49,15 @@ def asked(queued: Manifest, *objects: Manifest | list[Manifest], cpu: str = "1",
 
 
 def verdicts(ssn: Session, name: str = "j-0") -> list[str]:
-    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())[NAME]
-    found = [ssn.reasons.statuses(code) for code in codes.tolist()]
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, name), ssn.all_rows())[NAME]
+    found = [ssn.reasons.statuses_of(code) for code in codes.tolist()]
     assert all(status.plugin == "" for statuses in found for status in statuses)
     assert all(status.code == UNSCHEDULABLE_AND_UNRESOLVABLE for statuses in found for status in statuses)
     return ["".join(status.reason for status in statuses) for statuses in found]
 
 
 def scores(ssn: Session) -> list[float]:
-    answer = ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())[NAME]
+    answer = ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())[NAME]
     return [float(score) for score in answer.total]
 
 
@@ -157,25 +157,25 @@ def test_limits_follow_allocations_within_the_session() -> None:
     ssn = opened(limited('{"g1": {"cpu": "1"}}'), pods("j", 2))
     first = task(ssn, "j-0")
     first.node_name = "n1"
-    ssn.allocated(first)
+    ssn.notify_allocated(first)
     assert OVER_LIMIT == verdicts(ssn, "j-1")[1]
-    ssn.deallocated(first)
+    ssn.notify_deallocated(first)
     assert FITS == verdicts(ssn, "j-1")[1]
     with pytest.raises(SchedulerPanic):
-        ssn.deallocated(first)
+        ssn.notify_deallocated(first)
 
 
 def test_a_task_without_a_job_is_an_error() -> None:
     ssn = asked(queue("q"))
     orphan = task(ssn, "j-0")
     orphan.job = "default/gone"
-    codes = ssn.ask(PREDICATE, orphan, ssn.all_rows())[NAME]
-    (status,) = ssn.reasons.statuses(int(codes[0]))
+    codes = ssn.ask_plugins(PREDICATE, orphan, ssn.all_rows())[NAME]
+    (status,) = ssn.reasons.statuses_of(int(codes[0]))
     assert (ERROR, "job default/gone not found in session") == (status.code, status.reason)
-    assert [0.0] * 4 == [float(s) for s in ssn.ask(NODE_ORDER, orphan, ssn.all_rows())[NAME].total]
+    assert [0.0] * 4 == [float(s) for s in ssn.ask_plugins(NODE_ORDER, orphan, ssn.all_rows())[NAME].total]
 
 
 def test_a_task_on_an_unlabelled_node_uses_no_group() -> None:
     ssn = opened(limited('{"g1": {"cpu": "1"}}'), [pod_group("r", queue="q"), pod("r-0", "r", on="n0")], pods("j", 1))
-    ssn.deallocated(task(ssn, "r-0"))
+    ssn.notify_deallocated(task(ssn, "r-0"))
     assert FITS == verdicts(ssn)[1]

@@ -9,7 +9,7 @@ from tests.builders import amounts, cluster, conf_of, node, open_session, pod, p
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, ScoreError
 from vcdebug.framework.session import Session
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -45,11 +45,11 @@ def conf(weights: dict[str, int]) -> str:
 
 def opened(*objects: Manifest, weights: dict[str, int] | None = None, release: str = "master") -> Session:
     text = conf(WEIGHTS_OF_ONE if weights is None else weights)
-    return open_session(released(cluster(pod_group("j"), *objects, conf=text), release))
+    return open_session(snapshot_at_release(cluster(pod_group("j"), *objects, conf=text), release))
 
 
 def batch(ssn: Session, name: str = "j-0") -> NodeScores | None:
-    return ssn.ask(BATCH_NODE_ORDER, task(ssn, name), ssn.all_rows())["nodeorder"]
+    return ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, name), ssn.all_rows())["nodeorder"]
 
 
 def parts(ssn: Session, name: str = "j-0") -> dict[str, list[float]]:
@@ -255,9 +255,9 @@ def test_image_locality_weighs_size_by_spread() -> None:
     held = node("n1")
     held["status"]["images"] = [{"names": ["train:1"], "sizeBytes": 1000 * 2**20}]
     ssn = opened(held, node("n2"), pod("j-0", "j"))
-    answer = ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["nodeorder"]
+    answer = ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["nodeorder"]
     assert [48.0, 0.0] == answer.total.tolist()
     assert [("nodeorder/ImageLocality", [48.0, 0.0])] == [(key, part.tolist()) for key, part in answer.parts]
     off = opened(held, node("n2"), pod("j-0", "j"), weights={"imagelocality.weight": 0})
-    answer = off.ask(NODE_ORDER, task(off, "j-0"), off.all_rows())["nodeorder"]
+    answer = off.ask_plugins(NODE_ORDER, task(off, "j-0"), off.all_rows())["nodeorder"]
     assert ([0.0, 0.0], ()) == (answer.total.tolist(), answer.parts)

@@ -8,9 +8,9 @@ from tests.builders import cluster, conf_of, metadata, node, open_session, pod, 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, PREDICATE
 from vcdebug.framework.plugin import Event
 from vcdebug.framework.session import Session
-from vcdebug.model.numa import CpuPlace, CpuTopology, bit_set, cpu_list, members, parse_cpu_list
-from vcdebug.plugins.numa_aware.accumulator import take
-from vcdebug.snapshot.process import CpuReservation, Process
+from vcdebug.model.numa import CpuPlace, CpuTopology, bit_set, format_cpu_list, parse_cpu_list, set_members
+from vcdebug.plugins.numa_aware.accumulator import take_by_topology
+from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
 
 TWO_BY_FOUR = CpuTopology({cpu: CpuPlace(cpu // 4, cpu // 4, cpu // 2) for cpu in range(8)})
@@ -55,8 +55,8 @@ def opened(*objects: Manifest, weight: int | None = None) -> Session:
 
 def refusal(ssn: Session, name: str = "j-0") -> list[str]:
     """The reason of the first node, in a list; empty when it accepts."""
-    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())["numa-aware"]
-    return [status.reason for status in ssn.reasons.statuses(int(codes[0]))]
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, name), ssn.all_rows())["numa-aware"]
+    return [status.reason for status in ssn.reasons.statuses_of(int(codes[0]))]
 
 
 def assigned(ssn: Session) -> list[int]:
@@ -70,7 +70,7 @@ def assigned(ssn: Session) -> list[int]:
     taken = before & ~plugin._free["n1"]
     plugin.deallocate_func(Event(placed))
     assert before == plugin._free["n1"]
-    return list(members(taken))
+    return list(set_members(taken))
 
 
 def test_a_burstable_pod_is_accepted_everywhere_without_cpus() -> None:
@@ -144,7 +144,7 @@ def test_fewer_numa_nodes_score_more() -> None:
         weight=3,
     )
     assert [[], []] == [[], refusal(ssn)]
-    scores = ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["numa-aware"]
+    scores = ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["numa-aware"]
     assert scores is not None
     assert [150.0, 0.0] == scores.total.tolist()
 
@@ -152,7 +152,7 @@ def test_fewer_numa_nodes_score_more() -> None:
 def test_a_pod_without_a_policy_gets_no_scores() -> None:
     ssn = opened(numa("n1", "best-effort"), guaranteed("2"))
     assert [] == refusal(ssn)
-    assert None is ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["numa-aware"]
+    assert None is ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["numa-aware"]
 
 
 def test_an_allocation_without_a_predicate_takes_nothing() -> None:
@@ -175,12 +175,12 @@ def test_an_allocation_without_a_predicate_takes_nothing() -> None:
     ],
 )
 def test_whole_sockets_then_whole_cores_then_single_cpus_are_taken(free: str, count: int, expected: list[int]) -> None:
-    taken = take(TWO_BY_FOUR, parse_cpu_list(free) or 0, count)
-    assert expected == list(members(taken or 0))
+    taken = take_by_topology(TWO_BY_FOUR, parse_cpu_list(free) or 0, count)
+    assert expected == list(set_members(taken or 0))
 
 
 def test_taking_more_than_there_is_fails() -> None:
-    assert None is take(TWO_BY_FOUR, bit_set((0, 1)), 3)
+    assert None is take_by_topology(TWO_BY_FOUR, bit_set((0, 1)), 3)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_taking_more_than_there_is_fails() -> None:
 )
 def test_lists_of_cpus_are_read_as_the_kubelet_writes_them(text: str, expected: list[int] | None) -> None:
     bits = parse_cpu_list(text)
-    assert expected == (None if bits is None else list(members(bits)))
+    assert expected == (None if bits is None else list(set_members(bits)))
 
 
 # From cycle to cycle
@@ -197,7 +197,7 @@ def test_lists_of_cpus_are_read_as_the_kubelet_writes_them(text: str, expected: 
 
 @pytest.mark.parametrize("text", ["", "0", "0-3", "0-1,3,6-7", "5,7,9-65"])
 def test_a_list_of_cpus_is_written_as_it_is_read(text: str) -> None:
-    assert text == cpu_list(parse_cpu_list(text) or 0)
+    assert text == format_cpu_list(parse_cpu_list(text) or 0)
 
 
 def reserving(*pods: str, shown: list[dict[str, str]] | None = None) -> Session:
@@ -209,7 +209,7 @@ def reserving(*pods: str, shown: list[dict[str, str]] | None = None) -> Session:
         CpuReservation("n", f"default/{name}", f"uid-{name}", f"{3 * index}-{3 * index + 2}")
         for index, name in enumerate(pods)
     )
-    snapshot.process = Process(sessions=1, reserved_cpus=tuple(given))
+    snapshot.process = SchedulerProcess(sessions=1, reserved_cpus=tuple(given))
     return open_session(snapshot)
 
 
@@ -233,10 +233,10 @@ def test_at_close_the_cache_is_told_of_every_task_that_holds_cpus() -> None:
     assert [] == refusal(ssn)
     plugin = ssn.plugins["numa-aware"]
     placed.node_name = "n"
-    ssn.allocated(placed)
+    ssn.notify_allocated(placed)
     plugin.on_session_close(ssn)
     assert (CpuReservation("n", "default/j-0", "uid-j-0", "0-3"),) == ssn.process.reserved_cpus
-    ssn.process = Process()
-    ssn.deallocated(placed)
+    ssn.process = SchedulerProcess()
+    ssn.notify_deallocated(placed)
     plugin.on_session_close(ssn)
     assert () == ssn.process.reserved_cpus

@@ -22,7 +22,7 @@ def overcommit(ssn: Session) -> Overcommit:
 
 def admits(minimum: dict[str, str], *others: Manifest, factor: str | None = None) -> tuple[bool, list[str]]:
     ssn = session(*others, pod_group("new", phase="Pending", min_resources=minimum), factor=factor)
-    answer = ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+    answer = ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
     return answer, [event.message for event in ssn.record.pod_group_events]
 
 
@@ -59,17 +59,17 @@ def test_a_dimension_in_debt_matters_only_to_those_who_ask_for_it() -> None:
 
 def test_a_job_without_minimum_is_admitted() -> None:
     ssn = session(TWO_CORES, pod_group("new", phase="Pending"))
-    assert ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
-    ssn.ask(JOB_ENQUEUED, ssn.jobs["default/new"])
+    assert ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+    ssn.ask_plugins(JOB_ENQUEUED, ssn.jobs["default/new"])
     assert 0.0 == overcommit(ssn).inqueue.milli_cpu
 
 
 def test_jobs_admitted_in_a_row_add_up() -> None:
     groups = [pod_group(name, phase="Pending", min_resources=amounts("1.5")) for name in ("a", "b")]
     ssn = session(TWO_CORES, groups)
-    assert ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/a"])
-    ssn.ask(JOB_ENQUEUED, ssn.jobs["default/a"])
-    assert not ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/b"])
+    assert ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/a"])
+    ssn.ask_plugins(JOB_ENQUEUED, ssn.jobs["default/a"])
+    assert not ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/b"])
 
 
 def test_only_admitted_jobs_reserve_and_inqueue_ones_reserve_twice_what_already_runs() -> None:

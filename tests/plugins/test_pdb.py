@@ -7,7 +7,7 @@ import pytest
 from tests.builders import cluster, metadata, names, node, open_session, pod_group, pods, task, tasks
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, VICTIM_TASKS
 from vcdebug.framework.session import Session
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 WEB = {"matchLabels": {"app": "web"}}
 
@@ -21,7 +21,7 @@ def budget(allowed: int, selector: dict[str, Any] | None = WEB, name: str = "b",
     }
 
 
-def session(*budgets: Manifest, labels: dict[str, str] | None = None, flags: Flags | None = None) -> Session:
+def session(*budgets: Manifest, labels: dict[str, str] | None = None, flags: SchedulerFlags | None = None) -> Session:
     running = pods("a", 3, on="n1")
     for manifest in running:
         manifest["metadata"]["labels"] = {"app": "web"} if labels is None else labels
@@ -33,8 +33,8 @@ def session(*budgets: Manifest, labels: dict[str, str] | None = None, flags: Fla
 def victims(ssn: Session, *candidates: str) -> list[str]:
     """The same for all three hooks, each of which starts with the full budgets."""
     listed, asking = tasks(ssn, *(candidates or ("a-0", "a-1", "a-2"))), task(ssn, "a-0")
-    preempted, reclaimed = ssn.ask(PREEMPTABLE, asking, listed), ssn.ask(RECLAIMABLE, asking, listed)
-    assert names(preempted) == names(reclaimed) == names(ssn.ask(VICTIM_TASKS, listed))
+    preempted, reclaimed = ssn.ask_plugins(PREEMPTABLE, asking, listed), ssn.ask_plugins(RECLAIMABLE, asking, listed)
+    assert names(preempted) == names(reclaimed) == names(ssn.ask_plugins(VICTIM_TASKS, listed))
     return names(preempted)
 
 
@@ -79,5 +79,5 @@ def test_a_refused_pod_uses_up_its_other_budgets_all_the_same() -> None:
 
 
 def test_without_the_feature_nothing_is_protected() -> None:
-    gate = Flags(feature_gates={"PodDisruptionBudgetsSupport": False})
+    gate = SchedulerFlags(feature_gates={"PodDisruptionBudgetsSupport": False})
     assert 3 == len(victims(session(budget(0), flags=gate)))

@@ -14,8 +14,8 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.plugin import ScoreError
-from vcdebug.model.fiterror import Status
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.model.fiterror import FitStatus
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TAINTED = "node(s) had untolerated taint(s)"
@@ -64,8 +64,8 @@ def test_a_full_node_is_reported_before_its_taint_and_only_the_taint_is_final() 
         pod("j-0", "j"),
     )
     prepare(ssn)
-    full = Status(2, "node(s) pod number exceeded", "predicates")
-    assert [(full,), (full, Status(3, TAINTED))] == judge(ssn)
+    full = FitStatus(2, "node(s) pod number exceeded", "predicates")
+    assert [(full,), (full, FitStatus(3, TAINTED))] == judge(ssn)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_several_reasons_gather_until_one_is_final() -> None:
 def test_a_filter_without_its_state_is_an_error(off: tuple[str, ...], text: str) -> None:
     arguments = {f"predicate.{name}Enable": "false" for name in off}
     ssn = opened(node("n1"), pod("j-0", "j"), arguments=arguments)
-    assert [(Status(1, text),)] == judge(ssn)
+    assert [(FitStatus(1, text),)] == judge(ssn)
 
 
 def test_the_equivalence_cache_forgets_the_reason() -> None:
@@ -244,13 +244,13 @@ def test_the_equivalence_cache_forgets_the_reason() -> None:
     ssn = opened(*objects, arguments={"predicate.CacheEnable": "true"})
     assert [[TAINTED], []] == reasons(ssn)
     prepare(ssn, "j-1")
-    cached = Status(1, "plugin equivalence cache predicates failed", "predicate.CacheEnable")
+    cached = FitStatus(1, "plugin equivalence cache predicates failed", "predicate.CacheEnable")
     assert [(cached,), ()] == judge(ssn, "j-1")
 
 
 def test_a_sidecar_needs_its_feature_gate() -> None:
     sidecar = [{"name": "s", "restartPolicy": "Always"}]
-    old = Flags(server_version=(1, 28))
+    old = SchedulerFlags(server_version=(1, 28))
     ssn = opened(node("n1"), pod("j-0", "j", initContainers=sidecar), flags=old)
     expected = "pod has a restartable init container and the SidecarContainers feature is disabled"
     assert expected == prepare(ssn)
@@ -259,31 +259,31 @@ def test_a_sidecar_needs_its_feature_gate() -> None:
 def test_a_discarded_eviction_leaves_the_pod_out_of_the_view() -> None:
     ssn = opened(node("n1"), with_port(pod("r-0", "r", on="n1"), 80), with_port(pod("j-0", "j"), 80))
     assert [[PORTS]] == reasons(ssn)
-    ssn.deallocated(task(ssn, "r-0"))
-    assert ["not found"] == ssn.allocated(task(ssn, "r-0"))
+    ssn.notify_deallocated(task(ssn, "r-0"))
+    assert ["not found"] == ssn.notify_allocated(task(ssn, "r-0"))
     assert [[]] == reasons(ssn)
 
 
 def test_without_volume_binding_and_dynamic_resources_the_pod_comes_back() -> None:
-    flags = Flags(feature_gates={"DynamicResourceAllocation": False})
+    flags = SchedulerFlags(feature_gates={"DynamicResourceAllocation": False})
     objects = [node("n1"), with_port(pod("r-0", "r", on="n1"), 80), with_port(pod("j-0", "j"), 80)]
     ssn = opened(*objects, flags=flags, arguments={"predicate.VolumeBindingEnable": "false"})
-    ssn.deallocated(task(ssn, "r-0"))
-    assert [] == ssn.allocated(task(ssn, "r-0"))
+    ssn.notify_deallocated(task(ssn, "r-0"))
+    assert [] == ssn.notify_allocated(task(ssn, "r-0"))
     assert [[PORTS]] == reasons(ssn)
 
 
 def test_every_node_scores_zero_for_dynamic_resources_once_the_task_was_pre_predicated() -> None:
     ssn = opened(node("n1"), node("n2"), pod("j-0", "j"))
     with pytest.raises(ScoreError, match="calculate DynamicResources priority failed not found"):
-        ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+        ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
     prepare(ssn)
-    scores = ssn.ask(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["predicates"]
+    scores = ssn.ask_plugins(BATCH_NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())["predicates"]
     assert scores is not None
     assert [0.0, 0.0] == scores.total.tolist()
     assert [("nodeorder/batch/DynamicResources", [0.0, 0.0])] == [(key, part.tolist()) for key, part in scores.parts]
-    off = opened(node("n1"), pod("j-0", "j"), flags=Flags(feature_gates={"DynamicResourceAllocation": False}))
-    assert {"predicates": None} == off.ask(BATCH_NODE_ORDER, task(off, "j-0"), off.all_rows())
+    off = opened(node("n1"), pod("j-0", "j"), flags=SchedulerFlags(feature_gates={"DynamicResourceAllocation": False}))
+    assert {"predicates": None} == off.ask_plugins(BATCH_NODE_ORDER, task(off, "j-0"), off.all_rows())
 
 
 def test_a_simulation_changes_only_its_own_copy_of_the_affinity_counts() -> None:
@@ -293,21 +293,21 @@ def test_a_simulation_changes_only_its_own_copy_of_the_affinity_counts() -> None
     waiting, victim, here = task(ssn, "j-0"), task(ssn, "r-0"), ssn.nodes["n1"]
     state = ssn.cycle_state(waiting).clone()
     refused = f"failed to filter pod on node n1: {ANTI_AFFINITY}"
-    assert refused == ssn.ask(SIMULATE_PREDICATE, state, waiting, here)
-    assert ssn.ask(SIMULATE_REMOVE_TASK, state, waiting, victim, here) is None
-    assert ssn.ask(SIMULATE_PREDICATE, state, waiting, here) is None
-    assert refused == ssn.ask(SIMULATE_PREDICATE, ssn.cycle_state(waiting), waiting, here)
-    assert ssn.ask(SIMULATE_ADD_TASK, state, waiting, victim, here) is None
-    assert refused == ssn.ask(SIMULATE_PREDICATE, state, waiting, here)
+    assert refused == ssn.ask_plugins(SIMULATE_PREDICATE, state, waiting, here)
+    assert ssn.ask_plugins(SIMULATE_REMOVE_TASK, state, waiting, victim, here) is None
+    assert ssn.ask_plugins(SIMULATE_PREDICATE, state, waiting, here) is None
+    assert refused == ssn.ask_plugins(SIMULATE_PREDICATE, ssn.cycle_state(waiting), waiting, here)
+    assert ssn.ask_plugins(SIMULATE_ADD_TASK, state, waiting, victim, here) is None
+    assert refused == ssn.ask_plugins(SIMULATE_PREDICATE, state, waiting, here)
 
 
 def test_a_simulation_without_a_state_says_so() -> None:
     ssn = opened(node("n1"), pod("r-0", "r", on="n1"), pod("j-0", "j"))
     state, waiting, victim = ssn.cycle_state(task(ssn, "j-0")), task(ssn, "j-0"), task(ssn, "r-0")
     missing = 'error reading "PreFilterInterPodAffinity" from cycleState: not found'
-    answer = ssn.ask(SIMULATE_REMOVE_TASK, state, waiting, victim, ssn.nodes["n1"])
+    answer = ssn.ask_plugins(SIMULATE_REMOVE_TASK, state, waiting, victim, ssn.nodes["n1"])
     assert answer == f"failed to remove pod from node n1: {missing}"
-    answer = ssn.ask(SIMULATE_ADD_TASK, state, waiting, victim, ssn.nodes["n1"])
+    answer = ssn.ask_plugins(SIMULATE_ADD_TASK, state, waiting, victim, ssn.nodes["n1"])
     assert answer == f"failed to add pod to node n1: {missing}"
 
 
@@ -315,12 +315,12 @@ def test_the_equivalence_cache_knows_nothing_of_nodes_that_a_search_did_not_reac
     template = {"volcano.sh/template-uid": "t"}
     nodes = [*(node(f"n{index}") for index in range(3)), node("n3", taints=[TAINT])]
     pending = [pod(f"j-{index}", "j", annotations=template) for index in range(2)]
-    flags = Flags(minimum_feasible_nodes=2, percentage_nodes_to_find=1)
+    flags = SchedulerFlags(minimum_feasible_nodes=2, percentage_nodes_to_find=1)
     ssn = opened(*nodes, *pending, flags=flags, arguments={"predicate.CacheEnable": "true"})
     helper = PredicateHelper(ssn, cache_on=False)
     prepare(ssn)
     found, _ = helper.predicate_nodes(task(ssn, "j-0"), ssn.all_rows(), allocate_judge)
-    assert ["n0", "n1"] == found.names
+    assert ["n0", "n1"] == found.node_names
     assert [[], [], [], [TAINTED]] == reasons(ssn, "j-1")
 
 
@@ -333,10 +333,10 @@ def test_oddities_leave_a_note() -> None:
     assert [] == note_codes(ssn)
     place(ssn, "j-1", "n2")
     assert ["anti-affinity-missed"] == note_codes(ssn)
-    ssn.deallocated(task(ssn, "j-1"))
+    ssn.notify_deallocated(task(ssn, "j-1"))
     place(ssn, "j-1", "n1")
     prepare(ssn)
     assert ["anti-affinity-missed", "filter-stays-skipped"] == note_codes(ssn)
-    ssn.deallocated(task(ssn, "r-0"))
-    ssn.allocated(task(ssn, "r-0"))
+    ssn.notify_deallocated(task(ssn, "r-0"))
+    ssn.notify_allocated(task(ssn, "r-0"))
     assert "view-lost-pod" == note_codes(ssn)[-1]

@@ -11,8 +11,8 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.plugins.predicates import Predicates
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import at_tag
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.releases.release import release_at_tag
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 
 def claim(**spec: Any) -> Manifest:
@@ -77,7 +77,7 @@ def test_a_volume_that_was_reserved_in_this_session_is_not_offered_again() -> No
     assert [[]] == reasons(ssn)
     assert [] == place(ssn, "j-0", "n1")
     assert [["node(s) didn't find available persistent volumes to bind"]] == reasons(ssn, "j-1")
-    ssn.deallocated(task(ssn, "j-0"))
+    ssn.notify_deallocated(task(ssn, "j-0"))
     assert [[]] == reasons(ssn, "j-1")
 
 
@@ -152,7 +152,7 @@ def test_a_claim_needs_a_node_with_a_free_device() -> None:
     assert [] == note_codes(ssn)
     waiting = task(ssn, "j-0")
     waiting.node_name = "n1"
-    assert ["claim allocation not found for node"] == ssn.allocated(waiting)
+    assert ["claim allocation not found for node"] == ssn.notify_allocated(waiting)
 
 
 def test_a_device_is_taken_from_other_claims_until_it_is_given_back() -> None:
@@ -242,7 +242,9 @@ def test_a_claim_that_is_being_allocated_keeps_other_pods_waiting_until_it_is_gi
 def test_an_older_release_looks_at_claims_with_the_argument_and_the_gate(
     release: str, gate: bool, said: list[str]
 ) -> None:
-    flags = Flags(release=at_tag(Tag.of(release)), feature_gates={"DynamicResourceAllocation": gate})
+    flags = SchedulerFlags(
+        release=release_at_tag(Tag.from_text(release)), feature_gates={"DynamicResourceAllocation": gate}
+    )
     objects = [node("n1"), {"kind": "DeviceClass", "metadata": {"name": "gpu"}}, resource_claim(), claiming()]
     ssn = opened(*objects, flags=flags, arguments={"predicate.DynamicResourceAllocationEnable": "true"})
     assert [said] == reasons(ssn)
@@ -260,7 +262,9 @@ def test_an_older_release_looks_at_claims_with_the_argument_and_the_gate(
     ],
 )
 def test_a_request_with_alternatives_is_refused_where_nobody_knows_them(release: str, said: str) -> None:
-    flags = Flags(release=at_tag(Tag.of(release)), feature_gates={"DynamicResourceAllocation": True})
+    flags = SchedulerFlags(
+        release=release_at_tag(Tag.from_text(release)), feature_gates={"DynamicResourceAllocation": True}
+    )
     wanted = resource_claim()
     wanted["spec"]["devices"]["requests"][0] = {
         "name": "r",

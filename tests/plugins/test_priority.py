@@ -25,7 +25,7 @@ def two_jobs(victim: str | None, preemptor: str | None) -> Session:
 
 
 def victims(ssn: Session, preemptor: str, *candidates: str) -> list[str]:
-    return names(ssn.ask(PREEMPTABLE, task(ssn, preemptor), tasks(ssn, *candidates)))
+    return names(ssn.ask_plugins(PREEMPTABLE, task(ssn, preemptor), tasks(ssn, *candidates)))
 
 
 def test_a_job_of_lower_priority_gives_way() -> None:
@@ -68,29 +68,29 @@ def test_the_annotation_beats_the_pods_priority_and_the_default_is_1() -> None:
         "priority",
     )
     assert [9, 5, 1] == [task(ssn, name).priority for name in ("annotated", "unparsable", "plain")]
-    assert -1 == ssn.ask(TASK_ORDER, task(ssn, "annotated"), task(ssn, "unparsable"))
-    assert 1 == ssn.ask(TASK_ORDER, task(ssn, "plain"), task(ssn, "unparsable"))
+    assert -1 == ssn.ask_plugins(TASK_ORDER, task(ssn, "annotated"), task(ssn, "unparsable"))
+    assert 1 == ssn.ask_plugins(TASK_ORDER, task(ssn, "plain"), task(ssn, "unparsable"))
 
 
 def test_a_preemptor_without_a_job_gets_nobody() -> None:
     ssn = two_jobs("low", "high")
     orphan = task(ssn, "waiting-0").clone()
     orphan.job = "default/gone"
-    assert ssn.ask(PREEMPTABLE, orphan, tasks(ssn, "running-0")) is None
+    assert ssn.ask_plugins(PREEMPTABLE, orphan, tasks(ssn, "running-0")) is None
 
 
 def test_a_candidate_without_a_job_is_passed_over() -> None:
     ssn = two_jobs("low", "high")
     orphan, other = tasks(ssn, "running-0", "running-1")
     orphan.job = "default/gone"
-    assert ["running-1"] == names(ssn.ask(PREEMPTABLE, task(ssn, "waiting-0"), [orphan, other]))
+    assert ["running-1"] == names(ssn.ask_plugins(PREEMPTABLE, task(ssn, "waiting-0"), [orphan, other]))
 
 
 def test_a_reclaim_of_gangs_does_not_look_at_priority() -> None:
     ssn = two_jobs("high", "low")
     job = ssn.jobs["default/waiting"]
     asked = {
-        kind: names(ssn.ask(UNIFIED_EVICTABLE, EvictionContext(kind, job, ""), tasks(ssn, "running-0")))
+        kind: names(ssn.ask_plugins(UNIFIED_EVICTABLE, EvictionContext(kind, job, ""), tasks(ssn, "running-0")))
         for kind in (EvictionKind.GANG_RECLAIM, EvictionKind.GANG_PREEMPT)
     }
     assert {EvictionKind.GANG_RECLAIM: ["running-0"], EvictionKind.GANG_PREEMPT: []} == asked
@@ -108,7 +108,7 @@ def test_a_failed_pod_keeps_its_job_starving() -> None:
         ),
         "priority",
     )
-    starving = {name: ssn.ask(JOB_STARVING, job) for name, job in ssn.jobs.items()}
+    starving = {name: ssn.ask_plugins(JOB_STARVING, job) for name, job in ssn.jobs.items()}
     assert {"default/broken": True, "default/whole": False} == starving
 
 
@@ -121,9 +121,9 @@ def test_a_sub_job_is_never_below_priority_0() -> None:
         pod("c", "j", priority=4),
     )
     for name, group in (("a", "1"), ("b", "2"), ("c", "2")):
-        found = next(manifest for manifest in snapshot.of("Pod") if manifest["metadata"]["name"] == name)
+        found = next(manifest for manifest in snapshot.objects_of("Pod") if manifest["metadata"]["name"] == name)
         found["metadata"]["labels"] = {"volcano.sh/group": group}
     ssn = open_session(snapshot, "priority")
     first, second = ssn.jobs["default/j"].sub_jobs_in_order()
     assert [0, 4] == [first.priority, second.priority]
-    assert 1 == ssn.ask(SUB_JOB_ORDER, first, second)
+    assert 1 == ssn.ask_plugins(SUB_JOB_ORDER, first, second)

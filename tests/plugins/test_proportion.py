@@ -22,8 +22,8 @@ from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.resource import MAX_FLOAT64
-from vcdebug.plugins.proportion import Proportion, QueueAttr
-from vcdebug.snapshot.chance import Chance
+from vcdebug.plugins.proportion import Proportion, ProportionQueueAttr
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.snapshot import Manifest
 
 GIGA = 1e9
@@ -33,7 +33,7 @@ def session(*objects: Manifest | list[Manifest]) -> Session:
     return open_session(cluster(*objects), "proportion")
 
 
-def attr(ssn: Session, name: str) -> QueueAttr:
+def attr(ssn: Session, name: str) -> ProportionQueueAttr:
     plugin = ssn.plugins["proportion"]
     assert isinstance(plugin, Proportion)
     return plugin.queues[name]
@@ -53,7 +53,7 @@ def new_job(minimum: dict[str, str] | None, name: str = "default") -> Manifest:
 
 
 def admits(ssn: Session) -> tuple[bool, list[str]]:
-    answer = ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
+    answer = ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/new"])
     return answer, [event.message for event in ssn.record.pod_group_events]
 
 
@@ -79,7 +79,7 @@ def test_a_guarantee_is_deserved_without_demand_and_lowers_the_others_limit() ->
 def test_a_guarantee_of_a_queue_without_jobs_counts_but_its_weight_does_not() -> None:
     ssn = session(node("n1"), queue("empty", weight=100, guarantee=amounts("4")), demand("b", 20))
     assert [6000.0] == deserved_cpu(ssn, "b")
-    assert ["b"] == list(dict(ssn.books())["proportion"]["queues"])
+    assert ["b"] == list(dict(ssn.plugin_books())["proportion"]["queues"])
 
 
 def test_a_capability_of_0_cpu_is_no_limit() -> None:
@@ -91,7 +91,7 @@ def test_a_capability_of_0_cpu_is_no_limit() -> None:
 def test_without_any_weight_nothing_is_deserved() -> None:
     ssn = session(node("n1"), demand("a", 1, weight=0))
     assert ([0.0], 0.0) == (deserved_cpu(ssn, "a"), attr(ssn, "a").share)
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
 
 
 def test_a_dimension_no_node_declares_ends_the_rounds_as_well() -> None:
@@ -119,7 +119,7 @@ def test_in_which_order_queues_are_dealt_to_is_chance_down_to_the_last_bit() -> 
     idle = [queue("idle"), pod_group("idle", queue="idle"), pod("idle-0", "idle")]
     wants = [demand(name, 7, weight=weight) for name, weight in (("q0", 4), ("q1", 1), ("q2", 1))]
     snapshot = cluster(node("n1", cpu="3"), idle, *wants)
-    drawn = [replace(snapshot, chance=Chance(order_seed=seed)) for seed in (None, *range(1, 9))]
+    drawn = [replace(snapshot, chance=ChanceSettings(order_seed=seed)) for seed in (None, *range(1, 9))]
     [first, *others] = [deserved_cpu(open_session(one, "proportion"), "q0") for one in drawn]
     assert [2000.0000000000002] == first
     assert [1999.9999999999998] in others
@@ -139,7 +139,7 @@ def test_priority_decides_before_the_share_with_its_raw_difference() -> None:
         pods("l", 1, on="n1"),
     )
     high, low = ssn.queues["high"], ssn.queues["low"]
-    assert [-4, 4] == [ssn.ask(QUEUE_ORDER, high, low), ssn.ask(QUEUE_ORDER, low, high)]
+    assert [-4, 4] == [ssn.ask_plugins(QUEUE_ORDER, high, low), ssn.ask_plugins(QUEUE_ORDER, low, high)]
 
 
 def test_of_equal_priority_the_smaller_share_goes_first() -> None:
@@ -149,7 +149,7 @@ def test_of_equal_priority_the_smaller_share_goes_first() -> None:
         demand("b", 4),
         pods("a", 1, prefix="runs", on="n1"),
     )
-    assert 1 == ssn.ask(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
+    assert 1 == ssn.ask_plugins(QUEUE_ORDER, ssn.queues["a"], ssn.queues["b"])
 
 
 def crowded(**limits: object) -> Session:
@@ -159,12 +159,12 @@ def crowded(**limits: object) -> Session:
 def test_a_queue_over_its_cpu_is_not_overused_while_pods_are_left() -> None:
     ssn = crowded()
     assert (5000.0, 8000.0, 1.6) == (*deserved_cpu(ssn, "a"), attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
-    assert not ssn.ask(OVERUSED, ssn.queues["a"])
+    assert not ssn.ask_plugins(OVERUSED, ssn.queues["a"])
 
 
 def test_a_queue_of_finished_pods_deserves_nothing_and_is_overused() -> None:
     ssn = session(node("n1"), queue("done"), pod_group("done", queue="done"), pod("d", "done", phase="Succeeded"))
-    assert ssn.ask(OVERUSED, ssn.queues["done"])
+    assert ssn.ask_plugins(OVERUSED, ssn.queues["done"])
 
 
 # Allocation
@@ -172,23 +172,23 @@ def test_a_queue_of_finished_pods_deserves_nothing_and_is_overused() -> None:
 
 def test_a_task_must_stay_within_what_the_queue_deserves_in_what_it_asks_for() -> None:
     ssn = crowded()
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
-    assert ssn.ask(ALLOCATABLE, ssn.queues["b"], task(ssn, "b-0"))
-    assert ssn.ask(PREEMPTIVE, ssn.queues["b"], tasks(ssn, "b-0", "b-1", "b-2", "b-3", "b-4"))
-    assert not ssn.ask(PREEMPTIVE, ssn.queues["b"], tasks(ssn, "b-0", "b-1", "b-2", "b-3", "b-4", "b-5"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
+    assert ssn.ask_plugins(ALLOCATABLE, ssn.queues["b"], task(ssn, "b-0"))
+    assert ssn.ask_plugins(PREEMPTIVE, ssn.queues["b"], tasks(ssn, "b-0", "b-1", "b-2", "b-3", "b-4"))
+    assert not ssn.ask_plugins(PREEMPTIVE, ssn.queues["b"], tasks(ssn, "b-0", "b-1", "b-2", "b-3", "b-4", "b-5"))
 
 
 def test_there_is_no_tolerance() -> None:
     ssn = session(node("n1", cpu="2"), demand("a", 1), demand("b", 1))
     attr(ssn, "a").deserved.milli_cpu = 999.9999
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], task(ssn, "a-0"))
 
 
 def test_a_limit_on_pods_does_not_stop_pods() -> None:
     ssn = session(
         node("n1"), demand("a", 2, capability=amounts("5", "50G", pods="1")), new_job(amounts("1", pods="2"), "a")
     )
-    assert ssn.ask(PREEMPTIVE, ssn.queues["a"], tasks(ssn, "a-0", "a-1"))
+    assert ssn.ask_plugins(PREEMPTIVE, ssn.queues["a"], tasks(ssn, "a-0", "a-1"))
     assert (True, []) == admits(ssn)
 
 
@@ -196,21 +196,21 @@ def test_a_limit_on_pods_does_not_stop_pods() -> None:
 def test_a_queue_that_is_not_open_takes_nothing_but_simulations(state: str) -> None:
     ssn = session(node("n1"), demand("a", 2, state=state), new_job(None, "a"))
     wanted = task(ssn, "a-0")
-    ssn.ask(PRE_PREDICATE, wanted)
-    assert not ssn.ask(ALLOCATABLE, ssn.queues["a"], wanted)
-    assert not ssn.ask(PREEMPTIVE, ssn.queues["a"], [wanted])
+    ssn.ask_plugins(PRE_PREDICATE, wanted)
+    assert not ssn.ask_plugins(ALLOCATABLE, ssn.queues["a"], wanted)
+    assert not ssn.ask_plugins(PREEMPTIVE, ssn.queues["a"], [wanted])
     assert (False, []) == admits(ssn)
-    assert ssn.ask(SIMULATE_ALLOCATABLE, ssn.cycle_state(wanted), ssn.queues["a"], wanted)
+    assert ssn.ask_plugins(SIMULATE_ALLOCATABLE, ssn.cycle_state(wanted), ssn.queues["a"], wanted)
 
 
 def test_allocations_move_the_share() -> None:
     ssn = session(node("n1", cpu="4"), demand("a", 4), demand("b", 4))
-    ssn.allocated(task(ssn, "a-0"))
+    ssn.notify_allocated(task(ssn, "a-0"))
     assert (1000.0, 0.5) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
-    ssn.deallocated(task(ssn, "a-0"))
+    ssn.notify_deallocated(task(ssn, "a-0"))
     assert (0.0, 0.0) == (attr(ssn, "a").allocated.milli_cpu, attr(ssn, "a").share)
     with pytest.raises(SchedulerPanic):
-        ssn.deallocated(task(ssn, "a-0"))
+        ssn.notify_deallocated(task(ssn, "a-0"))
 
 
 # Reclaim
@@ -225,14 +225,14 @@ def test_reclaim_takes_candidates_in_order_until_the_queue_is_back_at_what_it_de
         demand("b", 4),
     )
     candidates = tasks(ssn, "a-2", "a-0", "a-1")
-    assert ["a-2"] == names(ssn.ask(RECLAIMABLE, task(ssn, "b-0"), candidates))
+    assert ["a-2"] == names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "b-0"), candidates))
 
 
 def test_reclaim_passes_over_candidates_without_a_job() -> None:
     ssn = crowded()
     orphan, other = tasks(ssn, "runs-0", "runs-1")
     orphan.job = "default/gone"
-    assert ["runs-1"] == names(ssn.ask(RECLAIMABLE, task(ssn, "b-0"), [orphan, other]))
+    assert ["runs-1"] == names(ssn.ask_plugins(RECLAIMABLE, task(ssn, "b-0"), [orphan, other]))
 
 
 # Admission
@@ -260,14 +260,14 @@ def test_the_minimum_of_what_runs_counts() -> None:
 def test_a_job_without_minimum_is_admitted_and_reserves_nothing() -> None:
     ssn = session(node("n1"), running(amounts("4")), new_job(None))
     assert (True, []) == admits(ssn)
-    ssn.ask(JOB_ENQUEUED, ssn.jobs["default/new"])
+    ssn.ask_plugins(JOB_ENQUEUED, ssn.jobs["default/new"])
     assert 0.0 == attr(ssn, "default").inqueue.milli_cpu
 
 
 def test_an_admitted_job_reserves_its_minimum_less_its_gated_pods() -> None:
     gated = pods("new", 1, memory=None, schedulingGates=[{"name": "wait"}])
     ssn = session(node("n1"), new_job(amounts("3")), gated)
-    ssn.ask(JOB_ENQUEUED, ssn.jobs["default/new"])
+    ssn.ask_plugins(JOB_ENQUEUED, ssn.jobs["default/new"])
     assert 2000.0 == attr(ssn, "default").inqueue.milli_cpu
 
 
@@ -278,8 +278,8 @@ def test_a_resource_that_no_node_has_is_insufficient() -> None:
 
 def test_elastic_stays_as_it_was_at_open_so_admission_after_an_eviction_panics() -> None:
     ssn = session(node("n1"), running(None), new_job(amounts("1")))
-    ssn.deallocated(task(ssn, "old-0"))
-    ssn.deallocated(task(ssn, "old-1"))
+    ssn.notify_deallocated(task(ssn, "old-0"))
+    ssn.notify_deallocated(task(ssn, "old-1"))
     with pytest.raises(SchedulerPanic, match=r"<cpu 7000\.00, .*> sub <cpu 8000\.00"):
         admits(ssn)
 
@@ -288,7 +288,7 @@ def test_elastic_stays_as_it_was_at_open_so_admission_after_an_eviction_panics()
 
 
 def simulated(ssn: Session) -> CycleState:
-    ssn.ask(PRE_PREDICATE, task(ssn, "b-0"))
+    ssn.ask_plugins(PRE_PREDICATE, task(ssn, "b-0"))
     return ssn.cycle_state(task(ssn, "b-0"))
 
 
@@ -297,22 +297,22 @@ def test_a_simulation_works_on_the_amounts_of_its_pre_predicate() -> None:
     state = simulated(ssn)
     trial = state.clone()
     wanted, other, n1 = task(ssn, "a-0"), task(ssn, "runs-0"), ssn.nodes["n1"]
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
     for _ in range(4):
-        assert ssn.ask(SIMULATE_REMOVE_TASK, trial, wanted, other, n1) is None
-    assert ssn.ask(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
-    assert ssn.ask(SIMULATE_ADD_TASK, trial, wanted, other, n1) is None
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
+        assert ssn.ask_plugins(SIMULATE_REMOVE_TASK, trial, wanted, other, n1) is None
+    assert ssn.ask_plugins(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
+    assert ssn.ask_plugins(SIMULATE_ADD_TASK, trial, wanted, other, n1) is None
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, trial, ssn.queues["a"], wanted)
     assert 8000.0 == attr(ssn, "a").allocated.milli_cpu
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, state, ssn.queues["a"], wanted)
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, state, ssn.queues["a"], wanted)
 
 
 def test_a_simulation_of_a_task_that_was_never_pre_checked_fails() -> None:
     ssn = crowded()
     wanted = task(ssn, "b-0")
     text = 'failed to get capacity state: error reading "proportionState" from cycleState: not found'
-    assert not ssn.ask(SIMULATE_ALLOCATABLE, CycleState(), ssn.queues["b"], wanted)
-    assert text == ssn.ask(SIMULATE_REMOVE_TASK, CycleState(), wanted, wanted, ssn.nodes["n1"])
+    assert not ssn.ask_plugins(SIMULATE_ALLOCATABLE, CycleState(), ssn.queues["b"], wanted)
+    assert text == ssn.ask_plugins(SIMULATE_REMOVE_TASK, CycleState(), wanted, wanted, ssn.nodes["n1"])
 
 
 def test_a_simulation_names_what_is_gone() -> None:
@@ -321,7 +321,7 @@ def test_a_simulation_names_what_is_gone() -> None:
     orphan = task(ssn, "runs-0").clone()
     orphan.job = "default/gone"
     text = "[proportion] job default/gone not found in session (orphaned task from deleted PodGroup)"
-    assert text == ssn.ask(SIMULATE_ADD_TASK, state, task(ssn, "b-0"), orphan, ssn.nodes["n1"])
+    assert text == ssn.ask_plugins(SIMULATE_ADD_TASK, state, task(ssn, "b-0"), orphan, ssn.nodes["n1"])
     ssn.jobs["default/a"].queue = "gone"
     text = "[proportion] queue gone not found"
-    assert text == ssn.ask(SIMULATE_ADD_TASK, state, task(ssn, "b-0"), task(ssn, "runs-0"), ssn.nodes["n1"])
+    assert text == ssn.ask_plugins(SIMULATE_ADD_TASK, state, task(ssn, "b-0"), task(ssn, "runs-0"), ssn.nodes["n1"])

@@ -10,7 +10,7 @@ from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Session
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.status import TaskStatus
-from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
 
 STRATEGY = """
@@ -38,13 +38,13 @@ def opened(*objects: Any, arguments: str = PERIOD + STRATEGY, minutes: float | N
     snapshot = cluster(pod_group("j"), *objects, conf=conf(arguments))
     snapshot.usage = {name: {"cpu": {"10m": cpu}, "mem": {"10m": memory}} for name, (cpu, memory) in usage.items()}
     if minutes is not None:
-        snapshot.process = Process(started=snapshot.now - timedelta(minutes=minutes))
+        snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(minutes=minutes))
     return open_session(snapshot)
 
 
 def victims(ssn: Session) -> list[str]:
-    tasks = [task for job in ssn.jobs.values() for task in job.with_status(TaskStatus.RUNNING)]
-    return [f"{task.namespace}/{task.name}" for task in ssn.ask(VICTIM_TASKS, tasks)]
+    tasks = [task for job in ssn.jobs.values() for task in job.tasks_with_status(TaskStatus.RUNNING)]
+    return [f"{task.namespace}/{task.name}" for task in ssn.ask_plugins(VICTIM_TASKS, tasks)]
 
 
 NODES = [node("a"), node("b")]
@@ -104,7 +104,7 @@ def test_within_the_interval_after_the_start_nothing_is_asked(minutes: float | N
 
 def test_the_last_run_counts_rather_than_the_start() -> None:
     ssn = opened(NODES, running("j-0", "b"), a=(10, 10), b=(80, 20))
-    ssn.snapshot.process = Process(ssn.snapshot.process.started, ssn.snapshot.now - timedelta(minutes=1))
+    ssn.snapshot.process = SchedulerProcess(ssn.snapshot.process.started, ssn.snapshot.now - timedelta(minutes=1))
     assert [] == victims(open_session(ssn.snapshot))
 
 

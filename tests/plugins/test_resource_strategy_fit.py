@@ -8,7 +8,7 @@ import pytest
 from tests.builders import amounts, cluster, conf_of, node, open_session, pod, pod_group, pods, task
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -28,7 +28,7 @@ def opened(*objects: Manifest | list[Manifest], **arguments: Any) -> Session:
 
 
 def scores(ssn: Session) -> list[float]:
-    answer = ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())[NAME]
+    answer = ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())[NAME]
     return [float(score) for score in answer.total]
 
 
@@ -38,9 +38,9 @@ def fit(request: dict[str, str], annotations: dict[str, str] | None = None, **ar
     return scores(opened(host, pod("j-0", "j", requests=request, annotations=annotations), **arguments))[0]
 
 
-def refusals(ssn: Session) -> list[tuple[Status, ...]]:
-    codes = ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows())[NAME]
-    return [ssn.reasons.statuses(code) for code in codes.tolist()]
+def refusals(ssn: Session) -> list[tuple[FitStatus, ...]]:
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, "j-0"), ssn.all_rows())[NAME]
+    return [ssn.reasons.statuses_of(code) for code in codes.tolist()]
 
 
 # By strategy
@@ -73,7 +73,9 @@ def test_a_resource_that_the_node_lacks_only_dilutes() -> None:
 def test_the_weight_is_cut_and_not_negative(stated: float, expected: float | None) -> None:
     ssn = opened(node("n1", cpu="4", memory="8G"), pod("j-0", "j", requests=HALF), resourceStrategyFitWeight=stated)
     assert expected == (
-        scores(ssn)[0] if expected is not None else ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows()).get(NAME)
+        scores(ssn)[0]
+        if expected is not None
+        else ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows()).get(NAME)
     )
 
 
@@ -144,7 +146,7 @@ def test_both_scores_are_added() -> None:
 @pytest.mark.parametrize("stated", [{"enable": False, "weight": 5}, {"enable": True}, {"enable": True, "weight": -1}])
 def test_sparing_without_weight_is_off(stated: dict[str, Any]) -> None:
     ssn = opened(node("n1"), pods("j", 1), resourceStrategyFitWeight=0, sra=stated)
-    assert {} == ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
+    assert {} == ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())
 
 
 # Proportional
@@ -156,7 +158,7 @@ def proportional(**rates: float) -> dict[str, Any]:
 
 
 def test_idle_gpus_keep_cores_beside_them() -> None:
-    refused = (Status(UNSCHEDULABLE_AND_UNRESOLVABLE, f"proportional of resource {GPU} check failed", NAME),)
+    refused = (FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, f"proportional of resource {GPU} check failed", NAME),)
     hosts = [node("n1", cpu="9", gpu="2"), node("n2", cpu="10", gpu="2"), node("n3", cpu="1")]
     ssn = opened(hosts, pods("j", 1, cpu="2"), **proportional(cpu=4, memory=0))
     assert [refused, (), ()] == refusals(ssn)
@@ -187,7 +189,7 @@ def test_negative_and_missing_rates_are_one() -> None:
 
 def test_the_check_is_asked_only_where_it_is_enabled() -> None:
     ssn = opened(node("n1"), pods("j", 1))
-    assert {} == ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows())
+    assert {} == ssn.ask_plugins(PREDICATE, task(ssn, "j-0"), ssn.all_rows())
     empty = opened(node("n1"), pods("j", 1), proportional={"enable": True})
     assert [()] == refusals(empty)
 

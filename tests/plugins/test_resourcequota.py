@@ -24,7 +24,7 @@ def job(minimum: dict[str, str] | None, name: str = "a") -> Manifest:
 
 
 def admits(ssn: Session, name: str = "a") -> bool:
-    return ssn.ask(JOB_ENQUEUEABLE, ssn.jobs[f"default/{name}"])
+    return ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs[f"default/{name}"])
 
 
 def test_what_is_used_and_the_minimum_may_reach_the_limit_exactly() -> None:
@@ -58,7 +58,7 @@ def test_jobs_admitted_in_the_session_count_together() -> None:
     ssn = session(resource_quota({"cpu": "3"}), job({"cpu": "2"}), job({"cpu": "2"}, "b"))
     assert admits(ssn)
     assert admits(ssn, "b")
-    ssn.ask(JOB_ENQUEUED, ssn.jobs["default/a"])
+    ssn.ask_plugins(JOB_ENQUEUED, ssn.jobs["default/a"])
     assert not admits(ssn, "b")
 
 
@@ -70,7 +70,7 @@ def test_without_a_minimum_or_a_quota_every_job_is_admitted_and_nothing_is_pendi
     assert admits(session(resource_quota({"cpu": "0"}), job(None)))
     ssn = session(job({"cpu": "9"}))
     assert admits(ssn)
-    ssn.ask(JOB_ENQUEUED, ssn.jobs["default/a"])
+    ssn.ask_plugins(JOB_ENQUEUED, ssn.jobs["default/a"])
     assert {} == ssn.plugins["resourcequota"].pending  # type: ignore[attr-defined]
 
 

@@ -73,7 +73,7 @@ def test_the_earlier_deadline_goes_first_and_jobs_without_one_last() -> None:
     ssn = session("sla", groups=[older, younger, group("none", "01:00:00"), group("same", "22:00:00", **{KEY: "1h"})])
     old, young, none, same = (ssn.jobs[f"default/{name}"] for name in ("old", "young", "none", "same"))
     assert [1, -1, -1, 1, 0, 0] == [
-        ssn.ask(JOB_ORDER, left, right)
+        ssn.ask_plugins(JOB_ORDER, left, right)
         for left, right in ((old, young), (young, old), (old, none), (none, old), (old, same), (none, none))
     ]
 
@@ -83,10 +83,10 @@ def test_the_earlier_deadline_goes_first_and_jobs_without_one_last() -> None:
 )
 def test_an_overdue_job_passes_gang_only_from_a_higher_tier(tiers: tuple[str, ...], pipelined: bool) -> None:
     ssn = session(*tiers, groups=[group("a", "23:00:00", **{KEY: "1m"})])
-    assert pipelined == ssn.ask(JOB_PIPELINED, ssn.jobs["default/a"])
+    assert pipelined == ssn.ask_plugins(JOB_PIPELINED, ssn.jobs["default/a"])
 
 
 def test_an_overdue_job_is_admitted_past_a_lower_tier() -> None:
     groups = [group("a", "23:00:00", **{KEY: "1m"})]
     over, under = session("sla", "overcommit", groups=groups), session("sla overcommit", groups=groups)
-    assert [True, False] == [ssn.ask(JOB_ENQUEUEABLE, ssn.jobs["default/a"]) for ssn in (over, under)]
+    assert [True, False] == [ssn.ask_plugins(JOB_ENQUEUEABLE, ssn.jobs["default/a"]) for ssn in (over, under)]

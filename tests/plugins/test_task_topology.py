@@ -35,12 +35,12 @@ def opened(*objects: Manifest | list[Manifest], **arguments: Any) -> Session:
 
 
 def scores(ssn: Session, name: str) -> list[float]:
-    answer = ssn.ask(NODE_ORDER, task(ssn, name), ssn.all_rows())[NAME]
+    answer = ssn.ask_plugins(NODE_ORDER, task(ssn, name), ssn.all_rows())[NAME]
     return [float(score) for score in answer.total]
 
 
 def first(ssn: Session, left: str, right: str) -> int:
-    return ssn.ask(TASK_ORDER, task(ssn, left), task(ssn, right))
+    return ssn.ask_plugins(TASK_ORDER, task(ssn, left), task(ssn, right))
 
 
 def bind(ssn: Session, name: str, host: str) -> None:
@@ -48,7 +48,7 @@ def bind(ssn: Session, name: str, host: str) -> None:
     bound = task(ssn, name)
     bound.node_name = host
     ssn.nodes[host].add_task(bound)
-    ssn.allocated(bound)
+    ssn.notify_allocated(bound)
 
 
 # Buckets
@@ -96,7 +96,7 @@ def test_a_second_allocation_of_one_task_panics() -> None:
     ssn = opened(node("n1"), node("n2"), group(affinity="w"), role("w", 1))
     bind(ssn, "w-0", "n1")
     with pytest.raises(SchedulerPanic, match="resource is not sufficient to do operation"):
-        ssn.allocated(task(ssn, "w-0"))
+        ssn.notify_allocated(task(ssn, "w-0"))
 
 
 # Room
@@ -127,7 +127,7 @@ def test_a_resource_asked_for_as_nothing_must_still_be_there() -> None:
 
 def test_no_node_at_all_gets_no_score() -> None:
     ssn = opened(node("n1"), group(affinity="w"), role("w", 1, requests=amounts("1", "1G", gpu="0")))
-    assert 0 == len(ssn.ask(NODE_ORDER, task(ssn, "w-0"), ssn.node_table.rows_named([]))[NAME].total)
+    assert 0 == len(ssn.ask_plugins(NODE_ORDER, task(ssn, "w-0"), ssn.node_table.rows_named([]))[NAME].total)
 
 
 def test_other_tasks_are_left_out_by_uid_until_the_rest_fits() -> None:

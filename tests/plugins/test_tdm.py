@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, names, node, open_session, pod, pod_group, pods, task, tasks
 from tests.recorded import bundled
-from vcdebug.explain.equations import equation
+from vcdebug.explain.equations import equation_at
 from vcdebug.framework.hooks import (
     JOB_ORDER,
     JOB_PIPELINED,
@@ -22,12 +22,12 @@ from vcdebug.framework.quirks import VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.panics import SchedulerPanic
-from vcdebug.plugins.tdm import Tdm, amount
-from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.process import Process
+from vcdebug.plugins.tdm import Tdm, parse_amount
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.effects import effects
-from vcdebug.trace.replay import replay
+from vcdebug.trace.effects import cycle_effects
+from vcdebug.trace.replay import replay_cycle
 
 ZONE = "volcano.sh/revocable-zone"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"
@@ -62,8 +62,8 @@ def waiting(zone: str | None = "*") -> list[Manifest]:
 
 def reasons(ssn: Session, name: str = "w-0") -> list[str]:
     """Per node n, r: the reason of the refusal, empty where the task may go."""
-    codes = ssn.ask(PREDICATE, task(ssn, name), ssn.all_rows())["tdm"]
-    statuses = [ssn.reasons.statuses(int(code)) for code in codes]
+    codes = ssn.ask_plugins(PREDICATE, task(ssn, name), ssn.all_rows())["tdm"]
+    statuses = [ssn.reasons.statuses_of(int(code)) for code in codes]
     assert all((3, "tdm") == (status.code, status.plugin) for found in statuses for status in found)
     return [found[0].reason if found else "" for found in statuses]
 
@@ -111,14 +111,14 @@ def test_preemptable_work_may_go_there_too() -> None:
 def test_revocable_nodes_come_first_for_those_that_may_use_them() -> None:
     for objects, expected in ((waiting(), [0.0, 100.0]), (waiting(None), [0.0, 0.0])):
         ssn = session(objects)
-        scores = ssn.ask(NODE_ORDER, task(ssn, "w-0"), ssn.all_rows())["tdm"]
+        scores = ssn.ask_plugins(NODE_ORDER, task(ssn, "w-0"), ssn.all_rows())["tdm"]
         assert expected == scores.total.tolist()
         assert scores.failed is None
 
 
 def test_a_shut_zone_fails_the_scoring_of_its_nodes() -> None:
     ssn = session(waiting(), clock="22:00:00")
-    scores = ssn.ask(NODE_ORDER, task(ssn, "w-0"), ssn.all_rows())["tdm"]
+    scores = ssn.ask_plugins(NODE_ORDER, task(ssn, "w-0"), ssn.all_rows())["tdm"]
     assert scores.failed is not None
     assert [False, True] == scores.failed.tolist()
 
@@ -158,7 +158,7 @@ def job(name: str, count: int, on: str, **annotations: str) -> list[Manifest]:
 
 
 def preempted(ssn: Session, *candidates: str) -> list[str] | None:
-    victims = ssn.ask(PREEMPTABLE, task(ssn, "p-0"), tasks(ssn, *candidates))
+    victims = ssn.ask_plugins(PREEMPTABLE, task(ssn, "p-0"), tasks(ssn, *candidates))
     return None if victims is None else names(victims)
 
 
@@ -183,7 +183,7 @@ def test_running_preemptable_pods_on_ordinary_nodes_are_offered_job_by_job_withi
 
 
 def cleared(ssn: Session) -> list[str]:
-    return names(ssn.ask(VICTIM_TASKS, []))
+    return names(ssn.ask_plugins(VICTIM_TASKS, []))
 
 
 def test_preemptable_pods_leave_the_nodes_of_a_shut_zone_once_per_period() -> None:
@@ -211,7 +211,7 @@ def test_the_period_starts_also_when_nobody_is_found() -> None:
 @pytest.mark.parametrize(("passed", "victims"), [(59, []), (60, ["a-0"])])
 def test_the_period_runs_on_from_cycle_to_cycle(passed: int, victims: list[str]) -> None:
     ssn = session(job("a", 1, "r"), clock="22:00:00")
-    ssn.process = Process(last_eviction=ssn.snapshot.now - timedelta(seconds=passed))
+    ssn.process = SchedulerProcess(last_eviction=ssn.snapshot.now - timedelta(seconds=passed))
     assert victims == cleared(ssn)
 
 
@@ -241,7 +241,7 @@ def test_a_jobs_budget_limits_its_victims(
     ("stated", "expected"), [("3", 3), ("34%", 2), ("100%", 5), ("0%", 0), ("4294967296", 0), ("1.5%", 0), ("%", 0)]
 )
 def test_an_amount_is_a_number_or_a_percentage_rounded_up(stated: str, expected: int) -> None:
-    assert expected == amount(stated, 5)
+    assert expected == parse_amount(stated, 5)
 
 
 # Jobs
@@ -250,21 +250,27 @@ def test_an_amount_is_a_number_or_a_percentage_rounded_up(stated: str, expected:
 def test_preemptable_jobs_come_last_and_never_starve() -> None:
     ssn = session(group("a", **{PREEMPTABLE_KEY: "true"}), pods("a", 1), group("b"), pods("b", 1), group("c"))
     a, b, c = (ssn.jobs[f"default/{name}"] for name in "abc")
-    assert [1, -1, 0] == [ssn.ask(JOB_ORDER, a, b), ssn.ask(JOB_ORDER, b, a), ssn.ask(JOB_ORDER, b, c)]
-    assert [False, True, False] == [ssn.ask(JOB_STARVING, each) for each in (a, b, c)]
-    assert not ssn.ask(JOB_PIPELINED, b)
+    assert [1, -1, 0] == [
+        ssn.ask_plugins(JOB_ORDER, a, b),
+        ssn.ask_plugins(JOB_ORDER, b, a),
+        ssn.ask_plugins(JOB_ORDER, b, c),
+    ]
+    assert [False, True, False] == [ssn.ask_plugins(JOB_STARVING, each) for each in (a, b, c)]
+    assert not ssn.ask_plugins(JOB_PIPELINED, b)
 
 
 def test_the_victims_are_the_nodes_own_tasks_so_shuffle_panics() -> None:
     """Shuffle marks the victim as Releasing before the node takes it off, and the node then counts it as Releasing."""
     ssn = session(job("a", 1, "r"), clock="22:00:00")
     snapshot = replace(ssn.snapshot, scheduler_conf=conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW}))
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     last = recording.events[-1]
     assert isinstance(last, PanicEvent)
     assert [VICTIM_LEAVES_TWICE] == [note.code for note in recording.notes]
     assert last.message.endswith("<cpu 0.00, memory 0.00> sub <cpu 1000.00, memory 1000000000.00, pods 1.00>")
-    assert [("default/a-0", "r", "shuffle")] == [(one.task, one.node, one.action) for one in effects(recording).evicted]
+    assert [("default/a-0", "r", "shuffle")] == [
+        (one.task, one.node, one.action) for one in cycle_effects(recording).evicted
+    ]
 
 
 @pytest.mark.parametrize(("seed", "first"), [(None, "default/a-0"), (2, "default/b-0")])
@@ -272,8 +278,8 @@ def test_who_is_shuffled_out_before_the_panic_is_chance(seed: int | None, first:
     """The API server is told of the victim that the session cannot take off its node."""
     ssn = session(job("a", 1, "r"), job("b", 1, "r"), clock="22:00:00")
     conf = conf_of("tdm", actions="shuffle", arguments={"tdm": WINDOW})
-    snapshot = replace(ssn.snapshot, scheduler_conf=conf, chance=Chance(order_seed=seed))
-    assert [first] == [one.task for one in effects(replay(snapshot)).evicted]
+    snapshot = replace(ssn.snapshot, scheduler_conf=conf, chance=ChanceSettings(order_seed=seed))
+    assert [first] == [one.task for one in cycle_effects(replay_cycle(snapshot)).evicted]
 
 
 def test_what_is_released_on_the_node_already_is_taken_for_the_victims() -> None:
@@ -293,7 +299,7 @@ def test_what_is_released_on_the_node_already_is_taken_for_the_victims() -> None
 def test_victim_tasks_of_both_plugins_are_recorded_and_told() -> None:
     recording = bundled("shuffle-clears-nodes")
     told = {
-        event.plugin: equation(recording, seq)
+        event.plugin: equation_at(recording, seq)
         for seq, event in enumerate(recording.events, start=1)
         if isinstance(event, HookEvent) and event.point == "VictimTasks"
     }

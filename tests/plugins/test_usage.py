@@ -9,7 +9,7 @@ import pytest
 from tests.builders import CREATED, amounts, cluster, conf_of, node, open_session, pod, pod_group, pods, task
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.plugins.usage import Usage
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -40,28 +40,28 @@ def opened(*objects: Manifest | list[Manifest], interval: str = "", loads: Any =
 
 
 def score(ssn: Session) -> float:
-    return float(ssn.ask(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())[NAME].total[0])
+    return float(ssn.ask_plugins(NODE_ORDER, task(ssn, "j-0"), ssn.all_rows())[NAME].total[0])
 
 
-def verdict(ssn: Session) -> tuple[Status, ...]:
-    return ssn.reasons.statuses(int(ssn.ask(PREDICATE, task(ssn, "j-0"), ssn.all_rows())[NAME][0]))
+def verdict(ssn: Session) -> tuple[FitStatus, ...]:
+    return ssn.reasons.statuses_of(int(ssn.ask_plugins(PREDICATE, task(ssn, "j-0"), ssn.all_rows())[NAME][0]))
 
 
-def refused(reason: str) -> tuple[Status, ...]:
-    return (Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, NAME),)
+def refused(reason: str) -> tuple[FitStatus, ...]:
+    return (FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, NAME),)
 
 
 def estimate(ssn: Session) -> tuple[float, float]:
     """(milli-cores, bytes) counted on n1 beside what was measured."""
     plugin = ssn.plugins[NAME]
     assert isinstance(plugin, Usage)
-    return plugin.load.estimated(0)
+    return plugin.load.node_estimate(0)
 
 
 def place(ssn: Session, name: str = "j-0") -> None:
     placed = task(ssn, name)
     placed.node_name = "n1"
-    assert [] == ssn.allocated(placed)
+    assert [] == ssn.notify_allocated(placed)
 
 
 def running(started: str | None = None, **more: Any) -> list[Manifest]:
@@ -150,8 +150,8 @@ def test_a_placed_task_lowers_the_score_until_it_is_taken_back() -> None:
     assert score(ssn) == pytest.approx(500.0 * 0.93)
     place(ssn, "j-1")
     assert (1400.0, 1.4e9) == estimate(ssn)
-    ssn.deallocated(task(ssn, "j-0"))
-    ssn.deallocated(task(ssn, "j-0"))
+    ssn.notify_deallocated(task(ssn, "j-0"))
+    ssn.notify_deallocated(task(ssn, "j-0"))
     assert (700.0, 0.7e9) == pytest.approx(estimate(ssn))
 
 
@@ -165,8 +165,8 @@ def test_a_task_placed_again_is_counted_once() -> None:
 def test_an_evicted_task_that_is_taken_back_adds_an_estimate_that_was_never_there() -> None:
     ssn = opened(running(CREATED))
     assert (0.0, 0.0) == estimate(ssn)
-    ssn.deallocated(task(ssn, "r-0"))
-    ssn.allocated(task(ssn, "r-0"))
+    ssn.notify_deallocated(task(ssn, "r-0"))
+    ssn.notify_allocated(task(ssn, "r-0"))
     assert (700.0, 0.7e9) == estimate(ssn)
 
 

@@ -9,10 +9,10 @@ from tests.properties.clusters import random_cluster
 from tests.rows import try_rules
 from vcdebug.framework.record import CloseEvent, NodeAmounts, OpEvent, PanicEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus, allocated_status
-from vcdebug.trace.passing import passing
+from vcdebug.model.status import TaskStatus, is_allocated_status
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 SEEDS = range(150)
 
@@ -48,7 +48,7 @@ def a_jobs_sums_are_its_tasks(recording: Recording) -> None:
         allocated, total = Resource(), Resource()
         for task in job.tasks.values():
             total.add(task.resreq)
-            if allocated_status(task.status):
+            if is_allocated_status(task.status):
                 allocated.add(task.resreq)
         assert (held(allocated), held(total)) == (held(job.allocated), held(job.total_request))
 
@@ -61,12 +61,12 @@ def books_hold_what_is_allocated_or_pipelined(recording: Recording) -> None:
 def books_of_one_hold_it(recording: Recording, plugin: str, level: str) -> None:
     if isinstance(recording.events[-1], PanicEvent):
         return
-    books: Mapping[str, Any] = dict(recording.session.books()).get(plugin, {})
+    books: Mapping[str, Any] = dict(recording.session.plugin_books()).get(plugin, {})
     expected: dict[str, Resource] = {}
     for job in recording.session.jobs.values():
         total = expected.setdefault(job.queue if level == "queues" else job.uid, Resource())
         for task in job.tasks.values():
-            if allocated_status(task.status) or task.status is TaskStatus.PIPELINED:
+            if is_allocated_status(task.status) or task.status is TaskStatus.PIPELINED:
                 total.add(task.resreq)
     for name, figures in books.get(level, {}).items():
         assert held(expected[name]) == held(figures["allocated"])
@@ -87,7 +87,7 @@ def every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(
 
 
 def a_replay_changes_nothing_in_its_snapshot_and_gives_the_same_events_again(recording: Recording) -> None:
-    with passing(replay(recording.snapshot)) as again:
+    with disposing(replay_cycle(recording.snapshot)) as again:
         assert [str(event) for event in recording.events] == [str(event) for event in again.events]
 
 
@@ -103,5 +103,5 @@ RULES = (
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_rule_holds(seed: int) -> None:
-    with passing(replay(random_cluster(seed))) as recording:
+    with disposing(replay_cycle(random_cluster(seed))) as recording:
         try_rules(RULES, recording)

@@ -10,31 +10,31 @@ import pytest
 from tests.properties import test_invariants as invariants
 from tests.properties.clusters import ACTIONS, random_cluster
 from tests.recorded import written
-from vcdebug.releases.release import Release, at_tag
-from vcdebug.releases.table import SUPPORTED
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.trace.conf import actions_of
-from vcdebug.trace.passing import passing
-from vcdebug.trace.replay import replay
+from vcdebug.releases.release import Release, release_at_tag
+from vcdebug.releases.table import SUPPORTED_TAGS
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.trace.conf import actions_of_release
+from vcdebug.trace.passing import disposing
+from vcdebug.trace.replay import replay_cycle
 
 EACH, BATCH = 150, 25
 AGAIN = 5
 """Every so many cycles are replayed twice."""
-BATCHES = [(str(tag), number) for tag in SUPPORTED for number in range(EACH // BATCH)]
+BATCHES = [(str(tag), number) for tag in SUPPORTED_TAGS for number in range(EACH // BATCH)]
 
 
 def known_actions(release: Release) -> list[str]:
     """Those that its configuration may name."""
-    return [name for name in ACTIONS if name in actions_of(release)]
+    return [name for name in ACTIONS if name in actions_of_release(release)]
 
 
 @pytest.mark.parametrize(("name", "batch"), BATCHES)
 def test_the_invariants_hold_under_the_rules_of_each_release(name: str, batch: int) -> None:
-    place = next(number for number, tag in enumerate(SUPPORTED) if str(tag) == name)
-    release = at_tag(SUPPORTED[place])
+    place = next(number for number, tag in enumerate(SUPPORTED_TAGS) if str(tag) == name)
+    release = release_at_tag(SUPPORTED_TAGS[place])
     for seed in range(10_000 + 1000 * place + BATCH * batch, 10_000 + 1000 * place + BATCH * (batch + 1)):
-        snapshot = released(random_cluster(seed, nodes=4, jobs=5, actions=known_actions(release)), name)
-        with passing(replay(snapshot)) as recording:
+        snapshot = snapshot_at_release(random_cluster(seed, nodes=4, jobs=5, actions=known_actions(release)), name)
+        with disposing(replay_cycle(snapshot)) as recording:
             assert not recording.conf.built_in, seed
             invariants.idle_and_used_make_up_what_a_node_can_allocate(recording)
             invariants.a_cycle_ends_with_its_close_or_a_panic(recording)
@@ -42,5 +42,5 @@ def test_the_invariants_hold_under_the_rules_of_each_release(name: str, batch: i
             invariants.books_hold_what_is_allocated_or_pipelined(recording)
             invariants.every_operation_of_a_statement_is_settled_or_stays_open_for_a_pipelined_job(recording)
             if seed % AGAIN == 0:
-                with passing(replay(snapshot)) as again:
+                with disposing(replay_cycle(snapshot)) as again:
                     assert written(recording) == written(again), seed

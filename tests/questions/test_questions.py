@@ -9,7 +9,7 @@ import pytest
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug.causes.subject import NotFoundError
-from vcdebug.explain.evictions import evictions
+from vcdebug.explain.evictions import planned_evictions
 from vcdebug.framework.record import OpEvent
 from vcdebug.questions import QUESTIONS
 from vcdebug.questions.evicted import why_evicted
@@ -18,7 +18,7 @@ from vcdebug.questions.next_job import who_is_next
 from vcdebug.questions.node_choice import why_node
 from vcdebug.questions.refused import why_refused
 from vcdebug.questions.victim_choice import why_victim
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 WORKS, BLOCKED, RECLAIMED = "preempt-works", "preempt-blocked-by-gang", "reclaim-across-queues"
 PREEMPT = """
@@ -30,22 +30,22 @@ tiers:
 
 
 def victims(name: str) -> list[str]:
-    return [one.victim for one in evictions(bundled(name)) if one.fate == "commit"]
+    return [one.victim for one in planned_evictions(bundled(name)) if one.fate == "commit"]
 
 
 def test_an_evicted_pod_names_for_whom_by_whom_and_what_came_of_it() -> None:
     recording = bundled(WORKS)
-    one = next(each for each in evictions(recording) if each.fate == "commit")
+    one = next(each for each in planned_evictions(recording) if each.fate == "commit")
     reply = why_evicted(recording, one.victim)
     assert (True, one.action, one.preemptor) == tuple(reply.data[key] for key in ("evicted", "action", "for"))
     assert f"{one.victim} is evicted by {one.action} for {one.preemptor} on {one.node}" in reply.sentence
     assert any("got something for it" in line for line in reply.lines)
-    assert all(isinstance(recording.event(one.seq), object) for one in reply.evidence)
+    assert all(isinstance(recording.event_at(one.seq), object) for one in reply.evidence)
 
 
 def test_an_eviction_that_was_taken_back_is_no_eviction() -> None:
     recording = bundled(BLOCKED)
-    planned = evictions(recording)[0]
+    planned = planned_evictions(recording)[0]
     reply = why_evicted(recording, planned.victim)
     assert not reply.data["evicted"]
     assert reply.sentence.startswith(f"{planned.victim} is not evicted: preempt planned it")
@@ -63,7 +63,7 @@ def test_who_was_not_asked_could_not_protect() -> None:
         pod("high-0", "high", requests={"cpu": "2"}, priority=10),
         conf=PREEMPT,
     )
-    reply = why_evicted(replay(snapshot), "low-0")
+    reply = why_evicted(replay_cycle(snapshot), "low-0")
     assert ["gang"] == reply.data["notAsked"]
     assert "gang in tier 2 was not asked and could not protect it: tier 1 decided" in reply.lines
     assert {"priority", "conformance"} == set(reply.data["offeredBy"])  # type: ignore[call-overload]
@@ -100,8 +100,8 @@ def test_another_node_that_would_have_done_is_named() -> None:
         pod("high-0", "high", requests={"cpu": "2"}, priority=10),
         conf=PREEMPT,
     )
-    recording = replay(snapshot)
-    victim = next(one.victim for one in evictions(recording) if one.fate == "commit")
+    recording = replay_cycle(snapshot)
+    victim = next(one.victim for one in planned_evictions(recording) if one.fate == "commit")
     other, at = {
         "default/mid-0": ("n2", "default/low-0 of priority 1"),
         "default/low-0": ("n1", "default/mid-0 of priority 5"),
@@ -114,8 +114,8 @@ def test_another_node_that_would_have_done_is_named() -> None:
 def placed(recording_name: str) -> list[tuple[str, str]]:
     recording = golden(recording_name)
     found: dict[str, str] = {}
-    for seq in recording.index.of_type(OpEvent):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_of_type(OpEvent):
+        event = recording.event_at(seq)
         if isinstance(event, OpEvent) and event.op in ("allocate", "pipeline"):
             found[event.task] = event.node
     return list(found.items())[:3]
@@ -152,7 +152,7 @@ def test_equal_scores_are_said_to_be_chance() -> None:
         pod("j-0", "j", requests={"cpu": "1"}),
         conf="actions: allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: nodeorder}]\n",
     )
-    reply = why_node(replay(snapshot), "j-0")
+    reply = why_node(replay_cycle(snapshot), "j-0")
     assert ["n1", "n2"] == reply.data["tied"]
     assert "by chance: 2 nodes share the best score" in reply.sentence
 
@@ -168,7 +168,7 @@ def test_holders_of_a_port_a_node_and_a_queue() -> None:
         pod("b-0", "b", containers=port),
         conf="actions: allocate\ntiers:\n- plugins: [{name: gang}, {name: predicates}]\n",
     )
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     for subject in ("port/4040", "node/n1", "queue/default", "b"):
         holders = who_holds(recording, subject).data["holders"]
         assert isinstance(holders, list)
@@ -188,7 +188,7 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
         )
     ]
     conf = "actions: allocate\ntiers:\n- plugins: [{name: priority}, {name: predicates}]\n"
-    reply = who_is_next(replay(cluster(node("n1"), queue("default"), *waiting, conf=conf)), "")
+    reply = who_is_next(replay_cycle(cluster(node("n1"), queue("default"), *waiting, conf=conf)), "")
     assert [{"queue": "default", "jobs": ["default/b", "default/a"]}] == reply.data["jobs"]
     assert "default/b of queue default would be tried first: default/b before default/a by priority" in reply.sentence
 
@@ -200,11 +200,11 @@ def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
 
     for name in ("preempt-0003", "basic-0005", "reclaim-0004"):
         recording = golden(name)
-        pops = list(recording.index.of_type(PopEvent))
-        first = next((seq for seq in pops if getattr(recording.event(seq), "kind", "") == "job"), None)
+        pops = list(recording.index.seqs_of_type(PopEvent))
+        first = next((seq for seq in pops if getattr(recording.event_at(seq), "kind", "") == "job"), None)
         if first is None:
             continue
-        popped = recording.event(first)
+        popped = recording.event_at(first)
         queue_name = recording.owners.queues[popped.name]  # type: ignore[union-attr]
         jobs = next_at(recording, first - 1, queue_name).data["jobs"]
         still = [one for entry in jobs for one in entry["jobs"]]  # type: ignore[attr-defined]
@@ -218,7 +218,7 @@ def test_a_name_that_nothing_has_is_refused_by_every_question() -> None:
 
 
 def test_pods_on_a_node_outside_the_session_are_named() -> None:
-    recording = replay(cluster(node("n1"), queue("default"), pod_group("old"), pods("old", 1, on="gone")))
+    recording = replay_cycle(cluster(node("n1"), queue("default"), pod_group("old"), pods("old", 1, on="gone")))
     reply = who_holds(recording, "node/gone")
     assert "1 pod of 1 job in 1 queue holds node gone (outside the session)." == reply.sentence
 

@@ -20,7 +20,7 @@ from tests.releases.shown_devices import CLASSES, OLD, ON_CARDS
 from tests.releases.shown_npus import ON_NPUS
 from tests.releases.shown_pods import BY_PODS
 from tests.releases.shown_topology import BESIDE_ON_TOPOLOGY, ON_TOPOLOGY
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -74,7 +74,7 @@ def action_that_does_not_exist() -> Snapshot:
 
 def node_of_another_shard() -> Snapshot:
     snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang predicates"))
-    snapshot.flags = Flags(sharding_mode="hard")
+    snapshot.flags = SchedulerFlags(sharding_mode="hard")
     return snapshot
 
 
@@ -86,7 +86,7 @@ def gate_of_volcano() -> Snapshot:
         pod("j-0", "j", requests=amounts("1"), schedulingGates=gates),
         conf=conf_of("gang predicates"),
     )
-    snapshot.flags = Flags(feature_gates={"SchedulingGatesQueueAdmission": True})
+    snapshot.flags = SchedulerFlags(feature_gates={"SchedulingGatesQueueAdmission": True})
     return snapshot
 
 

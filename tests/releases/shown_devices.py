@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from tests.builders import amounts, cluster, conf_of, metadata, node, pod, pod_group, priority_class
-from vcdebug.snapshot.process import CpuReservation, Process
+from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 OLD = "2026-10-01T00:00:00Z"
@@ -33,7 +33,7 @@ def sharing(*objects: Any, actions: str = "allocate", extra: str = "", **argumen
     lines = "    arguments:\n" + "".join(f"      deviceshare.{key}: {value}\n" for key, value in stated.items())
     conf = conf_of("priority gang", "predicates deviceshare", actions=actions) + lines + extra
     snapshot = cluster(CLASSES, *objects, conf=conf)
-    snapshot.process = Process(started=snapshot.now - timedelta(hours=1))
+    snapshot.process = SchedulerProcess(started=snapshot.now - timedelta(hours=1))
     return snapshot
 
 
@@ -188,7 +188,7 @@ def cpus_of_an_earlier_cycle() -> Snapshot:
     conf = conf_of("gang", "predicates numa-aware")
     snapshot = cluster(node("n1", cpu="8"), numa, pod_group("j"), member, conf=conf)
     taken = tuple(CpuReservation("n1", f"default/{name}", f"uid-{name}", "0-7") for name in ("earlier",))
-    snapshot.process = Process(sessions=1, started=snapshot.now - timedelta(hours=1), reserved_cpus=taken)
+    snapshot.process = SchedulerProcess(sessions=1, started=snapshot.now - timedelta(hours=1), reserved_cpus=taken)
     return snapshot
 
 
@@ -219,7 +219,7 @@ def whole_cards_of_two_sizes() -> Snapshot:
 def first_cycle_with_cards() -> Snapshot:
     """A pod that nothing but the card keeps from the node."""
     snapshot = sharing(cards(1), pod_group("j"), asking("j-0", memory="1001"))
-    snapshot.process = Process()
+    snapshot.process = SchedulerProcess()
     return snapshot
 
 

@@ -81,7 +81,7 @@ def promised_npu() -> Snapshot:
     """The first of a gang is promised the NPU of the low pod, and is taken back with the second."""
     behind = [pod_group("k", priority_class="low"), of_npus("k-0", "k", memory="3072")]
     snapshot = preempting_for_npus(of_npus("h-1", "h"), behind, users=2, actions="preempt, allocate")
-    group = next(one for one in snapshot.of("PodGroup") if one["metadata"]["name"] == "h")
+    group = next(one for one in snapshot.objects_of("PodGroup") if one["metadata"]["name"] == "h")
     group["spec"]["minMember"] = 2
     return snapshot
 

@@ -23,25 +23,25 @@ from tests.builders import (
 from tests.releases.shown import high, low, starving_in_two_queues
 from tests.releases.shown_before_1_13 import scored_without_predicates
 from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE
-from vcdebug.explain.ledger import ledger, total
-from vcdebug.framework.order import victims_queue
+from vcdebug.explain.ledger import reservation_ledger, total_reserved
+from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.record import CloseEvent, HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.csi import limit_key_of
-from vcdebug.releases.naming import named_release
+from vcdebug.model.csi import limit_key_function
+from vcdebug.releases.naming import resolve_release
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.trace.replay import replay_cycle
 
 
 def older(snapshot: Snapshot, *changes: str) -> Snapshot:
-    return released(snapshot, ",".join(["master", *(f"+{change}" for change in changes)]))
+    return snapshot_at_release(snapshot, ",".join(["master", *(f"+{change}" for change in changes)]))
 
 
 def release(*changes: str) -> Release:
-    return named_release(",".join(["master", *(f"+{change}" for change in changes)])).release
+    return resolve_release(",".join(["master", *(f"+{change}" for change in changes)])).release
 
 
 def cpu_of(snapshot: Snapshot, name: str) -> float:
@@ -82,15 +82,20 @@ def test_volcanos_own_gate_is_one_like_any_other() -> None:
     gates = [{"name": "scheduling.volcano.sh/queue-allocation-gate"}]
     snapshot = with_pod(schedulingGates=gates)
     newest, old = (open_session(one, "gang") for one in (snapshot, older(snapshot, "queue-allocation-gate")))
-    assert (True, False) == (task(newest, "a").pod.only_volcano_gate, task(old, "a").pod.only_volcano_gate)
-    flags = Flags(feature_gates={"SchedulingGatesQueueAdmission": True}, release=release("queue-allocation-gate"))
-    assert not flags.gate("SchedulingGatesQueueAdmission")
+    assert (True, False) == (task(newest, "a").pod.has_only_volcano_gate, task(old, "a").pod.has_only_volcano_gate)
+    flags = SchedulerFlags(
+        feature_gates={"SchedulingGatesQueueAdmission": True}, release=release("queue-allocation-gate")
+    )
+    assert not flags.is_gate_on("SchedulingGatesQueueAdmission")
 
 
 def test_a_drivers_limit_keeps_its_slash_and_a_long_name_is_hashed() -> None:
-    key = limit_key_of(release("csi-limit-key"))
+    key = limit_key_function(release("csi-limit-key"))
     long = "d" * 40
-    assert ("attachable-volumes-csi-a/b", "attachable-volumes-csi-a-b") == (key("a/b"), limit_key_of(release())("a/b"))
+    assert ("attachable-volumes-csi-a/b", "attachable-volumes-csi-a-b") == (
+        key("a/b"),
+        limit_key_function(release())("a/b"),
+    )
     assert f"attachable-volumes-csi-{long[:39]}" == key(long[:39])
     assert key(long).startswith(f"attachable-volumes-csi-{'d' * 23}") and len(key(long)) == 62  # noqa: PT018
 
@@ -103,7 +108,7 @@ def two_jobs() -> list[Manifest]:
 
 def order_of_eviction(snapshot: Snapshot) -> list[str]:
     ssn: Session = open_session(snapshot, "gang")
-    victims = victims_queue(ssn, tasks(ssn, "z-0", "z-1", "b-0", "b-1"), task(ssn, "asking-0"))
+    victims = build_victims_queue(ssn, tasks(ssn, "z-0", "z-1", "b-0", "b-1"), task(ssn, "asking-0"))
     return names([victims.pop() for _ in range(4)])
 
 
@@ -119,7 +124,7 @@ def test_the_younger_job_loses_all_its_tasks_first() -> None:
 def test_in_which_order_preempt_took_queues_is_chance(seed: int | None, placed: list[str]) -> None:
     """The queue that comes first leaves the jobs of others without tasks."""
     snapshot = older(starving_in_two_queues(), "preempt-queue-order", "preempt-tasks-per-queue")
-    recording = replay(replace(snapshot, chance=Chance(order_seed=seed)))
+    recording = replay_cycle(replace(snapshot, chance=ChanceSettings(order_seed=seed)))
     assert placed == [one.task for one in recording.events if isinstance(one, OpEvent) and one.op == "pipeline"]
 
 
@@ -136,7 +141,7 @@ def test_scores_end_the_process_where_predicates_made_no_metrics(
     release: str, plugins: str, asked: str, *, ends: bool
 ) -> None:
     snapshot = scored_without_predicates(plugins, predicates={"enablePredicate": asked})
-    assert ends is isinstance(replay(released(snapshot, release)).events[-1], PanicEvent)
+    assert ends is isinstance(replay_cycle(snapshot_at_release(snapshot, release)).events[-1], PanicEvent)
 
 
 @pytest.mark.parametrize(("release", "ready"), [("v1.13.3", "not ready"), ("v1.14.0", "ready")])
@@ -144,13 +149,13 @@ def test_a_gang_that_is_ready_says_so(release: str, ready: str) -> None:
     running = pod("j-0", "j", on="n1", requests={"cpu": "1"})
     waiting = pod("j-1", "j", requests={"cpu": "99"})
     snapshot = cluster(node("n1"), pod_group("j", phase="Running"), running, waiting, conf=conf_of("gang predicates"))
-    close = replay(released(snapshot, release)).events[-1]
+    close = replay_cycle(snapshot_at_release(snapshot, release)).events[-1]
     assert isinstance(close, CloseEvent)
     assert str(close.jobs["default/j"].fit_error).startswith(f"pod group is {ready}, 1 Pending")
 
 
 def taint_reasons(snapshot: Snapshot) -> str:
-    close = replay(snapshot).events[-1]
+    close = replay_cycle(snapshot).events[-1]
     assert isinstance(close, CloseEvent)
     return str(close.jobs["default/j"].tasks["default/a"].message)
 
@@ -219,14 +224,16 @@ def permitted_and_refused() -> Snapshot:
 
 @pytest.mark.parametrize(("release", "reserved"), [("", [0.0, 0.0]), ("v1.15.1", [8000.0, 10000.0])])
 def test_what_a_permitted_and_refused_job_reserves_shows_at_its_vote(release: str, reserved: list[float]) -> None:
-    recording = replay(released(permitted_and_refused(), release) if release else permitted_and_refused())
+    recording = replay_cycle(
+        snapshot_at_release(permitted_and_refused(), release) if release else permitted_and_refused()
+    )
     hooks = [event for event in recording.events if isinstance(event, HookEvent) and event.point == "JobEnqueueable"]
     votes = [recording.events.index(event) + 1 for event in hooks if event.plugin == "proportion"]
     states = [recording.timeline.state_at(seq) for seq in votes]
-    assert reserved == [state.amount("proportion", "default", "inqueue").milli_cpu for state in states]
-    whole = [total(ledger(recording, seq, "default")).milli_cpu for seq in votes]
+    assert reserved == [state.plugin_amount("proportion", "default", "inqueue").milli_cpu for state in states]
+    whole = [total_reserved(reservation_ledger(recording, seq, "default")).milli_cpu for seq in votes]
     assert reserved == whole
-    why = [entry.why for entry in ledger(recording, votes[0], "default") if entry.reserved is not None]
+    why = [entry.why for entry in reservation_ledger(recording, votes[0], "default") if entry.reserved is not None]
     assert (["permitted in this cycle, and not admitted: its whole minResources"] if release else []) == why
 
 
@@ -243,19 +250,19 @@ def queue_behind_a_broken_tree(extra: str = TOPOLOGY_AWARE) -> Snapshot:
     ("release", "text"), [("v1.15.0", "[capacity] queue c not found"), ("v1.14.4", "queue c not found")]
 )
 def test_the_error_of_a_dry_run_names_the_plugin(release: str, text: str) -> None:
-    recording = replay(released(queue_behind_a_broken_tree(), release))
+    recording = replay_cycle(snapshot_at_release(queue_behind_a_broken_tree(), release))
     hooks = [event for event in recording.events if isinstance(event, HookEvent)]
     assert [{"error": text}] == [event.result for event in hooks if event.point == "SimulateRemoveTask"]
 
 
 @pytest.mark.parametrize(("release", "end"), [("v1.15.0", CloseEvent), ("v1.14.4", PanicEvent)])
 def test_capacity_panics_at_an_eviction_in_a_queue_that_it_does_not_know(release: str, end: type) -> None:
-    assert isinstance(replay(released(queue_behind_a_broken_tree(""), release)).events[-1], end)
+    assert isinstance(replay_cycle(snapshot_at_release(queue_behind_a_broken_tree(""), release)).events[-1], end)
 
 
 @pytest.mark.parametrize(("switches", "asked"), [("", 1), (",+topology-preempt-absent", 0)])
 def test_quotas_are_copied_only_for_dry_runs(switches: str, asked: int) -> None:
     snapshot = cluster(node("n1"), pod_group("j"), pods("j", 1), conf=conf_of("gang proportion predicates"))
-    events = replay(released(snapshot, f"v1.13.3{switches}")).events
+    events = replay_cycle(snapshot_at_release(snapshot, f"v1.13.3{switches}")).events
     hooks = [event for event in events if isinstance(event, HookEvent) and event.plugin == "proportion"]
     assert asked == len([event for event in hooks if event.point == "PrePredicate"])

@@ -7,11 +7,11 @@ import pytest
 
 from tests.releases.shown import BESIDE, SHOWN
 from vcdebug.releases.table import CHANGES
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.codec import EventEncoder
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 INPUTS = Path(__file__).parents[1] / "golden" / "random"
 ALTERED = [
@@ -46,22 +46,22 @@ ALTERED = [
 
 
 def events(snapshot: Snapshot) -> list[str]:
-    recording = replay(snapshot)
+    recording = replay_cycle(snapshot)
     encoder = EventEncoder(recording)
-    return [json.dumps(encoder.encode(event)) for event in recording.events]
+    return [json.dumps(encoder.encode_event(event)) for event in recording.events]
 
 
 @pytest.mark.parametrize(("change", "case"), ALTERED, ids=[change for change, _ in ALTERED])
 def test_the_switch_alters_the_recording(change: str, case: str) -> None:
     given = INPUTS / case
-    assert events(load(given, release="master")) != events(load(given, release=f"master,+{change}"))
+    assert events(load_snapshot(given, release="master")) != events(load_snapshot(given, release=f"master,+{change}"))
 
 
 @pytest.mark.parametrize("change", SHOWN)
 def test_the_switch_alters_a_cluster_made_for_it(change: str) -> None:
     base = ",+".join(["master", *([BESIDE[change]] if change in BESIDE else [])])
     snapshot = SHOWN[change]()
-    assert events(released(snapshot, base)) != events(released(snapshot, f"{base},+{change}"))
+    assert events(snapshot_at_release(snapshot, base)) != events(snapshot_at_release(snapshot, f"{base},+{change}"))
 
 
 def test_what_is_not_replayed_says_why() -> None:

@@ -15,17 +15,17 @@ from tests.releases.shown_topology import (
 )
 from vcdebug.framework.record import CloseEvent, HookEvent, ScoreEvent
 from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 OLD = "v1.13.3"
 V12 = "+nta-soft-only,+nta-hypernode-score"
 
 
 def old(snapshot: Snapshot) -> Recording:
-    return replay(released(snapshot, OLD))
+    return replay_cycle(snapshot_at_release(snapshot, OLD))
 
 
 def nodes_of(recording: Recording, job: str) -> dict[str, str]:
@@ -82,7 +82,7 @@ def test_a_hard_job_grows_where_it_is(switches: str, rack: str) -> None:
     group["metadata"]["annotations"] = {HELD: "b"}
     above = hyper_node("top", 2, children=["a", "b"])
     grows = cluster(racks(), above, group, pods("j", 2), conf=TOPOLOGY)
-    recording = replay(released(grows, OLD + switches))
+    recording = replay_cycle(snapshot_at_release(grows, OLD + switches))
     assert {rack} == {node[0] for node in nodes_of(recording, "j").values()}
 
 
@@ -93,7 +93,7 @@ def test_sub_groups_are_not_read() -> None:
 
 
 def test_the_log_tells_of_tiers() -> None:
-    said = [line.text for line in log_lines(old(hard_job()), 4) if line.key.startswith("allocate.tier-")]
+    said = [line.text for line in log_lines(old(hard_job()), 4) if line.message_key.startswith("allocate.tier-")]
     job, tries = 'jobName="default/j"', "Try to allocate resource for job in hyperNode"
     assert [
         f'"{tries}" {job} hyperNodeName="a" tier=1',

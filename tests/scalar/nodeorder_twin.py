@@ -13,14 +13,14 @@ from tests.scalar.predicates_twin import (
     spread_selector,
 )
 from tests.scalar.world import HOSTNAME, PREFERRED, ZONE, World, has_affinity, preferred
-from vcdebug.gomath import div, round_half_away, trunc
+from vcdebug.gomath import int_div, round_half_away, trunc_int64
 from vcdebug.kube.node_affinity import node_term
 from vcdebug.kube.selector import Selector, equality_selector
-from vcdebug.kube.taints import parse_taints, parse_tolerations, tolerated
+from vcdebug.kube.taints import is_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.quantity import milli_value, value
+from vcdebug.snapshot.quantity import milli_value, whole_value
 
 Scores = list[int] | None
 GPU = "nvidia.com/gpu"
@@ -31,13 +31,13 @@ def request(pod: Pod, name: str, default: int | None = None) -> int:
     stated = pod.spec["containers"][0]["resources"]["requests"]
     if name not in stated:
         return default or 0
-    return milli_value(stated[name]) if name == "cpu" else value(stated[name])
+    return milli_value(stated[name]) if name == "cpu" else whole_value(stated[name])
 
 
 def allocatable(world: World, node: str, name: str) -> int:
     """What the node offers."""
     stated = world.manifests[node]["status"]["allocatable"].get(name, 0)
-    return milli_value(stated) if name == "cpu" else value(stated)
+    return milli_value(stated) if name == "cpu" else whole_value(stated)
 
 
 class NodeOrderTwin:
@@ -68,10 +68,10 @@ class NodeOrderTwin:
             if available:
                 number += 1
                 if least:
-                    total += 0 if wanted > available else div((available - wanted) * 100, available)
+                    total += 0 if wanted > available else int_div((available - wanted) * 100, available)
                 else:
-                    total += 100 if wanted > available else div(wanted * 100, available)
-        return div(total, number) if number else 0
+                    total += 100 if wanted > available else int_div(wanted * 100, available)
+        return int_div(total, number) if number else 0
 
     def _balanced(self) -> Scores:
         if not any(request(self.pod, name) for name in ("cpu", "memory", GPU)):
@@ -79,7 +79,7 @@ class NodeOrderTwin:
         answer = []
         for node in self.world.names:
             before, after = self._balance(node, 0), self._balance(node, 1)
-            answer.append(50 + div(50 + after - before, 2))
+            answer.append(50 + int_div(50 + after - before, 2))
         return answer
 
     def _balance(self, node: str, times: int) -> int:
@@ -99,16 +99,16 @@ class NodeOrderTwin:
             for share in shares:
                 squares += (share - mean) * (share - mean)
             deviation = math.sqrt(squares / 3.0)
-        return trunc((1 - deviation) * 100.0)
+        return trunc_int64((1 - deviation) * 100.0)
 
     def _node_affinity(self) -> Scores:
         affinity = (self.pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
         if PREFERRED not in affinity:
             return None
         terms = [(p["weight"], node_term(p["preference"])) for p in affinity[PREFERRED]]
-        raw = [sum(w for w, t in terms if t.matches(self.world.labels(n), n)) for n in self.world.names]
+        raw = [sum(w for w, t in terms if t.matches_node(self.world.labels(n), n)) for n in self.world.names]
         highest = max(raw)
-        return [div(100 * r, highest) for r in raw] if highest else raw
+        return [int_div(100 * r, highest) for r in raw] if highest else raw
 
     def _taints(self) -> Scores:
         tolerations = [
@@ -118,10 +118,10 @@ class NodeOrderTwin:
         for node in self.world.names:
             taints = parse_taints(self.world.manifests[node]["spec"].get("taints"))
             raw.append(
-                sum(1 for t in taints if t.effect == "PreferNoSchedule" and not tolerated(t, tuple(tolerations)))
+                sum(1 for t in taints if t.effect == "PreferNoSchedule" and not is_tolerated(t, tuple(tolerations)))
             )
         highest = max(raw)
-        return [100 - div(100 * r, highest) for r in raw] if highest else [100] * len(raw)
+        return [100 - int_div(100 * r, highest) for r in raw] if highest else [100] * len(raw)
 
     def _pod_affinity(self) -> Scores:
         own = [(t["weight"], t["podAffinityTerm"]) for t in preferred(self.pod, "podAffinity")]
@@ -135,7 +135,7 @@ class NodeOrderTwin:
             return None
         raw = [sum(sums.get(pair, 0) for pair in self.world.labels(n).items()) for n in self.world.names]
         low, span = min(raw), max(raw) - min(raw)
-        return [trunc(100.0 * (float(r - low) / float(span))) if span else 0 for r in raw]
+        return [trunc_int64(100.0 * (float(r - low) / float(span))) if span else 0 for r in raw]
 
     def _weigh(
         self, sums: dict[tuple[str, str], int], node: str, other: Pod, own: list[tuple[int, dict[str, Any]]]
@@ -156,7 +156,7 @@ class NodeOrderTwin:
         for service in self.services:
             selector = service["spec"]["selector"]
             same = service["metadata"]["namespace"] == self.pod.namespace
-            if same and equality_selector(selector).matches(self.pod.labels):
+            if same and equality_selector(selector).matches_labels(self.pod.labels):
                 pairs |= selector
         if not pairs:
             return []
@@ -209,7 +209,7 @@ class NodeOrderTwin:
         highest, lowest = max(raw.values()), min(raw.values())
         if highest <= 0:
             return [100 if node in raw else 0 for node in self.world.names]
-        return [div(100 * (highest + lowest - raw[n]), highest) if n in raw else 0 for n in self.world.names]
+        return [int_div(100 * (highest + lowest - raw[n]), highest) if n in raw else 0 for n in self.world.names]
 
 
 def binpack(task: TaskInfo, node: NodeInfo, weights: dict[str, int], weight: int) -> float:
@@ -237,6 +237,10 @@ def image_locality(world: World, pod: Pod, node: str) -> int:
     }
     image = pod.spec["containers"][0]["image"]
     holders = [name for name in world.names if image in sizes[name]]
-    total = trunc(float(sizes[node][image]) * (float(len(holders)) / float(len(world.names)))) if node in holders else 0
+    total = (
+        trunc_int64(float(sizes[node][image]) * (float(len(holders)) / float(len(world.names))))
+        if node in holders
+        else 0
+    )
     low, high = 23 * 2**20, 1000 * 2**20
-    return div(100 * (min(max(total, low), high) - low), high - low)
+    return int_div(100 * (min(max(total, low), high) - low), high - low)

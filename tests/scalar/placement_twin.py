@@ -8,7 +8,7 @@ from typing import Any
 from vcdebug.framework.session import Session
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import allocated_status
+from vcdebug.model.status import is_allocated_status
 from vcdebug.model.task import TaskInfo
 
 GROUP = "volcano.sh/nodegroup-name"
@@ -45,7 +45,7 @@ def _used_of_group(ssn: Session, task: TaskInfo, group: str) -> float:
     queue, total = ssn.jobs[task.job].queue, 0.0
     for job in ssn.jobs.values():
         for other in job.tasks.values() if job.queue == queue else ():
-            counted = other.node_name and (allocated_status(other.status) or other is task)
+            counted = other.node_name and (is_allocated_status(other.status) or other is task)
             if counted and ssn.nodes[other.node_name].labels.get(GROUP) == group:
                 total += other.resreq.milli_cpu
     return total
@@ -166,7 +166,7 @@ def ordinary_score(ssn: Session, task: TaskInfo, node: NodeInfo) -> float:
 
 def closeness_scores(ssn: Session, task: TaskInfo) -> list[float]:
     """For every node: how low the common ancestor with the job's HyperNode is; ties broken by placed tasks."""
-    leaves = [ssn.hyper_nodes.lowest_for_node(name) for name in ssn.nodes]
+    leaves = [ssn.hyper_nodes.find_hyper_node_for_node(name) for name in ssn.nodes]
     base = [_closeness(ssn, leaf, task.job_allocated_hyper_node) for leaf in leaves]
     best = max(base)
     tasks = ssn.jobs[task.job].tasks.values()
@@ -184,7 +184,7 @@ def _closeness(ssn: Session, leaf: str, other: str) -> float:
     if leaf == other:
         return 1.0
     tiers = sorted(ssn.hyper_nodes.tiers)
-    common = ssn.hyper_nodes.lca(leaf, other)
+    common = ssn.hyper_nodes.get_lca_hyper_node(leaf, other)
     return (tiers[-1] - ssn.hyper_nodes.by_name[common].tier) / (tiers[-1] - tiers[0])
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.scalar.world import World, required
 from vcdebug.kube.node_affinity import required_node_affinity
-from vcdebug.kube.selector import EVERYTHING, Selector, equality_selector, label_selector
-from vcdebug.kube.taints import parse_taints, parse_tolerations, schedulable_despite_cordon, tolerated
-from vcdebug.model.fiterror import Status
+from vcdebug.kube.selector import SELECTS_EVERYTHING, Selector, equality_selector, label_selector
+from vcdebug.kube.taints import is_tolerated, parse_taints, parse_tolerations, tolerates_cordon
+from vcdebug.model.fiterror import FitStatus
 from vcdebug.model.pod import Pod
 
 Pairs = dict[tuple[str, str], int]
@@ -20,17 +20,17 @@ def incoming_namespaces(world: World, pod: Pod, term: dict[str, Any]) -> tuple[l
     if not listed and over is None:
         return [pod.namespace], False
     selector = label_selector(over)
-    if selector.empty:
+    if selector.is_empty:
         return listed, True
-    listed += [name for name, labels in world.namespaces.items() if selector.matches(labels)]
-    return listed, selector.matches({})
+    listed += [name for name, labels in world.namespaces.items() if selector.matches_labels(labels)]
+    return listed, selector.matches_labels({})
 
 
 def incoming_matches(world: World, pod: Pod, term: dict[str, Any], other: Pod) -> bool:
     """Whether a term of the pod to be placed is about the other pod."""
     names, everywhere = incoming_namespaces(world, pod, term)
     inside = everywhere or other.namespace in names
-    return inside and label_selector(term.get("labelSelector")).matches(other.labels)
+    return inside and label_selector(term.get("labelSelector")).matches_labels(other.labels)
 
 
 def existing_matches(world: World, owner: Pod, term: dict[str, Any], pod: Pod) -> bool:
@@ -38,8 +38,8 @@ def existing_matches(world: World, owner: Pod, term: dict[str, Any], pod: Pod) -
     listed, over = list(term.get("namespaces") or []), term.get("namespaceSelector")
     if not listed and over is None:
         listed = [owner.namespace]
-    inside = pod.namespace in listed or label_selector(over).matches(world.namespaces.get(pod.namespace, {}))
-    return inside and label_selector(term.get("labelSelector")).matches(pod.labels)
+    inside = pod.namespace in listed or label_selector(over).matches_labels(world.namespaces.get(pod.namespace, {}))
+    return inside and label_selector(term.get("labelSelector")).matches_labels(pod.labels)
 
 
 class PredicatesTwin:
@@ -83,7 +83,7 @@ class PredicatesTwin:
                         self._bump(pairs, term["topologyKey"], node)
         return pairs
 
-    def statuses(self, node: str) -> list[Status]:
+    def statuses(self, node: str) -> list[FitStatus]:
         """What predicate answers for the node."""
         found = self._pod_count(node)
         stable = self._stable(node)
@@ -97,39 +97,39 @@ class PredicatesTwin:
                     break
         return found
 
-    def _pod_count(self, node: str) -> list[Status]:
+    def _pod_count(self, node: str) -> list[FitStatus]:
         limit = int(self.world.manifests[node]["status"]["allocatable"]["pods"])
         if limit <= len(self.world.pods[node]):
-            return [Status(2, "node(s) pod number exceeded", "predicates")]
+            return [FitStatus(2, "node(s) pod number exceeded", "predicates")]
         return []
 
-    def _stable(self, node: str) -> Status | None:
+    def _stable(self, node: str) -> FitStatus | None:
         spec = self.world.manifests[node]["spec"]
         tolerations = parse_tolerations(self.pod.spec.get("tolerations"))
-        if spec.get("unschedulable") and not schedulable_despite_cordon(tolerations):
-            return Status(3, "node(s) were unschedulable")
-        if not required_node_affinity(self.pod.spec).matches(self.world.labels(node), node):
-            return Status(3, "node(s) didn't match Pod's node affinity/selector")
-        return Status(3, "node(s) had untolerated taint(s)") if tainted(self.world, self.pod, node) else None
+        if spec.get("unschedulable") and not tolerates_cordon(tolerations):
+            return FitStatus(3, "node(s) were unschedulable")
+        if not required_node_affinity(self.pod.spec).matches_group(self.world.labels(node), node):
+            return FitStatus(3, "node(s) didn't match Pod's node affinity/selector")
+        return FitStatus(3, "node(s) had untolerated taint(s)") if tainted(self.world, self.pod, node) else None
 
-    def _ports(self, node: str) -> Status | None:
+    def _ports(self, node: str) -> FitStatus | None:
         for wanted in ports_of(self.pod):
             for other in self.world.pods[node]:
                 for used in ports_of(other):
                     if wanted[1:] == used[1:] and ("0.0.0.0" in (wanted[0], used[0]) or wanted[0] == used[0]):
-                        return Status(2, "node(s) didn't have free ports for the requested pod ports")
+                        return FitStatus(2, "node(s) didn't have free ports for the requested pod ports")
         return None
 
-    def _pod_affinity(self, node: str) -> Status | None:
+    def _pod_affinity(self, node: str) -> FitStatus | None:
         labels = self.world.labels(node)
         if not self._together(labels):
-            return Status(3, "node(s) didn't match pod affinity rules")
+            return FitStatus(3, "node(s) didn't match pod affinity rules")
         for term in self.anti_terms:
             value = labels.get(term["topologyKey"])
             if value is not None and self.anti.get((term["topologyKey"], value), 0) > 0:
-                return Status(2, "node(s) didn't match pod anti-affinity rules")
+                return FitStatus(2, "node(s) didn't match pod anti-affinity rules")
         if any(pair in self.existing for pair in labels.items()):
-            return Status(2, "node(s) didn't satisfy existing pods anti-affinity rules")
+            return FitStatus(2, "node(s) didn't satisfy existing pods anti-affinity rules")
         return None
 
     def _together(self, labels: dict[str, str]) -> bool:
@@ -141,18 +141,18 @@ class PredicatesTwin:
         own = [incoming_matches(self.world, self.pod, term, self.pod) for term in self.affinity_terms]
         return not self.affinity and all(own)
 
-    def _spread(self, node: str) -> Status | None:
+    def _spread(self, node: str) -> FitStatus | None:
         for rule in self.constraints:
             value = self.world.labels(node).get(rule["topologyKey"])
             text = "node(s) didn't match pod topology spread constraints"
             if value is None:
-                return Status(3, f"{text} (missing required label)")
+                return FitStatus(3, f"{text} (missing required label)")
             selector = spread_selector(rule, self.pod)
             counts = self._domain_counts(rule, selector)
             lowest = min(counts.values()) if len(counts) >= rule.get("minDomains", 1) else 0
-            itself = 1 if selector.matches(self.pod.labels) else 0
+            itself = 1 if selector.matches_labels(self.pod.labels) else 0
             if counts.get(value, 0) + itself - lowest > rule["maxSkew"]:
-                return Status(2, text)
+                return FitStatus(2, text)
         return None
 
     def _domain_counts(self, rule: dict[str, Any], selector: Selector) -> dict[str, int]:
@@ -171,7 +171,7 @@ def tainted(world: World, pod: Pod, node: str) -> bool:
     """Whether the node has a hard taint that the pod does not tolerate."""
     tolerations = parse_tolerations(pod.spec.get("tolerations"))
     taints = parse_taints(world.manifests[node]["spec"].get("taints"))
-    return any(t.effect != "PreferNoSchedule" and not tolerated(t, tolerations) for t in taints)
+    return any(t.effect != "PreferNoSchedule" and not is_tolerated(t, tolerations) for t in taints)
 
 
 def spread_selector(rule: dict[str, Any], pod: Pod) -> Selector:
@@ -183,7 +183,7 @@ def spread_selector(rule: dict[str, Any], pod: Pod) -> Selector:
 
 def included(world: World, pod: Pod, rule: dict[str, Any], node: str) -> bool:
     """Whether the constraint's policies let the node count."""
-    fits = required_node_affinity(pod.spec).matches(world.labels(node), node)
+    fits = required_node_affinity(pod.spec).matches_group(world.labels(node), node)
     if rule.get("nodeAffinityPolicy", "Honor") == "Honor" and not fits:
         return False
     return rule.get("nodeTaintsPolicy") != "Honor" or not tainted(world, pod, node)
@@ -191,12 +191,12 @@ def included(world: World, pod: Pod, rule: dict[str, Any], node: str) -> bool:
 
 def matching_pods(world: World, pod: Pod, selector: Selector, node: str) -> int:
     """Pods of the namespace that a spread selector counts on the node."""
-    if selector == EVERYTHING:
+    if selector == SELECTS_EVERYTHING:
         return 0
     return sum(
         1
         for other in world.pods[node]
-        if other.namespace == pod.namespace and not other.deleting and selector.matches(other.labels)
+        if other.namespace == pod.namespace and not other.deleting and selector.matches_labels(other.labels)
     )
 
 

@@ -9,7 +9,7 @@ from tests.scalar.predicates_twin import PredicatesTwin
 from tests.scalar.world import World, random_session
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import Status
+from vcdebug.model.fiterror import FitStatus
 from vcdebug.model.task import TaskInfo
 
 SEEDS = range(120)
@@ -24,21 +24,21 @@ WEIGHTS = {
 }
 
 
-def predicates(ssn: Session, incoming: TaskInfo) -> list[list[Status]]:
-    assert ssn.ask(PRE_PREDICATE, incoming) is None
-    codes = ssn.ask(PREDICATE, incoming, ssn.all_rows())["predicates"]
-    return [list(ssn.reasons.statuses(code)) for code in codes.tolist()]
+def predicates(ssn: Session, incoming: TaskInfo) -> list[list[FitStatus]]:
+    assert ssn.ask_plugins(PRE_PREDICATE, incoming) is None
+    codes = ssn.ask_plugins(PREDICATE, incoming, ssn.all_rows())["predicates"]
+    return [list(ssn.reasons.statuses_of(code)) for code in codes.tolist()]
 
 
 def batch_parts(ssn: Session, incoming: TaskInfo) -> dict[str, list[float]]:
-    scores = ssn.ask(BATCH_NODE_ORDER, incoming, ssn.all_rows())["nodeorder"]
+    scores = ssn.ask_plugins(BATCH_NODE_ORDER, incoming, ssn.all_rows())["nodeorder"]
     assert scores is not None
     assert [0.0] * len(ssn.nodes) == (scores.total - sum(part for _, part in scores.parts)).tolist()
     return {key.removeprefix("nodeorder/batch/"): part.tolist() for key, part in scores.parts}
 
 
 def expected_parts(world: World, incoming: TaskInfo, ssn: Session) -> dict[str, list[float]]:
-    plain = NodeOrderTwin(world, incoming.pod, ssn.snapshot.of("Service")).scores()
+    plain = NodeOrderTwin(world, incoming.pod, ssn.snapshot.objects_of("Service")).scores()
     return {
         key: [float(score * WEIGHTS[key]) for score in scores] for key, scores in plain.items() if scores is not None
     }
@@ -48,12 +48,12 @@ def change(ssn: Session, world: World, random: Random, incoming: TaskInfo) -> No
     """Place the task somewhere, and now and then evict a pod, in both pictures."""
     name = random.choice(world.names)
     incoming.node_name = incoming.pod.node_name = name
-    assert [] == ssn.allocated(incoming)
+    assert [] == ssn.notify_allocated(incoming)
     world.pods[name].append(incoming.pod)
     running = [t for t in ssn.jobs["default/r"].tasks.values() if t.pod in world.pods[t.node_name]]
     if running and random.random() < 0.4 and not any(t.pod.spec["containers"][0].get("ports") for t in running):
         victim = random.choice(running)
-        ssn.deallocated(victim)
+        ssn.notify_deallocated(victim)
         world.pods[victim.node_name].remove(victim.pod)
 
 
@@ -74,7 +74,7 @@ def test_images_and_binpack_are_scored_alike(seed: int) -> None:
     ssn = random_session(seed)
     world = World(ssn)
     incoming = task(ssn, "j-0")
-    answers = ssn.ask(NODE_ORDER, incoming, ssn.all_rows())
+    answers = ssn.ask_plugins(NODE_ORDER, incoming, ssn.all_rows())
     expected = [binpack(incoming, node, {"cpu": 1, "memory": 1}, 1) for node in ssn.nodes.values()]
     assert expected == answers["binpack"].total.tolist()
     expected = [float(image_locality(world, incoming.pod, name)) for name in world.names]

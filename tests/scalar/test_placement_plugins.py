@@ -102,18 +102,18 @@ def _load(random: Random) -> dict[str, Any]:
 
 
 def totals(ssn: Session, incoming: TaskInfo, plugin: str, rows: NodeRows) -> list[float]:
-    scores: list[float] = ssn.ask(NODE_ORDER, incoming, rows)[plugin].total.tolist()
+    scores: list[float] = ssn.ask_plugins(NODE_ORDER, incoming, rows)[plugin].total.tolist()
     return scores
 
 
 def batch(ssn: Session, incoming: TaskInfo, rows: NodeRows) -> list[float]:
-    answer = ssn.ask(BATCH_NODE_ORDER, incoming, rows)[TOPOLOGY]
+    answer = ssn.ask_plugins(BATCH_NODE_ORDER, incoming, rows)[TOPOLOGY]
     return [] if answer is None else answer.total.tolist()
 
 
 def reasons(ssn: Session, incoming: TaskInfo, plugin: str) -> list[str]:
-    codes = ssn.ask(PREDICATE, incoming, ssn.all_rows())[plugin]
-    return ["".join(status.reason for status in ssn.reasons.statuses(code)) for code in codes.tolist()]
+    codes = ssn.ask_plugins(PREDICATE, incoming, ssn.all_rows())[plugin]
+    return ["".join(status.reason for status in ssn.reasons.statuses_of(code)) for code in codes.tolist()]
 
 
 @over(SEEDS)
@@ -160,4 +160,4 @@ def _place(ssn: Session, placed: TaskInfo, host: str) -> None:
     ssn.jobs[placed.job].update_task_status(placed, TaskStatus.ALLOCATED)
     placed.node_name = host
     ssn.nodes[host].add_task(placed)
-    assert [] == ssn.allocated(placed)
+    assert [] == ssn.notify_allocated(placed)

@@ -7,8 +7,8 @@ import numpy as np
 from tests.rows import over
 from tests.scalar.world import random_session
 from vcdebug.framework.session import Session
-from vcdebug.kube.requests import PodRequests, Scored
-from vcdebug.kube.resource_scores import ResourceScores, Weights, least_allocated, most_allocated
+from vcdebug.kube.requests import PodRequests, ScoredAmounts
+from vcdebug.kube.resource_scores import ResourceScores, ScoreWeights, least_allocated, most_allocated
 from vcdebug.model.nodetable import LIVE_FIELDS, NodeTable
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
@@ -37,7 +37,12 @@ def test_scores_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
     random = Random(seed)
     ssn = random_session(seed)
     view, rows = ssn.view, np.arange(len(ssn.view), dtype=np.int64)
-    amounts = [Scored(100, 2**30, 0), Scored(7500, 2**33 + 1, 2), Scored(0, 0, 1), Scored(250, 0, 0)]
+    amounts = [
+        ScoredAmounts(100, 2**30, 0),
+        ScoredAmounts(7500, 2**33 + 1, 2),
+        ScoredAmounts(0, 0, 1),
+        ScoredAmounts(250, 0, 0),
+    ]
     pods = [PodRequests(one, one, one, one) for one in amounts]
     kept = ResourceScores(view)
     for pod in pods:
@@ -47,7 +52,7 @@ def test_scores_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
         fresh = ResourceScores(view).balanced_allocation(pod, rows)
         assert fresh is not None
         assert fresh.tolist() == np.asarray(kept.balanced_allocation(pod, rows)).tolist()
-        parts = [kept.balanced(pod.incoming, row) for row in rows.tolist()]
+        parts = [kept.balance_parts(pod.incoming, row) for row in rows.tolist()]
         assert fresh.tolist() == [float(one.score) for one in parts if one is not None]
         wanted = pod.incoming_non_zero
         assert least_allocated(view, wanted, rows).tolist() == kept.least_allocated(pod, rows).tolist()
@@ -60,11 +65,14 @@ def test_shortages_of_changed_nodes_are_those_of_the_arrays(seed: int) -> None:
     ssn = random_session(seed)
     asked = [(request, field) for request in requests(random) for field in LIVE_FIELDS]
     for request, field in asked:
-        ssn.node_table.lacking(request, field)
+        ssn.node_table.lacking_dimensions(request, field)
     moved(ssn, random)
     fresh = NodeTable(list(ssn.nodes.values()))
     for request, field in asked:
-        assert fresh.lacking(request, field).tolist() == ssn.node_table.lacking(request, field).tolist()
+        assert (
+            fresh.lacking_dimensions(request, field).tolist()
+            == ssn.node_table.lacking_dimensions(request, field).tolist()
+        )
 
 
 @over(SEEDS)
@@ -75,12 +83,12 @@ def test_what_leaves_a_node_counts_as_room_to_come(seed: int) -> None:
     running = [(node, task) for node in table.nodes for task in node.tasks_in_order() if task.status is RUNNING]
     for node, task in random.sample(running, min(3, len(running))):
         both = Resource(node.future_idle().milli_cpu + task.resreq.milli_cpu)
-        table.lacking(both, "future")
+        table.lacking_dimensions(both, "future")
         leaving = task.clone()
         leaving.status = TaskStatus.RELEASING
         assert node.update_task(leaving) is None
-        assert node.future_holds(both)
-        assert 0 == table.lacking(both, "future")[node.row]
+        assert node.fits_future_idle(both)
+        assert 0 == table.lacking_dimensions(both, "future")[node.row]
 
 
 @over(SEEDS)
@@ -89,15 +97,15 @@ def test_binpack_scores_one_node_as_all(seed: int) -> None:
     binpack = ssn.plugins["binpack"]
     assert isinstance(binpack, Binpack)
     for request in requests(Random(seed)):
-        all_at_once = binpack.scores(request, ssn.all_rows()).tolist()
-        assert all_at_once == [binpack.score(request, node) for node in ssn.node_table.nodes]
+        all_at_once = binpack.score_rows(request, ssn.all_rows()).tolist()
+        assert all_at_once == [binpack.score_node(request, node) for node in ssn.node_table.nodes]
 
 
 @over([1.0, 167_772.0, 167_773.0, 1_000_000_001.0, -1_000_000_001.0])
 def test_weighed_scores_keep_every_bit(weight: float) -> None:
     ssn = next(ssn for ssn in map(random_session, SEEDS) if ssn.view.complete)
     rows = ssn.node_table.every
-    scores, plain = ResourceScores(ssn.view, Weights(least=weight)), ResourceScores(ssn.view)
-    pod = PodRequests(*[Scored(250, 2**30, 0)] * 4)
+    scores, plain = ResourceScores(ssn.view, ScoreWeights(least=weight)), ResourceScores(ssn.view)
+    pod = PodRequests(*[ScoredAmounts(250, 2**30, 0)] * 4)
     whole = plain.least_allocated(pod, rows).astype(np.float64)
     assert (whole * weight).tolist() == scores.least_allocated(pod, rows).tolist()

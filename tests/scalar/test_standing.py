@@ -9,32 +9,34 @@ from tests.rows import over
 from tests.scalar.test_single_rows import moved
 from tests.scalar.world import random_session
 from vcdebug.framework.hooks import PRE_PREDICATE
-from vcdebug.framework.placement import QUESTIONS, Judge, PredicateHelper
+from vcdebug.framework.placement import QUESTION_OF_JUDGE, NodeJudge, PredicateHelper
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.framework.standing import Standing
+from vcdebug.framework.standing import NodeVerdictCache
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
 
 SEEDS = range(60)
 
 
-def known_of(ssn: Session) -> Standing:
-    return Standing(ssn.node_table, ssn.reasons, ssn.plugins["predicates"])
+def known_of(ssn: Session) -> NodeVerdictCache:
+    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins["predicates"])
 
 
-def searches(ssn: Session, random: Random) -> list[tuple[TaskInfo, NodeRows, Judge]]:
+def searches(ssn: Session, random: Random) -> list[tuple[TaskInfo, NodeRows, NodeJudge]]:
     """Every pending task under every question, over all nodes or some, before and after pods have left."""
     some = ssn.node_table.every[np.array([random.random() < 0.7 for _ in ssn.nodes], dtype=np.bool_)]
-    pending = [task for task in ssn.jobs["default/j"].tasks.values() if ssn.ask(PRE_PREDICATE, task) is None]
+    pending = [task for task in ssn.jobs["default/j"].tasks.values() if ssn.ask_plugins(PRE_PREDICATE, task) is None]
     return [
         (task, random.choice((ssn.all_rows(), NodeRows(ssn.node_table, some))), one)
         for task in pending
-        for one in QUESTIONS
+        for one in QUESTION_OF_JUDGE
     ]
 
 
-def found(ssn: Session, helper: PredicateHelper, start: int, task: TaskInfo, nodes: NodeRows, judge: Judge) -> object:
+def found(
+    ssn: Session, helper: PredicateHelper, start: int, task: TaskInfo, nodes: NodeRows, judge: NodeJudge
+) -> object:
     """All that a search says and leaves."""
     ssn.node_search_start = start
     feasible, errors = helper.predicate_nodes(task, nodes, judge)
@@ -42,7 +44,7 @@ def found(ssn: Session, helper: PredicateHelper, start: int, task: TaskInfo, nod
     said = None
     if isinstance(event, PredicateEvent):
         said = event.considered, event.processed, event.feasible.tolist(), event.failed.tolist(), event.codes.tolist()
-    return feasible.rows.tolist(), errors.text(), ssn.node_search_start, said
+    return feasible.rows.tolist(), errors.error_text(), ssn.node_search_start, said
 
 
 @over(SEEDS)
@@ -67,5 +69,8 @@ def test_some_of_these_searches_know_all_nodes() -> None:
     known = []
     for ssn in map(random_session, SEEDS):
         standing = known_of(ssn)
-        known += [standing.found(task, QUESTIONS[judge]) is not None for task, _, judge in searches(ssn, Random(1))]
+        known += [
+            standing.search_codes(task, QUESTION_OF_JUDGE[judge]) is not None
+            for task, _, judge in searches(ssn, Random(1))
+        ]
     assert 100 < sum(known) < len(known)

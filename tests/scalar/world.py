@@ -34,7 +34,7 @@ class World:
             name: [task.pod for task in ssn.nodes[name].tasks_in_order()] for name in self.names
         }
         self.namespaces = {
-            m["metadata"]["name"]: m["metadata"].get("labels") or {} for m in ssn.snapshot.of("Namespace")
+            m["metadata"]["name"]: m["metadata"].get("labels") or {} for m in ssn.snapshot.objects_of("Namespace")
         }
         self.anti_nodes = [n for n in self.names if any(required(p, "podAntiAffinity") for p in self.pods[n])]
         self.affinity_nodes = [n for n in self.names if any(has_affinity(p) for p in self.pods[n])]

@@ -32,9 +32,9 @@ from tests.scenarios.claims_of_rules import MORE_PREEMPTION, RULES
 from vcdebug.cli.reports.script import AnswerReport
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.script import run_script
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.panels import PANELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "articles.md"
@@ -45,7 +45,7 @@ lives on between sessions. Each row is one of their claims, formulas or code pat
 show it, and the last column is on the screen then. `panel NAME` is a key on the screen, named beside it. The page is
 written by the tests, which follow every row.
 """
-KEYS = {panel.name: panel.key for panel in PANELS}
+KEYS = {panel.command_name: panel.key for panel in PANELS}
 
 
 SESSION = (
@@ -455,7 +455,7 @@ def shown(each: Claim) -> str:
 def _recording(name: str) -> Recording:
     """Of a bundled snapshot, of a cluster of the questions, or of a recorded case."""
     if name in CLUSTERS:
-        return replay(load(PAGE.parents[1] / "tests" / ELSEWHERE[name]))
+        return replay_cycle(load_snapshot(PAGE.parents[1] / "tests" / ELSEWHERE[name]))
     return golden(name) if name in CASES else bundled(name)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.scenarios.questions import Question, asked
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "questions.md"
 GITHUB = "https://github.com"
@@ -43,12 +43,12 @@ def page() -> str:
 
 def entry(question: Question) -> str:
     """One question: what was asked, where, and the answer."""
-    found = explain(question.recording(), question.job)
+    found = explain_by_name(question.recording(), question.job)
     title, threads = question.head[:2]
     links = ", ".join(map(link, threads.split(", ")))
     cluster = f"[{question.file.name}](../tests/scenarios/clusters/{question.file.name})"
     today = " ".join(remark(question.head))
-    return f"**{title}** {links}, {cluster}\n\n> {found.sentence} (`{found.cause}`)\n\n{today}\n"
+    return f"**{title}** {links}, {cluster}\n\n> {found.sentence} (`{found.cause_code}`)\n\n{today}\n"
 
 
 def link(thread: str) -> str:

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 CLUSTERS = Path(__file__).parent / "clusters"
 COMMAND = re.compile(r"^# \$ vcdebug explain (\S+) (\S+)$", re.MULTILINE)
@@ -64,7 +64,7 @@ class Question(NamedTuple):
 @cache
 def replayed(name: str) -> Recording:
     """The replay of a cluster, made once."""
-    return replay(load(CLUSTERS / name))
+    return replay_cycle(load_snapshot(CLUSTERS / name))
 
 
 QUESTIONS = (

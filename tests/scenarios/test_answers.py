@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.rows import over
 from tests.scenarios.document import GROUPS, PAGE, page
 from tests.scenarios.questions import CLUSTERS, COMMAND, QUESTIONS, Question
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 
 MINIMUM = (
     2100, 2357, 2416, 4385, 2633, 3220, 4235, 5814, 3536, 479, 4817, 2034, 2547, 3079, 3291, 5131, 5044, 5022, 2083,
@@ -37,15 +37,15 @@ def test_the_file_begins_with_the_question_and_says_what_volcano_does_today(ques
 @each
 def test_the_cluster_has_no_problem_but_the_one_that_it_is_about(question: Question) -> None:
     recording = question.recording()
-    problems = [problem.line() for problem in (*recording.snapshot.problems, *recording.conf.problems)]
+    problems = [problem.format_line() for problem in (*recording.snapshot.problems, *recording.conf.problems)]
     assert bool(question.problem) == bool(problems)
     assert [] == [line for line in problems if question.problem not in line]
 
 
 @each
 def test_the_answer_is_the_cause_with_its_words_and_figures(question: Question) -> None:
-    found = explain(question.recording(), question.job)
-    assert question.cause == found.cause
+    found = explain_by_name(question.recording(), question.job)
+    assert question.cause == found.cause_code
     assert (question.cause in GOT) == found.scheduled
     assert [] == [words for words in question.says if words not in found.sentence]
     figures = {name: round(found.dominant.numbers[name].value, 6) for name in question.numbers}
@@ -56,17 +56,17 @@ def test_the_answer_is_the_cause_with_its_words_and_figures(question: Question) 
 
 @each
 def test_the_answer_is_proven_and_says_what_would_help(question: Question) -> None:
-    found = explain(question.recording(), question.job)
-    assert found.evidence
-    assert question.advice in "\n".join(found.advice)
-    assert found.scheduled or found.advice
+    found = explain_by_name(question.recording(), question.job)
+    assert found.dominant_evidence
+    assert question.advice in "\n".join(found.advice_texts)
+    assert found.scheduled or found.advice_texts
     assert [] == [cause for cause in question.beside if cause not in [one.cause for one in found.contributing]]
 
 
 @each
 def test_a_gang_is_never_the_whole_reason_where_a_pod_has_one_of_its_own(question: Question) -> None:
-    found = explain(question.recording(), question.job)
-    if found.cause == "gang-discard":
+    found = explain_by_name(question.recording(), question.job)
+    if found.cause_code == "gang-discard":
         assert " too few (" in found.sentence or "minTaskMember asks for (" in found.sentence
 
 

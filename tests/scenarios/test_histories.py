@@ -7,14 +7,14 @@ from collections import Counter
 import pytest
 
 from tests.scenarios.questions import asked
-from vcdebug.causes.pending import explain
-from vcdebug.debugger.between import Between
-from vcdebug.debugger.cycles import Cycles, repeat
-from vcdebug.explain.ledger import ledger
-from vcdebug.explain.orders import Order, order_of
-from vcdebug.explain.plugins.proportion import dealt
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.debugger.between import BetweenCycles
+from vcdebug.debugger.cycles import CycleChain, find_repeat
+from vcdebug.explain.ledger import reservation_ledger
+from vcdebug.explain.orders import OrderComparison, order_of
+from vcdebug.explain.plugins.proportion import portions_by_queue
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, StatementEvent
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
 
 CYCLES = 5
@@ -23,24 +23,24 @@ CYCLES = 5
 def statements(recording: Recording, action: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """(what, operations) of an action's statements that held any."""
     spans = recording.index.spans_of(Level.ACTION, action)
-    events = [recording.event(seq) for span in spans for seq in range(span.first, span.last + 1)]
+    events = [recording.event_at(seq) for span in spans for seq in range(span.first, span.last + 1)]
     return [(e.what, list(e.ops)) for e in events if isinstance(e, StatementEvent) and e.ops and e.what != "merge"]
 
 
 def popped(recording: Recording, action: str, kind: str) -> list[tuple[int, str]]:
     """(event, name) of what left an action's queues."""
     (span,) = recording.index.spans_of(Level.ACTION, action)
-    events = [(seq, recording.event(seq)) for seq in range(span.first, span.last + 1)]
+    events = [(seq, recording.event_at(seq)) for seq in range(span.first, span.last + 1)]
     return [(seq, event.name) for seq, event in events if isinstance(event, PopEvent) and event.kind == kind]
 
 
 def placed(recording: Recording) -> dict[str, str]:
-    done = effects(recording)
+    done = cycle_effects(recording)
     return {effect.task: effect.node for effect in (*done.bound, *done.pipelined)}
 
 
 def gone(recording: Recording) -> list[str]:
-    return [effect.task for effect in effects(recording).evicted]
+    return [effect.task for effect in cycle_effects(recording).evicted]
 
 
 def messages(recording: Recording, job: str) -> dict[str, str]:
@@ -68,14 +68,14 @@ def test_4439_the_pod_still_says_that_room_is_being_released_for_it() -> None:
 
 def test_2633_a_ledger_names_who_counts_as_inqueue_and_who_does_not() -> None:
     recording = asked(2633).recording()
-    counted = {entry.job: entry.reserved is not None for entry in ledger(recording, 1)}
+    counted = {entry.job: entry.reserved is not None for entry in reservation_ledger(recording, 1)}
     expected = {"team/run-1": False, "team/run-2": True, "team/run-3": True, "team/run-4": False}
     assert expected == counted
 
 
 def test_3536_what_a_queue_does_not_ask_for_is_dealt_out_in_the_next_round() -> None:
-    portions = dealt(asked(3536).recording())
-    assert [(1, "its request")] == [(p.number, p.decides("cpu")) for p in portions["small"]]
+    portions = portions_by_queue(asked(3536).recording())
+    assert [(1, "its request")] == [(p.number, p.deciding_limit("cpu")) for p in portions["small"]]
     assert [20000.0, 24000.0] == [p.queue.deserved.get("cpu") for p in portions["wide"]][:2]
 
 
@@ -84,17 +84,17 @@ def test_479_the_queue_with_one_full_dimension_comes_last() -> None:
     first = popped(recording, "allocate", "queue")[0]
     assert "wide" == first[1]
     order = order_of(recording, first[0], "queue", "wide", "lean")
-    assert (-1, "proportion") == (order.sign, decided(order))
-    share = recording.timeline.state_at(first[0]).figure("proportion", "lean", "share")
-    deserved = recording.timeline.state_at(first[0]).amount("proportion", "lean", "deserved")
-    allocated = recording.timeline.state_at(first[0]).amount("proportion", "lean", "allocated")
+    assert (-1, "proportion") == (order.order_sign, decided(order))
+    share = recording.timeline.state_at(first[0]).plugin_figure("proportion", "lean", "share")
+    deserved = recording.timeline.state_at(first[0]).plugin_amount("proportion", "lean", "deserved")
+    allocated = recording.timeline.state_at(first[0]).plugin_amount("proportion", "lean", "allocated")
     parts = {name: allocated.get(name) / deserved.get(name) for name in ("cpu", "memory", "nvidia.com/gpu")}
     assert {"cpu": 0.5, "memory": 0.5, "nvidia.com/gpu": share} == parts
 
 
-def decided(order: Order) -> str:
-    assert order.deciding is not None
-    return order.deciding.plugin
+def decided(order: OrderComparison) -> str:
+    assert order.deciding_step is not None
+    return order.deciding_step.plugin
 
 
 def test_3079_one_of_the_small_pods_makes_a_place() -> None:
@@ -113,15 +113,15 @@ def test_3291_allocate_gives_its_place_back_and_preempt_takes_both_nodes() -> No
 
 
 def test_5131_every_cycle_plans_three_of_four_and_gives_all_of_it_back() -> None:
-    cycles = Cycles(asked(5131).recording())
+    cycles = CycleChain(asked(5131).recording())
     for _ in range(CYCLES - 1):
-        cycles.next()
+        cycles.run_next()
     for recording in cycles.recordings:
         ops = Counter(event.op for event in recording.events if isinstance(event, OpEvent))
         assert (3, 3, 3, 3) == tuple(ops[op] for op in ("evict", "unevict", "pipeline", "unpipeline"))
         assert ([], {}) == (gone(recording), placed(recording))
-        assert "urgent-0 may not preempt" in explain(recording, "team/urgent").sentence
-    found = repeat(cycles.recordings)
+        assert "urgent-0 may not preempt" in explain_by_name(recording, "team/urgent").sentence
+    found = find_repeat(cycles.recordings)
     assert found is not None
     assert (1, ()) == (found.later - found.earlier, found.evicted)
     assert ("team/old-0", "team/old-1", "team/old-2") == found.given_back
@@ -131,7 +131,7 @@ def test_5044_every_statement_is_closed_and_the_next_job_gets_the_room() -> None
     recording = asked(5044).recording()
     ends = [(what, len(ops)) for what, ops in statements(recording, "allocate")]
     assert [("discard", 2), ("commit", 1)] == ends
-    states = {task.status.label for task in recording.session.jobs["team/gang"].tasks.values()}
+    states = {task.status.upstream_name for task in recording.session.jobs["team/gang"].tasks.values()}
     assert {"Pending"} == states
     assert ["team/single-0"] == list(placed(recording))
 
@@ -153,19 +153,19 @@ def test_3003_the_second_job_is_tried_after_the_first_one_may_not_reclaim() -> N
 
 
 def test_4949_the_two_queues_take_turns_for_ever() -> None:
-    cycles = Cycles(asked(4949).recording(), Between(recreate=True))
+    cycles = CycleChain(asked(4949).recording(), BetweenCycles(recreate=True))
     for _ in range(CYCLES - 1):
-        cycles.next()
+        cycles.run_next()
     assert [["team/a-0"], [], ["team/a-0"], [], ["team/a-0"]] == [gone(one) for one in cycles.recordings]
     assert [True, False] * 2 == [("team/b-0" in placed(one)) for one in cycles.recordings][:4]
-    found = repeat(cycles.recordings)
+    found = find_repeat(cycles.recordings)
     assert found is not None
     assert (2, ("team/a-0",)) == (found.later - found.earlier, found.evicted)
 
 
 def test_2814_the_job_that_holds_the_promise_can_never_run() -> None:
-    found = explain(asked(2814).recording(), "team/big")
-    assert "larger-than-any-node" == found.cause
+    found = explain_by_name(asked(2814).recording(), "team/big")
+    assert "larger-than-any-node" == found.cause_code
     assert "asks 2 nvidia.com/gpu, the largest node (n1) has 1 in all" in found.sentence
 
 
@@ -174,7 +174,7 @@ def test_2052_the_larger_job_comes_first_and_the_smaller_one_gets_in() -> None:
     (first, *_, last) = popped(recording, "allocate", "job")
     assert ("team/large", "team/small") == (first[1], last[1])
     order = order_of(recording, first[0], "job", "team/large", "team/small")
-    assert (-1, "priority") == (order.sign, decided(order))
+    assert (-1, "priority") == (order.order_sign, decided(order))
     assert ["team/small-0"] == list(placed(recording))
 
 

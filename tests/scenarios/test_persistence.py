@@ -14,33 +14,33 @@ import pytest
 from tests.cli.transcripts import call
 from tests.scenarios.questions import asked
 from tests.scenarios.test_histories import gone, placed
-from vcdebug.debugger.between import Between, advance
-from vcdebug.debugger.cycles import Cycles
-from vcdebug.snapshot.process import Persistence, Process
-from vcdebug.snapshot.save import save
+from vcdebug.debugger.between import BetweenCycles, next_snapshot
+from vcdebug.debugger.cycles import CycleChain
+from vcdebug.snapshot.process import PersistenceSetting, SchedulerProcess
+from vcdebug.snapshot.save import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
-Scenario = Callable[[Persistence], Snapshot]
+Scenario = Callable[[PersistenceSetting], Snapshot]
 CYCLES = 10
-RECREATE = Between(recreate=True)
+RECREATE = BetweenCycles(recreate=True)
 
 
-def in_turns(setting: Persistence) -> Snapshot:
+def in_turns(setting: PersistenceSetting) -> Snapshot:
     """Scenario 4949: two queues that take the same node from each other."""
     return replace(asked(4949).recording().snapshot, persistence=setting)
 
 
-def restarted(setting: Persistence) -> Snapshot:
+def restarted(setting: PersistenceSetting) -> Snapshot:
     """The same after its first cycle, as a scheduler finds it that has just started: a-0 leaves, b-0 waits for it."""
-    left = advance(replay(in_turns("on")), Between(every=timedelta(seconds=0.5)))
-    return replace(left, process=Process(), persistence=setting)
+    left = next_snapshot(replay_cycle(in_turns("on")), BetweenCycles(every=timedelta(seconds=0.5)))
+    return replace(left, process=SchedulerProcess(), persistence=setting)
 
 
 def ten(snapshot: Snapshot) -> list[Recording]:
-    cycles = Cycles(replay(snapshot), RECREATE)
-    cycles.run(CYCLES)
+    cycles = CycleChain(replay_cycle(snapshot), RECREATE)
+    cycles.run_cycles(CYCLES)
     return list(cycles.recordings)
 
 
@@ -84,7 +84,7 @@ def test_a_command_of_the_page_prints_what_it_shows(command: str, line: str) -> 
 def test_diff_names_the_first_cycle_and_the_first_event_that_differ(
     scenario: Scenario, cycle: int, tmp_path: Path
 ) -> None:
-    save(scenario("on"), tmp_path / "s.tar.gz")
+    save_snapshot(scenario("on"), tmp_path / "s.tar.gz")
     options = ["--cycles", str(CYCLES), "--recreate", "--set", "replay:persistence=off"]
     code, out, _ = call(["diff", str(tmp_path / "s.tar.gz"), *options, "--json"])
     found = json.loads(out)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from vcdebug.snapshot.kinds import KINDS, Kind
+from vcdebug.snapshot.kinds import KINDS, ResourceKind
 
 PAGE = Path(__file__).parents[2] / "docs" / "kubectl.md"
 
@@ -38,10 +38,10 @@ def page() -> str:
 def _commands() -> Iterator[str]:
     """One line per kind, those without which there is nothing to replay first."""
     for kind in sorted(KINDS, key=lambda kind: (not kind.required, kind.settings)):
-        yield f"$ kubectl get {kind.resource} {_where(kind)}-o yaml > snapshot/{kind.plural}.yaml\n"
+        yield f"$ kubectl get {kind.kubectl_resource} {_where(kind)}-o yaml > snapshot/{kind.plural}.yaml\n"
 
 
-def _where(kind: Kind) -> str:
+def _where(kind: ResourceKind) -> str:
     if kind.settings:
         return "-n volcano-system "
     return "-A " if kind.namespaced else ""

@@ -197,4 +197,4 @@ def as_list(items: list[Manifest]) -> Manifest:
 
 def as_read(objects: Mapping[str, Sequence[Manifest]]) -> dict[str, list[Manifest]]:
     """What a file with these objects is loaded as: the fields that something reads."""
-    return {kind: [SHAPES[kind].keep(manifest) for manifest in found] for kind, found in objects.items()}
+    return {kind: [SHAPES[kind].keep_named(manifest) for manifest in found] for kind, found in objects.items()}

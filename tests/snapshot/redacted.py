@@ -9,14 +9,14 @@ from typing import Any
 
 from tests.golden.compare import Difference, first_difference_of_lines
 from vcdebug.plugins import PLUGINS
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.pseudonyms import Pseudonyms
-from vcdebug.snapshot.redact import redaction
+from vcdebug.snapshot.redact import make_redaction
 from vcdebug.snapshot.save import archive_bytes
 from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.passing import passing
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 """As traces are spelt, so that what is equal is seen at once."""
@@ -24,12 +24,12 @@ _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=
 
 def divergence(original: Recording) -> Difference | None:
     """The first event in which the redacted snapshot decides otherwise."""
-    done = redaction(original.snapshot)
+    done = make_redaction(original.snapshot)
     known = {real: new for texts in done.mapping.values() for real, new in texts.items()}
     sentence = cache(partial(_translation, known, done.names))
     expected = (_ENCODE(translated(json.loads(line), sentence)) for line in lines(original))
-    written = load(io.BytesIO(archive_bytes(done.snapshot)))
-    with passing(replay(written)) as again:
+    written = load_snapshot(io.BytesIO(archive_bytes(done.snapshot)))
+    with disposing(replay_cycle(written)) as again:
         return first_difference_of_lines(expected, lines(again))
 
 
@@ -40,7 +40,9 @@ def _translation(known: dict[str, str], names: Pseudonyms, text: str) -> str:
     if text in known:
         return known[text]
     parts = text.split('"')
-    said = [(known.get(part) if place % 2 else None) or names.sentence(part) for place, part in enumerate(parts)]
+    said = [
+        (known.get(part) if place % 2 else None) or names.rewrite_sentence(part) for place, part in enumerate(parts)
+    ]
     return '"'.join(said)
 
 

@@ -4,22 +4,22 @@ from typing import Any
 
 import yaml
 
-from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.bundled import find_bundled, list_bundled
 
 KINDS = {"Node", "Queue", "PodGroup", "Pod", "PriorityClass", "Namespace"}
 
 
 def test_at_least_six_snapshots_come_along_and_each_says_what_it_shows() -> None:
-    assert len(bundled()) >= 6
-    assert [one.name for one in bundled() if not one.description.endswith(".")] == []
+    assert len(list_bundled()) >= 6
+    assert [one.name for one in list_bundled() if not one.description.endswith(".")] == []
 
 
 def test_a_bundled_snapshot_is_found_by_its_name() -> None:
-    assert [one.path for one in bundled()] == [find(one.name) for one in bundled()]
+    assert [one.path for one in list_bundled()] == [find_bundled(one.name) for one in list_bundled()]
 
 
 def test_another_name_finds_nothing() -> None:
-    assert [None, None] == [find("no-such-snapshot"), find("../fixtures/preempt-works")]
+    assert [None, None] == [find_bundled("no-such-snapshot"), find_bundled("../fixtures/preempt-works")]
 
 
 @cache
@@ -29,7 +29,7 @@ def written(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_each_bundled_snapshot_holds_complete_objects() -> None:
-    for one in bundled():
+    for one in list_bundled():
         objects = written(one.path)
         assert {o["kind"] for o in objects} >= KINDS
         incomplete = [
@@ -41,6 +41,6 @@ def test_each_bundled_snapshot_holds_complete_objects() -> None:
 
 
 def test_no_uid_stands_for_two_objects() -> None:
-    for one in bundled():
+    for one in list_bundled():
         objects = written(one.path)
         assert len(objects) == len({o["metadata"]["uid"] for o in objects})

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.bundled import bundled, find
-from vcdebug.snapshot.collection import one_snapshot, snapshots_in
+from vcdebug.snapshot.bundled import find_bundled, list_bundled
+from vcdebug.snapshot.collection import find_only_snapshot, find_snapshots
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 Manifest = dict[str, object]
@@ -27,20 +27,20 @@ def put(path: Path, *objects: Manifest) -> Path:
 
 
 def names(folder: Path) -> list[str]:
-    return [path.relative_to(folder).as_posix() for path in snapshots_in(folder)]
+    return [path.relative_to(folder).as_posix() for path in find_snapshots(folder)]
 
 
 def bundle(name: str, target: Path) -> None:
-    folder = find(name)
+    folder = find_bundled(name)
     assert folder is not None
     shutil.copytree(folder, target)
 
 
-@pytest.mark.parametrize("name", [one.name for one in bundled()])
+@pytest.mark.parametrize("name", [one.name for one in list_bundled()])
 def test_a_bundled_snapshot_is_one_snapshot(name: str) -> None:
-    folder = find(name)
+    folder = find_bundled(name)
     assert folder is not None
-    assert [] == snapshots_in(folder)
+    assert [] == find_snapshots(folder)
 
 
 def test_a_folder_of_folders_with_nodes_holds_many(tmp_path: Path) -> None:
@@ -106,10 +106,10 @@ def test_an_empty_folder_holds_none(tmp_path: Path) -> None:
 
 def test_whoever_wants_one_snapshot_gets_the_only_one_or_an_error_that_names_them(tmp_path: Path) -> None:
     put(tmp_path / "monday" / "cluster.json", NODE, POD)
-    assert tmp_path / "monday" == one_snapshot(tmp_path)
+    assert tmp_path / "monday" == find_only_snapshot(tmp_path)
     put(tmp_path / "tuesday" / "cluster.json", NODE, POD)
     with pytest.raises(SnapshotError, match=r"is a folder of 2 snapshots; name one: .*/monday, .*/tuesday$"):
-        one_snapshot(tmp_path)
+        find_only_snapshot(tmp_path)
 
 
 def test_a_field_whose_name_only_ends_in_kind_is_no_kind(tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.report import ProblemReport
 from vcdebug.snapshot.settings import with_flags
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
-def flags(*args: str, **container: Any) -> Flags:
-    return with_flags(Flags(), flag_values({"args": [*args], **container}), "", Report())
+def flags(*args: str, **container: Any) -> SchedulerFlags:
+    return with_flags(SchedulerFlags(), flag_values({"args": [*args], **container}), "", ProblemReport())
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def flags(*args: str, **container: Any) -> Flags:
     ],
 )
 def test_a_flag_is_read_as_the_scheduler_reads_it(args: list[str], field: str, expected: Any) -> None:
-    assert replace(Flags(), **{field: expected}) == flags(*args)
+    assert replace(SchedulerFlags(), **{field: expected}) == flags(*args)
 
 
 def test_flags_may_stand_in_a_shell_line() -> None:

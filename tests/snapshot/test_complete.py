@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.snapshot.manifests import cluster
-from vcdebug.snapshot.load import load, snapshot_from_objects
+from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
 from vcdebug.snapshot.snapshot import Manifest
 
 CLASSES: list[Manifest] = [
@@ -15,22 +15,22 @@ CLASSES: list[Manifest] = [
 
 def completed(*objects: Manifest, **meta: Any) -> dict[str, list[Manifest]]:
     snapshot = snapshot_from_objects(objects, complete=True, **meta)
-    assert [] == [problem.line() for problem in snapshot.problems]
+    assert [] == [problem.format_line() for problem in snapshot.problems]
     return snapshot.objects
 
 
 def test_it_is_off_unless_asked_for() -> None:
     bare: Manifest = {"kind": "Node", "metadata": {"name": "a"}, "status": {"capacity": {"cpu": "1"}}}
     assert {"cpu": "1"} == completed(bare)["Node"][0]["status"]["allocatable"]
-    assert "allocatable" not in snapshot_from_objects([bare]).of("Node")[0]["status"]
+    assert "allocatable" not in snapshot_from_objects([bare]).objects_of("Node")[0]["status"]
 
 
 def test_meta_json_asks_for_it_and_the_argument_has_the_last_word(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text('{"complete": true}', encoding="utf-8")
     (tmp_path / "pods.yaml").write_text("kind: Pod\nmetadata: {name: a}\nspec: {containers: [{}]}\n", encoding="utf-8")
     namespaces = [
-        [manifest["metadata"].get("namespace") for manifest in snapshot.of("Pod")]
-        for snapshot in (load(tmp_path), load(tmp_path, complete=False))
+        [manifest["metadata"].get("namespace") for manifest in snapshot.objects_of("Pod")]
+        for snapshot in (load_snapshot(tmp_path), load_snapshot(tmp_path, complete=False))
     ]
     assert [["default"], [None]] == namespaces
 
@@ -88,6 +88,6 @@ def test_a_pod_group_gets_queue_phase_and_topology_defaults() -> None:
 def test_what_a_cluster_returns_is_left_alone_but_for_the_root_queue_and_copied_limits() -> None:
     done = snapshot_from_objects(cluster(), complete=True)
     plain = snapshot_from_objects(cluster())
-    assert plain.of("Node") == done.of("Node")
-    assert plain.of("PodGroup") == done.of("PodGroup")
-    assert ["research", "default", "root"] == [queue["metadata"]["name"] for queue in done.of("Queue")]
+    assert plain.objects_of("Node") == done.objects_of("Node")
+    assert plain.objects_of("PodGroup") == done.objects_of("PodGroup")
+    assert ["research", "default", "root"] == [queue["metadata"]["name"] for queue in done.objects_of("Queue")]

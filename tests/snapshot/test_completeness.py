@@ -3,13 +3,13 @@
 import pytest
 
 from tests.snapshot.manifests import cluster
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.causes.subject import NotFoundError
-from vcdebug.causes.survey import survey
+from vcdebug.causes.survey import survey_jobs
 from vcdebug.snapshot.completeness import completeness_problems, missing_kinds
 from vcdebug.snapshot.load import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
 def without(*kinds: str) -> Snapshot:
@@ -37,15 +37,15 @@ def test_what_is_missing_is_one_problem_with_the_command_that_supplies_it() -> N
         "the snapshot has no Queue, no PodGroup and no Pod; no cause can be named for a job: add the output of "
         "`kubectl get queues.scheduling.volcano.sh,podgroups.scheduling.volcano.sh,pods -A -o json`"
     )
-    assert [said] == [problem.line() for problem in completeness_problems(without("Queue", "PodGroup", "Pod"))]
+    assert [said] == [problem.format_line() for problem in completeness_problems(without("Queue", "PodGroup", "Pod"))]
 
 
 def test_explain_names_what_is_missing_and_claims_nothing_of_a_queue() -> None:
-    recording = replay(without("Queue"))
-    found = survey(recording).explained
-    assert ["capture-incomplete"] * len(found) == [one.explanation.cause for one in found]
+    recording = replay_cycle(without("Queue"))
+    found = survey_jobs(recording).explained
+    assert ["capture-incomplete"] * len(found) == [one.explanation.cause_code for one in found]
     assert "the snapshot has no Queue." in found[0].explanation.sentence
-    nothing = replay(without("Queue", "PodGroup", "Pod"))
-    assert survey(nothing).incomplete.startswith("the snapshot has no Queue, no PodGroup and no Pod; add")
+    nothing = replay_cycle(without("Queue", "PodGroup", "Pod"))
+    assert survey_jobs(nothing).incomplete.startswith("the snapshot has no Queue, no PodGroup and no Pod; add")
     with pytest.raises(NotFoundError, match="the snapshot has no Queue"):
-        explain(nothing, "team-a/train")
+        explain_by_name(nothing, "team-a/train")

@@ -27,4 +27,4 @@ def test_a_recorded_case_loads_with_every_field_that_is_read(case: Path) -> None
     snapshot = recorded(case).snapshot
     assert as_read(expected) == without_nulls(snapshot.objects)
     assert (case / "scheduler.conf").read_text(encoding="utf-8") == snapshot.scheduler_conf
-    assert [] == [p.line() for p in snapshot.problems if not any(real in p.what for real in REAL)]
+    assert [] == [p.format_line() for p in snapshot.problems if not any(real in p.what for real in REAL)]

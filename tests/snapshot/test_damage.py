@@ -7,7 +7,7 @@ import pytest
 from tests.effort import at_most
 from tests.snapshot.damage import Damaged, damaged, missing_fields, wrong_types
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 
 CASES = damaged()
 SOUND_AFTER_ALL = ("YAML dates", "lone surrogates", "UTF-16")
@@ -19,11 +19,11 @@ def first_line(case: Damaged, folder: Path) -> str:
     """The error, or the first Problem; empty if there is neither."""
     path = case.write(folder)
     try:
-        snapshot = load(path)
+        snapshot = load_snapshot(path)
     except SnapshotError as error:
-        return error.line() if error.where else "nameless"
+        return error.format_line() if error.where else "nameless"
     assert snapshot.objects
-    return snapshot.problems[0].line() if snapshot.problems else ""
+    return snapshot.problems[0].format_line() if snapshot.problems else ""
 
 
 def test_there_are_at_least_200_and_their_names_differ() -> None:
@@ -54,8 +54,8 @@ def test_a_hostile_archive_leaves_nothing_behind(tmp_path: Path) -> None:
     inner.mkdir(parents=True)
     for case in CASES:
         if "evil" in case.name:
-            snapshot = load(case.write(inner))
-            assert "evil" not in [node["metadata"]["name"] for node in snapshot.of("Node")]
+            snapshot = load_snapshot(case.write(inner))
+            assert "evil" not in [node["metadata"]["name"] for node in snapshot.objects_of("Node")]
             (inner / case.file).unlink()
     assert ["a"] == [path.name for path in tmp_path.iterdir()]
     assert not outside.exists()

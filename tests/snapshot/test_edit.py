@@ -36,7 +36,7 @@ def edited(*texts: str, snapshot: Snapshot | None = None) -> Snapshot:
 
 
 def found(snapshot: Snapshot, kind: str, name: str, namespace: str | None = None) -> Manifest:
-    manifests = snapshot.of(kind)
+    manifests = snapshot.objects_of(kind)
     return next(
         m for m in manifests if m["metadata"]["name"] == name and namespace in (None, m["metadata"].get("namespace"))
     )
@@ -103,8 +103,8 @@ def test_the_original_stays_and_shares_what_is_not_touched() -> None:
     )
     assert copy == before
     assert before.objects["PodGroup"] is after.objects["PodGroup"]
-    assert before.of("Node")[1] is after.of("Node")[1]
-    assert before.of("Node")[0]["status"] is after.of("Node")[0]["status"]
+    assert before.objects_of("Node")[1] is after.objects_of("Node")[1]
+    assert before.objects_of("Node")[0]["status"] is after.objects_of("Node")[0]["status"]
 
 
 def test_a_field_is_removed() -> None:
@@ -115,14 +115,14 @@ def test_a_field_is_removed() -> None:
 
 
 def test_an_object_is_removed() -> None:
-    assert ["n2"] == [m["metadata"]["name"] for m in edited("Node/n1:-").of("Node")]
+    assert ["n2"] == [m["metadata"]["name"] for m in edited("Node/n1:-").objects_of("Node")]
 
 
 def test_an_object_like_another_is_added() -> None:
     added = found(edited("Node/n3:+=n1"), "Node", "n3")
     assert {"kubernetes.io/hostname": "n3", "zone": "a"} == added["metadata"]["labels"]
     assert [TAINT] == added["spec"]["taints"]
-    uids = [m["metadata"]["uid"] for m in edited("Pod/team/web:+=default/web").of("Pod")]
+    uids = [m["metadata"]["uid"] for m in edited("Pod/team/web:+=default/web").objects_of("Pod")]
     assert 3 == len(dict.fromkeys([*uids[:1], uids[2], "other"]))
 
 
@@ -179,7 +179,7 @@ def test_edits_of_the_configuration_add_up() -> None:
 def test_settings_are_changed_and_go_back_to_their_default() -> None:
     after = edited("flag:minimum-feasible-nodes=50", "flag:feature_gates.SidecarContainers=false", "chance:tie_seed=3")
     assert 50 == after.flags.minimum_feasible_nodes
-    assert after.flags.gate("SidecarContainers") is False
+    assert after.flags.is_gate_on("SidecarContainers") is False
     assert 3 == after.chance.tie_seed
     assert after.chance.search_start == 0
     again = edited("flag:minimum_feasible_nodes-", "chance:tie_seed-", snapshot=after)
@@ -205,7 +205,7 @@ def test_an_edit_that_cannot_be_read_says_where(text: str, position: int, says: 
     with pytest.raises(EditError) as caught:
         parse_edit(text)
     assert position == caught.value.position
-    assert says in caught.value.line()
+    assert says in caught.value.format_line()
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_an_edit_that_cannot_be_read_says_where(text: str, position: int, says: 
 def test_an_edit_that_cannot_be_made_says_where(text: str, position: int, says: str) -> None:
     with pytest.raises(EditError) as caught:
         edited(text)
-    assert says in caught.value.line()
+    assert says in caught.value.format_line()
     assert position == caught.value.position
 
 

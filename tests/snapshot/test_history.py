@@ -6,8 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.builders import cluster, node
-from vcdebug.snapshot.history import History, timeline_of
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.history import CaptureHistory, order_captures
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 
@@ -19,19 +19,19 @@ def at(seconds: int, name: str = "prod/eu") -> Snapshot:
 
 
 def test_only_the_newest_stay_in_the_order_of_their_moments(tmp_path: Path) -> None:
-    history = History(tmp_path / "captures", most=3)
-    kept = [history.keep(at(seconds)) for seconds in (0, 5, 5, 5, 70)]
-    assert kept[2:] == history.files()
+    history = CaptureHistory(tmp_path / "captures", most=3)
+    kept = [history.add_capture(at(seconds)) for seconds in (0, 5, 5, 5, 70)]
+    assert kept[2:] == history.list_captures()
     assert 5 == len({file.name for file in kept})
-    assert at(70).now == load(history.files()[-1]).now
+    assert at(70).now == load_snapshot(history.list_captures()[-1]).now
 
 
 def test_captures_are_readable_for_their_owner_alone(tmp_path: Path) -> None:
-    file = History(tmp_path / "captures").keep(at(0))
+    file = CaptureHistory(tmp_path / "captures").add_capture(at(0))
     assert (0o600, 0o700) == (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777)
 
 
 def test_files_of_several_clusters_are_no_timeline(tmp_path: Path) -> None:
-    files = [History(tmp_path).keep(at(0, name)) for name in ("prod", "dev")]
-    assert [] == timeline_of(files)
-    assert [] == timeline_of([tmp_path / "incident.tar.gz"])
+    files = [CaptureHistory(tmp_path).add_capture(at(0, name)) for name in ("prod", "dev")]
+    assert [] == order_captures(files)
+    assert [] == order_captures([tmp_path / "incident.tar.gz"])

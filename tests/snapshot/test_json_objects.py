@@ -14,9 +14,9 @@ from tests.snapshot.manifests import as_list, cluster, pod
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot import documents, json_objects
 from vcdebug.snapshot.json_objects import ObjectReader
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.meter import LoadStoppedError
-from vcdebug.snapshot.shapes import Intake
+from vcdebug.snapshot.shapes import ObjectIntake
 from vcdebug.snapshot.snapshot import Manifest
 
 DEEP = "nests deeper than 100 levels"
@@ -34,24 +34,24 @@ def large(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the objects that were read one by one."""
     names: list[str] = []
-    read = ObjectReader.read
+    read = ObjectReader.read_object
 
     def noted(self: ObjectReader, *arguments: Any) -> Manifest | None:
         manifest = read(self, *arguments)
         names.extend([] if manifest is None else [manifest["metadata"]["name"]])
         return manifest
 
-    monkeypatch.setattr(ObjectReader, "read", noted)
+    monkeypatch.setattr(ObjectReader, "read_object", noted)
     return names
 
 
 def outcome(path: Path) -> tuple[str, list[str]]:
     """What loading comes to: the objects with the order of their fields, and what is said of them; or one line."""
     try:
-        snapshot = load(path)
+        snapshot = load_snapshot(path)
     except SnapshotError as error:
-        return error.line(), []
-    return json.dumps(snapshot.objects), [problem.line() for problem in snapshot.problems]
+        return error.format_line(), []
+    return json.dumps(snapshot.objects), [problem.format_line() for problem in snapshot.problems]
 
 
 def both(text: str, tmp_path: Path, large: Callable[[], None]) -> tuple[object, object]:
@@ -151,7 +151,7 @@ def test_bytes_that_are_no_text_are_replaced(tmp_path: Path, taken: list[str], l
     path = tmp_path / "cluster.json"
     path.write_bytes(json.dumps(as_list(PODS)).encode().replace(b"p-0", b"p\xff0"))
     large()
-    snapshot = load(path)
+    snapshot = load_snapshot(path)
     assert "p\ufffd0" == snapshot.objects["Pod"][0]["metadata"]["name"]
     assert [] == taken
 
@@ -160,7 +160,7 @@ def test_what_pods_of_one_template_state_alike_is_one(tmp_path: Path, large: Cal
     path = tmp_path / "pods.ndjson"
     path.write_text("\n".join(json.dumps(one) for one in PODS))
     large()
-    first, *others = load(path).objects["Pod"]
+    first, *others = load_snapshot(path).objects["Pod"]
     assert all(first["spec"]["containers"] is one["spec"]["containers"] for one in others)
     assert all(first["spec"]["schedulerName"] is one["spec"]["schedulerName"] for one in others)
 
@@ -169,7 +169,7 @@ def test_what_pods_of_one_template_state_alike_is_one(tmp_path: Path, large: Cal
 def test_loading_is_followed_and_stopped_between_objects(
     calls: int, tmp_path: Path, large: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_objects, "_TOLD_EVERY", 64)
+    monkeypatch.setattr(json_objects, "_PROGRESS_BYTES", 64)
     path = tmp_path / "cluster.json"
     path.write_text(FORMS["a List"])
     told: list[int] = []
@@ -180,7 +180,7 @@ def test_loading_is_followed_and_stopped_between_objects(
 
     large()
     with pytest.raises(LoadStoppedError):
-        load(path, progress=follow)
+        load_snapshot(path, progress=follow)
     assert calls == len(dict.fromkeys(told)) == len(told)
     assert told == sorted(told)
     assert told[-1] < len(FORMS["a List"])
@@ -201,4 +201,4 @@ def test_loading_is_followed_and_stopped_between_objects(
     ],
 )
 def test_what_no_shape_reads_is_in_doubt(text: str) -> None:
-    assert ObjectReader(Intake()).read(Raw(text.encode()), {}) is None
+    assert ObjectReader(ObjectIntake()).read_object(Raw(text.encode()), {}) is None

@@ -7,13 +7,13 @@ import yaml
 from tests.snapshot.kubectl_page import PAGE, page
 from tests.snapshot.manifests import cluster
 from vcdebug.snapshot.kinds import KINDS
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 
 
 def test_the_page_is_up_to_date_and_names_every_kind() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert page() == text, "run: make docs"
-    assert [] == [kind.name for kind in KINDS if f"kubectl get {kind.resource} " not in text]
+    assert [] == [kind.name for kind in KINDS if f"kubectl get {kind.kubectl_resource} " not in text]
 
 
 def test_a_file_per_kind_as_kubectl_writes_them_is_a_snapshot(tmp_path: Path) -> None:
@@ -22,4 +22,4 @@ def test_a_file_per_kind_as_kubectl_writes_them_is_a_snapshot(tmp_path: Path) ->
         if items:
             listed = {"apiVersion": "v1", "kind": "List", "items": items}
             (tmp_path / f"{kind.plural}.yaml").write_text(yaml.safe_dump(listed))
-    assert len(cluster()) == sum(len(found) for found in load(tmp_path).objects.values())
+    assert len(cluster()) == sum(len(found) for found in load_snapshot(tmp_path).objects.values())

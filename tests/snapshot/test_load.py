@@ -15,8 +15,8 @@ import yaml
 from tests.snapshot.damage import tar_of, zip_of
 from tests.snapshot.manifests import CONF, as_list, as_read, cluster, config_map, pod
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.load import load, snapshot_from_objects
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 META = {"now": "2026-11-02T10:00:00+01:00", "name": "blocked", "description": "a job waits", "unknown": 1}
 USAGE = {"gpu-0": {"time": "2026-11-01T00:00:00Z", "cpu": {"5m": 60.5}, "mem": {"5m": 1}}}
@@ -63,14 +63,14 @@ def write_zip(folder: Path) -> Path:
 
 @pytest.mark.parametrize("write", [write_folder, write_tar, write_zip])
 def test_a_folder_and_its_archives_give_the_same_snapshot(write: Callable[[Path], Path], tmp_path: Path) -> None:
-    snapshot = load(write(tmp_path))
+    snapshot = load_snapshot(write(tmp_path))
     assert as_read(by_kind(cluster())) == snapshot.objects
     assert [] == snapshot.problems
     assert CONF == snapshot.scheduler_conf
     assert datetime(2026, 11, 2, 9, tzinfo=UTC) == snapshot.now
     assert ("blocked", "a job waits") == (snapshot.name, snapshot.description)
     assert USAGE == snapshot.usage
-    assert Flags() == snapshot.flags
+    assert SchedulerFlags() == snapshot.flags
 
 
 def as_json(manifests: list[Manifest]) -> str:
@@ -102,7 +102,7 @@ TEXTS: dict[str, Callable[[list[Manifest]], str]] = {
 def test_objects_are_found_by_kind_in_every_text_form(form: str, tmp_path: Path) -> None:
     path = tmp_path / "anything.yaml"
     path.write_text(TEXTS[form]([*cluster(), config_map()]), encoding="utf-8")
-    snapshot = load(path)
+    snapshot = load_snapshot(path)
     plain = json.loads(json.dumps(as_read(by_kind(cluster()))))
     assert plain == {kind: [dict(sorted(m.items())) for m in found] for kind, found in snapshot.objects.items()}
     assert CONF == snapshot.scheduler_conf
@@ -115,13 +115,13 @@ def test_a_file_may_be_gzipped_or_utf_16(tmp_path: Path) -> None:
         ("b.json", as_json(cluster()).encode("utf-16")),
     ):
         (tmp_path / name).write_bytes(data)
-        assert as_read(by_kind(cluster())) == load(tmp_path / name).objects
+        assert as_read(by_kind(cluster())) == load_snapshot(tmp_path / name).objects
 
 
 def test_a_dash_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(zip_of(files())))
     monkeypatch.setattr(sys, "stdin", stdin)
-    snapshot = load("-")
+    snapshot = load_snapshot("-")
     assert (as_read(by_kind(cluster())), "stdin") == (snapshot.objects, snapshot.origin)
 
 
@@ -131,13 +131,13 @@ def test_a_pile_of_manifests_in_subfolders_is_read_in_name_order(tmp_path: Path)
         folder.mkdir(exist_ok=True)
         (folder / f"{number:02}.yml").write_text(yaml.safe_dump(manifest), encoding="utf-8")
     expected = [m["metadata"]["name"] for n in range(3) for m in cluster()[n::3] if m["kind"] == "Pod"]
-    assert expected == [manifest["metadata"]["name"] for manifest in load(tmp_path).of("Pod")]
+    assert expected == [manifest["metadata"]["name"] for manifest in load_snapshot(tmp_path).objects_of("Pod")]
 
 
 def read_yaml(text: str, tmp_path: Path) -> Snapshot:
     path = tmp_path / "one.yaml"
     path.write_text(text, encoding="utf-8")
-    return load(path)
+    return load_snapshot(path)
 
 
 def test_yaml_has_kubernetes_types(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ spec:
 status: {phase: Running, startTime: 2026-10-31T08:00:00Z}
 """
     snapshot = read_yaml(text, tmp_path)
-    pod = snapshot.of("Pod")[0]
+    pod = snapshot.objects_of("Pod")[0]
     assert {"1": "x", "true": "y", "when": "12:30"} == pod["metadata"]["labels"]
     assert ("2026-10-31T08:00:00Z", 16, True) == (
         pod["metadata"]["creationTimestamp"],
@@ -169,7 +169,7 @@ status: {phase: Running, startTime: 2026-10-31T08:00:00Z}
 
 def test_yaml_anchors_are_written_out(tmp_path: Path) -> None:
     text = "kind: Node\nmetadata: {name: a}\nstatus:\n  capacity: &c {cpu: '1'}\n  allocatable: {<<: *c, pods: '2'}\n"
-    status = read_yaml(text, tmp_path).of("Node")[0]["status"]
+    status = read_yaml(text, tmp_path).objects_of("Node")[0]["status"]
     assert {"capacity": {"cpu": "1"}, "allocatable": {"cpu": "1", "pods": "2"}} == status
 
 
@@ -202,7 +202,7 @@ def test_flags_come_from_the_schedulers_deployment() -> None:
     ]
     manifest = deployment(*args, env=[{"name": "PANIC_ON_ERROR", "value": "false"}])
     flags = snapshot_from_objects([manifest, *cluster()]).flags
-    expected = Flags(
+    expected = SchedulerFlags(
         scheduler_names=("volcano", "second"),
         default_queue="main",
         priority_class=False,
@@ -217,15 +217,16 @@ def test_flags_come_from_the_schedulers_deployment() -> None:
 def test_meta_wins_over_the_deployment_and_names_flags_as_upstream_does() -> None:
     meta: dict[str, Any] = {"default_queue": "other", "server_version": "1.33", "minimum_feasible_nodes": 7}
     flags = snapshot_from_objects([deployment("--default-queue=main"), *cluster()], flags=meta).flags
-    assert Flags(default_queue="other", server_version=(1, 33), minimum_feasible_nodes=7) == flags
+    assert SchedulerFlags(default_queue="other", server_version=(1, 33), minimum_feasible_nodes=7) == flags
 
 
 def test_a_gate_follows_the_command_line_then_volcano_then_the_server_version() -> None:
-    old = Flags(server_version=(1, 33))
+    old = SchedulerFlags(server_version=(1, 33))
     assert [True, False, True, False] == [
-        old.gate(name) for name in ("InPlacePodVerticalScaling", "PodLevelResources", "PriorityClass", "CSIStorage")
+        old.is_gate_on(name)
+        for name in ("InPlacePodVerticalScaling", "PodLevelResources", "PriorityClass", "CSIStorage")
     ]
-    assert Flags(feature_gates={"CSIStorage": True}).gate("CSIStorage")
+    assert SchedulerFlags(feature_gates={"CSIStorage": True}).is_gate_on("CSIStorage")
 
 
 def test_the_schedulers_configuration_is_found_under_the_name_its_deployment_gives() -> None:
@@ -237,14 +238,14 @@ def test_the_schedulers_configuration_is_found_under_the_name_its_deployment_giv
 def test_a_file_wins_over_the_config_map_and_the_other_is_named(tmp_path: Path) -> None:
     folder = write_folder(tmp_path)
     (folder / "config.json").write_text(json.dumps(config_map("actions: allocate")), encoding="utf-8")
-    snapshot = load(folder)
+    snapshot = load_snapshot(folder)
     assert CONF == snapshot.scheduler_conf
     assert ["config.json"] == [problem.file for problem in snapshot.problems]
 
 
 def test_a_folder_without_configuration_has_none(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(as_json(cluster()), encoding="utf-8")
-    snapshot = load(tmp_path)
+    snapshot = load_snapshot(tmp_path)
     assert snapshot.scheduler_conf is None
     assert [] == snapshot.problems
 
@@ -255,12 +256,12 @@ def test_manifests_at_hand_stay_as_they_are() -> None:
     before = json.dumps(objects)
     snapshot = snapshot_from_objects(objects, complete=True)
     assert before == json.dumps(objects)
-    assert "cpu" not in snapshot.of("Node")[0]["status"]["allocatable"]
+    assert "cpu" not in snapshot.objects_of("Node")[0]["status"]["allocatable"]
 
 
 def test_progress_is_told_file_by_file(tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
-    load(write_folder(tmp_path), progress=lambda done, total, name: told.append((done, total, name)))
+    load_snapshot(write_folder(tmp_path), progress=lambda done, total, name: told.append((done, total, name)))
     names = list(dict.fromkeys(name for _, _, name in told))
     assert ["cluster.json", "meta.json", "scheduler.conf", "trace.jsonl", "usage.json"] == names
     assert sorted(told) == told
@@ -269,9 +270,9 @@ def test_progress_is_told_file_by_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["nowhere", "/dev/null", "bad\0name"])
 def test_what_cannot_be_read_is_one_error_that_names_it(source: str) -> None:
     with pytest.raises(SnapshotError) as caught:
-        load(source)
+        load_snapshot(source)
     assert source == caught.value.where
-    assert "\n" not in caught.value.line()
+    assert "\n" not in caught.value.format_line()
 
 
 def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
@@ -280,14 +281,14 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
     outside.write_text(json.dumps(cluster()[2]), encoding="utf-8")
     (folder / "link.json").symlink_to(outside)
     (folder / "loop").symlink_to(folder)
-    assert ["link.json"] == [problem.file for problem in load(folder).problems]
+    assert ["link.json"] == [problem.file for problem in load_snapshot(folder).problems]
 
 
 def test_files_put_together_without_a_separator_are_not_mixed_up(tmp_path: Path) -> None:
     one, two = (f"apiVersion: v1\nkind: Node\nmetadata: {{name: n{number}}}\n" for number in (1, 2))
     (tmp_path / "nodes.yaml").write_text(f"{one}---\n{one}{two}", encoding="utf-8")
-    problem = load(tmp_path).problems[0]
-    assert "line 9: kind is there twice in one document: is a line with --- missing above?" in problem.line()
+    problem = load_snapshot(tmp_path).problems[0]
+    assert "line 9: kind is there twice in one document: is a line with --- missing above?" in problem.format_line()
 
 
 def test_an_odd_amount_that_stays_in_one_object_is_looked_for_in_the_next(tmp_path: Path) -> None:
@@ -296,10 +297,10 @@ def test_an_odd_amount_that_stays_in_one_object_is_looked_for_in_the_next(tmp_pa
         one["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "-1", "memory": "1Gi"}}
     path = tmp_path / "pods.json"
     path.write_text(json.dumps({"kind": "List", "items": [*cluster(), *pods]}), encoding="utf-8")
-    read, at_hand = load(path), snapshot_from_objects([*cluster(), *pods])
+    read, at_hand = load_snapshot(path), snapshot_from_objects([*cluster(), *pods])
     assert [problem.what for problem in at_hand.problems] == [problem.what for problem in read.problems]
     assert 2 == sum("is negative" in problem.what for problem in read.problems)
-    assert as_read({"Pod": at_hand.of("Pod")})["Pod"] == read.of("Pod")
+    assert as_read({"Pod": at_hand.objects_of("Pod")})["Pod"] == read.objects_of("Pod")
 
 
 REPEATED = """
@@ -316,8 +317,8 @@ status:
 
 def test_a_yaml_key_that_is_there_twice_is_a_problem_and_its_last_value_counts(tmp_path: Path) -> None:
     snapshot = read_yaml(REPEATED, tmp_path)
-    assert {"allocatable": {"cpu": 4, "memory": "16Gi", "pods": 20}} == snapshot.of("Node")[0]["status"]
-    said = [problem.line() for problem in snapshot.problems if problem.object.startswith("key ")]
+    assert {"allocatable": {"cpu": 4, "memory": "16Gi", "pods": 20}} == snapshot.objects_of("Node")[0]["status"]
+    said = [problem.format_line() for problem in snapshot.problems if problem.object.startswith("key ")]
     effect = "the last value counts, as Go reads it; kubectl apply would refuse the object"
     assert [
         f"one.yaml: key {key}: line {line}: its mapping has this key already; {effect}"
@@ -328,5 +329,5 @@ def test_a_yaml_key_that_is_there_twice_is_a_problem_and_its_last_value_counts(t
 def test_keys_of_a_merged_mapping_may_be_replaced(tmp_path: Path) -> None:
     text = "a: &a {cpu: 8, pods: 20}\nkind: Node\nmetadata: {name: n}\nstatus: {allocatable: {<<: *a, cpu: 4}}\n"
     snapshot = read_yaml(text, tmp_path)
-    assert {"cpu": 4, "pods": 20} == snapshot.of("Node")[0]["status"]["allocatable"]
+    assert {"cpu": 4, "pods": 20} == snapshot.objects_of("Node")[0]["status"]["allocatable"]
     assert [] == [problem for problem in snapshot.problems if problem.object.startswith("key ")]

@@ -4,8 +4,16 @@ import pytest
 
 from tests.releases.shown_npus import ON_NPUS
 from tests.snapshot.redacted import divergence
-from vcdebug.snapshot.npu_config import BUILT_IN, NpuConfig, NpuKind, Template, npu_config, renamed_npus, void
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.npu_config import (
+    BUILT_IN_NPUS,
+    NpuConfig,
+    NpuKind,
+    NpuTemplate,
+    dump_renamed_npus,
+    is_void,
+    read_npu_config,
+)
+from vcdebug.trace.replay import replay_cycle
 
 LISTED = """
 vnpus:
@@ -26,7 +34,7 @@ A = NpuKind(
     "huawei.com/Ascend910A-memory",
     32768,
     32768,
-    (Template("vir02", 2184), Template("vir04", 4369)),
+    (NpuTemplate("vir02", 2184), NpuTemplate("vir04", 4369)),
 )
 NOTHING = NpuKind("", "", "", 0, 0, ())
 
@@ -34,41 +42,41 @@ NOTHING = NpuKind("", "", "", 0, 0, ())
 @pytest.mark.parametrize(
     ("text", "newer", "older"),
     [
-        (None, BUILT_IN, BUILT_IN),
+        (None, BUILT_IN_NPUS, BUILT_IN_NPUS),
         ("", NpuConfig(()), NpuConfig(())),
         ("nvidia: {}", NpuConfig(()), NpuConfig(())),
         (LISTED, NpuConfig((A,)), NpuConfig((A,))),
-        (NESTED, NpuConfig((A,), core_mode=True), BUILT_IN),
-        ("vnpus: {}", NpuConfig(()), BUILT_IN),
+        (NESTED, NpuConfig((A,), core_mode=True), BUILT_IN_NPUS),
+        ("vnpus: {}", NpuConfig(()), BUILT_IN_NPUS),
         ("vnpus: [{}]", NpuConfig((NOTHING,)), NpuConfig((NOTHING,))),
         ("vnpus: [{memoryCapacity: 7.9}]", NpuConfig((NOTHING._replace(capacity=7),)), None),
-        ("vnpus: [{memoryCapacity: 9223372036854775808}]", BUILT_IN, None),
-        ("vnpus: [{memoryCapacity: true}]", BUILT_IN, None),
-        ("vnpus: [{commonWord: [a]}]", BUILT_IN, None),
-        ("vnpus: [{templates: [{aiCore: 3000000000}]}]", BUILT_IN, None),
-        ("vnpus: {hamiVnpuCore: 1}", BUILT_IN, None),
-        ("vnpus: some", BUILT_IN, None),
-        ("[", BUILT_IN, None),
+        ("vnpus: [{memoryCapacity: 9223372036854775808}]", BUILT_IN_NPUS, None),
+        ("vnpus: [{memoryCapacity: true}]", BUILT_IN_NPUS, None),
+        ("vnpus: [{commonWord: [a]}]", BUILT_IN_NPUS, None),
+        ("vnpus: [{templates: [{aiCore: 3000000000}]}]", BUILT_IN_NPUS, None),
+        ("vnpus: {hamiVnpuCore: 1}", BUILT_IN_NPUS, None),
+        ("vnpus: some", BUILT_IN_NPUS, None),
+        ("[", BUILT_IN_NPUS, None),
     ],
 )
 def test_which_kinds_there_are(text: str | None, newer: NpuConfig, older: NpuConfig | None) -> None:
-    assert newer == npu_config(text)
-    assert (newer if older is None else older) == npu_config(text, list_only=True)
-    assert text is None or (newer is BUILT_IN) is void(text)
+    assert newer == read_npu_config(text)
+    assert (newer if older is None else older) == read_npu_config(text, list_only=True)
+    assert text is None or (newer is BUILT_IN_NPUS) is is_void(text)
 
 
 def test_numbers_and_the_order_stay_under_other_names() -> None:
     other = A._replace(
-        word="x", resource="x", memory_resource="x", templates=(Template("x", 2184), Template("x", 4369))
+        word="x", resource="x", memory_resource="x", templates=(NpuTemplate("x", 2184), NpuTemplate("x", 4369))
     )
     for text, core_mode in ((LISTED, False), (NESTED, True)):
-        renamed = renamed_npus(text, lambda _name: "x")
-        assert NpuConfig((other,), core_mode) == npu_config(renamed)
-        assert void(text, list_only=True) is void(renamed, list_only=True)
-    assert "" == renamed_npus("nvidia: {}", str)
-    assert void(renamed_npus("vnpus: 1", str))
+        renamed = dump_renamed_npus(text, lambda _name: "x")
+        assert NpuConfig((other,), core_mode) == read_npu_config(renamed)
+        assert is_void(text, list_only=True) is is_void(renamed, list_only=True)
+    assert "" == dump_renamed_npus("nvidia: {}", str)
+    assert is_void(dump_renamed_npus("vnpus: 1", str))
 
 
 @pytest.mark.parametrize("change", ON_NPUS)
 def test_a_redacted_snapshot_with_npus_is_decided_alike(change: str) -> None:
-    assert divergence(replay(ON_NPUS[change]())) is None
+    assert divergence(replay_cycle(ON_NPUS[change]())) is None

@@ -8,7 +8,7 @@ import pytest
 from tests.snapshot.manifests import cluster, pod, pod_group, queue
 from vcdebug.snapshot.load import snapshot_from_objects
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.report import ProblemReport
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 
@@ -26,7 +26,7 @@ def snapshot_of(*extra: Manifest, change: str = "", value: Any = None) -> Snapsh
 
 
 def lines(snapshot: Snapshot) -> list[str]:
-    return [problem.line() for problem in snapshot.problems]
+    return [problem.format_line() for problem in snapshot.problems]
 
 
 def test_a_sound_cluster_has_no_problem() -> None:
@@ -35,7 +35,7 @@ def test_a_sound_cluster_has_no_problem() -> None:
 
 def test_a_problem_is_one_line_of_file_object_field_fault_and_effect() -> None:
     problem = Problem("a.json", "Pod x/y", "spec.priority", "is 'high', not a number", "it is left out")
-    assert "a.json: Pod x/y: spec.priority: is 'high', not a number; it is left out" == problem.line()
+    assert "a.json: Pod x/y: spec.priority: is 'high', not a number; it is left out" == problem.format_line()
 
 
 @pytest.mark.parametrize(
@@ -67,31 +67,31 @@ def test_a_wrong_value_is_taken_out_and_named(change: str, value: Any, expected:
 def test_null_is_as_good_as_nothing() -> None:
     snapshot = snapshot_of(change="Pod spec.affinity", value=None)
     assert [] == snapshot.problems
-    assert "affinity" not in snapshot.of("Pod")[0]["spec"]
+    assert "affinity" not in snapshot.objects_of("Pod")[0]["spec"]
 
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
     snapshot = snapshot_of(change="PodGroup spec.minMember", value=2.0)
-    assert ([], 2) == (snapshot.problems, snapshot.of("PodGroup")[0]["spec"]["minMember"])
+    assert ([], 2) == (snapshot.problems, snapshot.objects_of("PodGroup")[0]["spec"]["minMember"])
 
 
 def test_an_amount_beyond_64_bits_stays_and_its_reading_is_named() -> None:
     snapshot = snapshot_of(change="Node status.allocatable.cpu", value="33182284256E6")
     assert ["it counts as -3711203891419103232"] == [problem.effect for problem in snapshot.problems]
-    assert "33182284256E6" == snapshot.of("Node")[0]["status"]["allocatable"]["cpu"]
+    assert "33182284256E6" == snapshot.objects_of("Node")[0]["status"]["allocatable"]["cpu"]
 
 
 def test_a_name_that_is_missing_leaves_the_object_out() -> None:
     snapshot = snapshot_of({"kind": "Node", "apiVersion": "v1", "metadata": {"name": ""}})
     assert ["Node item 19: metadata.name: is '', not a name; the object is left out of the replay"] == lines(snapshot)
-    assert 3 == len(snapshot.of("Node"))
+    assert 3 == len(snapshot.objects_of("Node"))
 
 
 def test_of_two_objects_with_one_name_the_last_counts() -> None:
     snapshot = snapshot_of(queue("research", 9))
     assert ["Queue research: is there twice; the last one counts, as if it had been updated"] == lines(snapshot)
     assert [("research", 9), ("default", 1)] == [
-        (m["metadata"]["name"], m["spec"]["weight"]) for m in snapshot.of("Queue")
+        (m["metadata"]["name"], m["spec"]["weight"]) for m in snapshot.objects_of("Queue")
     ]
 
 
@@ -136,14 +136,14 @@ def test_a_name_that_leads_nowhere_is_kept_and_explained(change: str, value: str
     assert 1 == len(snapshot.problems)
     assert expected in lines(snapshot)[0]
     assert snapshot.problems[0].field in field
-    assert value in str(snapshot.of(kind)[0])
+    assert value in str(snapshot.objects_of(kind)[0])
 
 
 def test_an_unknown_priority_class_is_named_in_completed_manifests_too() -> None:
     stray = pod("team-a", "solo", "train")
     stray["spec"].update(priorityClassName="urgnt", schedulerName="volcano")
     stray["spec"].pop("priority", None)
-    said = " ".join(problem.line() for problem in snapshot_from_objects([stray], complete=True).problems)
+    said = " ".join(problem.format_line() for problem in snapshot_from_objects([stray], complete=True).problems)
     assert "urgnt is not in the snapshot; a server would refuse the pod; its priority is 1" in said
 
 
@@ -178,7 +178,7 @@ def test_fields_that_nothing_reads_may_be_anything() -> None:
     odd = copy.deepcopy(cluster()[2])
     odd["metadata"]["name"], odd["spec"]["podCIDR"], odd["extra"] = "gpu-9", [1], {"a": None}
     snapshot = snapshot_of(odd)
-    assert ([], odd) == (snapshot.problems, snapshot.of("Node")[3])
+    assert ([], odd) == (snapshot.problems, snapshot.objects_of("Node")[3])
 
 
 @pytest.mark.parametrize(("field", "text"), [("memory", "Gi"), ("cpu", "m"), ("memory", ".")])
@@ -202,17 +202,17 @@ def test_copies_that_differ_are_named() -> None:
 
 
 def test_the_same_problem_is_told_once_with_how_often_it_is_there() -> None:
-    report = Report()
+    report = ProblemReport()
     for _ in range(4):
-        report.add("holds a document without kind", "it is left out", file="events.yaml")
+        report.add_problem("holds a document without kind", "it is left out", file="events.yaml")
     assert ["events.yaml: holds a document without kind (4 times); it is left out"] == [
-        problem.line() for problem in report.problems()
+        problem.format_line() for problem in report.all_problems()
     ]
 
 
 def test_problems_alike_in_many_files_are_counted_together() -> None:
-    report = Report()
+    report = ProblemReport()
     for number in range(60):
-        report.add("holds a document without kind", "it is left out", file=f"{number}.yaml")
-    assert [*(f"{number}.yaml" for number in range(5)), ""] == [problem.file for problem in report.problems()]
-    assert "55 more with the same fault, in 55 files" == report.problems()[-1].what
+        report.add_problem("holds a document without kind", "it is left out", file=f"{number}.yaml")
+    assert [*(f"{number}.yaml" for number in range(5)), ""] == [problem.file for problem in report.all_problems()]
+    assert "55 more with the same fault, in 55 files" == report.all_problems()[-1].what

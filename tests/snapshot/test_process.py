@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.builders import node, pod_group
-from vcdebug.snapshot.load import load, snapshot_from_objects
-from vcdebug.snapshot.process import Process
-from vcdebug.snapshot.save import save
+from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.save import save_snapshot
 
 PAST = {
     "started": "2026-10-31T00:00:00Z",
@@ -23,8 +23,8 @@ ANSWERS = {"predicate": {"*": {"status": "no"}}}
 
 def test_a_saved_snapshot_keeps_the_past_the_setting_and_the_answers(tmp_path: Path) -> None:
     snapshot = snapshot_from_objects([node("n1")], scheduler=PAST, persistence="off", extender=ANSWERS)
-    save(snapshot, tmp_path / "s.tar.gz")
-    again = load(tmp_path / "s.tar.gz")
+    save_snapshot(snapshot, tmp_path / "s.tar.gz")
+    again = load_snapshot(tmp_path / "s.tar.gz")
     assert (snapshot.process, "off", ANSWERS) == (again.process, again.persistence, again.extender)
     assert datetime(2026, 10, 31, tzinfo=UTC) == again.process.started
     assert (7, "0-3") == (again.process.sessions, again.process.reserved_cpus[0].cpus)
@@ -32,14 +32,14 @@ def test_a_saved_snapshot_keeps_the_past_the_setting_and_the_answers(tmp_path: P
 
 def test_without_a_start_it_is_the_first_cycle() -> None:
     now = datetime(2026, 11, 1, tzinfo=UTC)
-    assert Process().first_cycle(now)
-    assert Process(started=now).first_cycle(now)
-    assert not Process(started=now - timedelta(seconds=1)).first_cycle(now)
+    assert SchedulerProcess().is_first_cycle(now)
+    assert SchedulerProcess(started=now).is_first_cycle(now)
+    assert not SchedulerProcess(started=now - timedelta(seconds=1)).is_first_cycle(now)
 
 
 def test_a_time_that_cannot_be_read_is_a_problem() -> None:
     snapshot = snapshot_from_objects([pod_group("j")], scheduler={"started": "yesterday"})
-    assert Process() == snapshot.process
+    assert SchedulerProcess() == snapshot.process
     assert ["scheduler.started"] == [p.field for p in snapshot.problems if p.field.startswith("scheduler")]
 
 
@@ -57,7 +57,7 @@ def test_a_time_that_cannot_be_read_is_a_problem() -> None:
 )
 def test_what_is_no_memory_of_a_process_is_a_problem(key: str, value: object) -> None:
     snapshot = snapshot_from_objects([pod_group("j")], scheduler={key: value})
-    assert Process() == snapshot.process
+    assert SchedulerProcess() == snapshot.process
     assert [f"scheduler.{key}"] == [p.field for p in snapshot.problems if p.field.startswith("scheduler")]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.snapshot.quantity import QuantityError, milli_value, overflows, value
+from vcdebug.snapshot.quantity import QuantityError, milli_value, overflows_int64, whole_value
 
 VALUES = [
     ("0", 0),
@@ -94,7 +94,7 @@ NOT_QUANTITIES = [
 
 @pytest.mark.parametrize(("text", "expected"), VALUES)
 def test_value_is_whole_units_rounded_away_from_zero(text: object, expected: int) -> None:
-    assert expected == value(text)
+    assert expected == whole_value(text)
 
 
 @pytest.mark.parametrize(("text", "expected"), MILLI_VALUES)
@@ -105,7 +105,7 @@ def test_milli_value_is_thousandths_rounded_away_from_zero(text: object, expecte
 @pytest.mark.parametrize("text", [*NOT_QUANTITIES, True, [], {}, float("inf"), float("nan")])
 def test_what_is_no_quantity_is_refused(text: object) -> None:
     with pytest.raises(QuantityError):
-        value(text)
+        whole_value(text)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,10 @@ def test_what_is_no_quantity_is_refused(text: object) -> None:
     [("10P", 3, True), ("10P", 0, False), ("8Ei", 0, True), ("1Gi", 3, False), ("-10E", 3, False), ("1e400", 0, True)],
 )
 def test_an_amount_beyond_int64_overflows(text: str, power: int, expected: bool) -> None:
-    assert expected == overflows(text, power)
+    assert expected == overflows_int64(text, power)
 
 
 def test_a_very_long_number_is_refused() -> None:
-    assert 1 == value("0." + "0" * 900 + "1")
+    assert 1 == whole_value("0." + "0" * 900 + "1")
     with pytest.raises(QuantityError):
-        value("9" * 5000)
+        whole_value("9" * 5000)

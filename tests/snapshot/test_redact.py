@@ -16,18 +16,18 @@ from hypothesis import strategies as st
 from tests.recorded import COPIES, ELSEWHERE, recorded
 from tests.snapshot.redacted import divergence
 from vcdebug.framework.ties import pod_index
-from vcdebug.releases.naming import named_release
-from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.load import load
+from vcdebug.releases.naming import resolve_release
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import CpuReservation, Process
+from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.pseudonyms import Pseudonyms
-from vcdebug.snapshot.redact import redact, redaction
+from vcdebug.snapshot.redact import make_redaction, redact_snapshot
 from vcdebug.snapshot.save import saved_files
 from vcdebug.snapshot.schema import SHAPES
-from vcdebug.snapshot.shapes import BOOL, QUANTITY, TIME, ListOf, MapOf, Quantities, Scalar, Shape, Struct
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.snapshot.shapes import BOOL, QUANTITY, TIME, ListOf, MapOf, QuantityMap, Scalar, Shape, Struct
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 CASES = [case for case in COPIES if case.parent.name == "random"]
 OTHERS = {case.name.rpartition("-")[0]: case for case in ELSEWHERE if case.parent.name in ("random", "causes")}
@@ -62,7 +62,7 @@ class Planter:
             return [self.value(shape.item)]
         if isinstance(shape, MapOf):
             return {self.text(): self.value(shape.item), "volcano.sh/preemptable": self.value(shape.item)}
-        if isinstance(shape, Quantities):
+        if isinstance(shape, QuantityMap):
             return {self.text(): "1", "cpu": self.text()}
         return self.scalar(shape)
 
@@ -72,7 +72,7 @@ class Planter:
             return True
         if shape in (TIME, QUANTITY):
             return self.text()
-        return self.text() if shape.fits("text") else 1
+        return self.text() if shape.fits_type("text") else 1
 
 
 CONF = f"""
@@ -107,7 +107,7 @@ def planted() -> Snapshot:
         objects=objects,
         scheduler_conf=CONF,
         now=datetime(2026, 11, 1, tzinfo=UTC),
-        flags=Flags(
+        flags=SchedulerFlags(
             default_queue=one(),
             scheduler_names=(one(),),
             node_selector=(f"{one()}:{one()}",),
@@ -119,7 +119,9 @@ def planted() -> Snapshot:
         usage={one(): {"time": one(), "cpu": {one(): 1.0}}},
         extender={"predicate": {one(): {"errorMessage": one(), one(): [one()]}}},
         bound={one(): one()},
-        process=Process(hyper_nodes={one(): {one(): one()}}, reserved_cpus=(CpuReservation(*(one() for _ in "abcd")),)),
+        process=SchedulerProcess(
+            hyper_nodes={one(): {one(): one()}}, reserved_cpus=(CpuReservation(*(one() for _ in "abcd")),)
+        ),
         problems=[problem],
         description=one(),
         origin=one(),
@@ -134,20 +136,20 @@ def everything(snapshot: Snapshot) -> str:
 def test_nothing_that_is_planted_survives() -> None:
     snapshot = planted()
     assert everything(snapshot).count(MARK) > 400
-    assert MARK not in everything(redact(snapshot))
+    assert MARK not in everything(redact_snapshot(snapshot))
 
 
 def test_every_kind_survives_with_what_the_schema_names() -> None:
-    done = redact(planted())
+    done = redact_snapshot(planted())
     assert set(SHAPES) == set(done.objects)
-    (pod,) = done.of("Pod")
+    (pod,) = done.objects_of("Pod")
     assert {"kind", "apiVersion", "metadata", "spec", "status"} == set(pod)
     assert ["volcano.sh/preemptable"] == list(pod["metadata"]["annotations"])
 
 
 def test_values_of_the_wrong_type_are_dropped() -> None:
     pod = {"metadata": {"name": "web", "labels": 3, "annotations": [MARK]}, "spec": {"nodeName": {MARK: 1}}}
-    (done,) = redact(Snapshot("x", {"Pod": [pod]})).of("Pod")
+    (done,) = redact_snapshot(Snapshot("x", {"Pod": [pod]})).objects_of("Pod")
     assert MARK not in json.dumps(done)
 
 
@@ -159,9 +161,9 @@ TEXTS = st.text(alphabet="abzAZ_019-./", max_size=8)
 def test_pseudonyms_keep_order_and_tell_different_texts_apart(texts: list[str]) -> None:
     names = Pseudonyms()
     for text in [*texts, "kube-system", "default", "root", "nvidia.com/gpu"]:
-        names.collect(text)
-    names.settle()
-    ordered = [names.rewrite(text) for text in sorted(texts)]
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    ordered = [names.rewrite_text(text) for text in sorted(texts)]
     assert all(left < right for left, right in pairwise(ordered))
 
 
@@ -189,9 +191,9 @@ NAMES = st.one_of(
 def test_names_of_every_form_keep_their_order(texts: list[str]) -> None:
     names = Pseudonyms()
     for text in [*texts, "kube-system", "default", "nvidia.com/gpu"]:
-        names.collect(text)
-    names.settle()
-    ordered = [names.rewrite(text) for text in sorted(texts)]
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    ordered = [names.rewrite_text(text) for text in sorted(texts)]
     assert all(left < right for left, right in pairwise(ordered))
 
 
@@ -200,9 +202,9 @@ def test_names_of_every_form_keep_their_order(texts: list[str]) -> None:
 def test_an_address_keeps_its_place_beside_what_begins_as_it_does(texts: list[str]) -> None:
     names = Pseudonyms()
     for text in texts:
-        names.collect(text)
-    names.settle()
-    ordered = [names.rewrite(text) for text in sorted(texts)]
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    ordered = [names.rewrite_text(text) for text in sorted(texts)]
     assert all(left < right for left, right in pairwise(ordered))
 
 
@@ -214,9 +216,9 @@ def test_an_address_keeps_its_place_beside_what_begins_as_it_does(texts: list[st
 def test_an_address_finds_a_place_between_numbers_that_begin_alike(texts: list[str]) -> None:
     names = Pseudonyms()
     for text in texts:
-        names.collect(text)
-    names.settle()
-    ordered = [names.rewrite(text) for text in sorted(texts)]
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    ordered = [names.rewrite_text(text) for text in sorted(texts)]
     assert sorted(set(ordered)) == ordered
     assert "1.1.1.1" not in ordered
 
@@ -225,13 +227,13 @@ def test_an_address_in_a_name_does_not_survive() -> None:
     names = Pseudonyms()
     texts = ["ip-10-0-17-3", "ip-10-0-2-40.eu-west-1.compute.internal", "10.0.17.3", "kube-proxy-ip-10-0-17-3"]
     for text in texts:
-        names.collect(text)
-    names.settle()
-    done = [names.rewrite(text) for text in texts]
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    done = [names.rewrite_text(text) for text in texts]
     assert [] == [text for text in done if re.search(r"17|[-.]3\b|40", text)]
-    assert names.rewrite("ip-10-0-17-3") in done[3]
-    assert "0" in names.sentence("node 10.9.8.7 is gone")
-    assert "9.8.7" not in names.sentence("node 10.9.8.7 is gone")
+    assert names.rewrite_text("ip-10-0-17-3") in done[3]
+    assert "0" in names.rewrite_sentence("node 10.9.8.7 is gone")
+    assert "9.8.7" not in names.rewrite_sentence("node 10.9.8.7 is gone")
 
 
 @settings(deadline=None, max_examples=200)
@@ -239,11 +241,11 @@ def test_an_address_in_a_name_does_not_survive() -> None:
 def test_names_whose_index_stays_keep_their_order_beside_the_others(texts: list[str], data: st.DataObject) -> None:
     names = Pseudonyms()
     for text in texts:
-        names.collect(text)
+        names.collect_words(text)
     for name in data.draw(st.lists(st.sampled_from(texts))):
         names.keep_index(name)
-    names.settle()
-    ordered = [names.rewrite(text) for text in sorted(texts)]
+    names.choose_pseudonyms()
+    ordered = [names.rewrite_text(text) for text in sorted(texts)]
     assert all(left < right for left, right in pairwise(ordered))
 
 
@@ -255,7 +257,7 @@ def pod_of(job: str, name: str) -> Manifest:
 def test_a_pod_named_as_an_address_keeps_the_index_that_orders_its_job() -> None:
     named = ["sweep-1-0-2-10", "sweep-1-0-2-9", "sweep-1-0-3-0", "sweep-1-0-2-x", "ip-10-0-17-3"]
     pods = [pod_of("sweep", name) for name in named]
-    done = [pod["metadata"]["name"] for pod in redact(Snapshot("x", objects={"Pod": pods})).of("Pod")]
+    done = [pod["metadata"]["name"] for pod in redact_snapshot(Snapshot("x", objects={"Pod": pods})).objects_of("Pod")]
     assert [pod_index(name) for name in named] == [pod_index(name) for name in done]
     assert [named.index(name) for name in sorted(named)] == [done.index(name) for name in sorted(done)]
     assert "-0-2-" not in done[0]
@@ -264,8 +266,8 @@ def test_a_pod_named_as_an_address_keeps_the_index_that_orders_its_job() -> None
 def test_a_pod_of_no_job_keeps_nothing_of_its_nodes_address() -> None:
     node = {"metadata": {"name": "ip-10-0-17-3"}}
     static = pod_of("", "kube-proxy-ip-10-0-17-3")
-    done = redact(Snapshot("x", objects={"Node": [node], "Pod": [static]}))
-    assert done.of("Pod")[0]["metadata"]["name"].endswith(f"-{done.of('Node')[0]['metadata']['name']}")
+    done = redact_snapshot(Snapshot("x", objects={"Node": [node], "Pod": [static]}))
+    assert done.objects_of("Pod")[0]["metadata"]["name"].endswith(f"-{done.objects_of('Node')[0]['metadata']['name']}")
     assert not re.search(r"17|-3\b", str(done.objects))
 
 
@@ -274,9 +276,9 @@ def test_a_pod_of_no_job_keeps_nothing_of_its_nodes_address() -> None:
 def test_a_name_put_together_becomes_its_parts_put_together(texts: list[str]) -> None:
     names = Pseudonyms()
     for text in texts:
-        names.collect(text)
-    names.settle()
-    assert "/".join(map(names.rewrite, texts)) == names.rewrite("/".join(texts))
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    assert "/".join(map(names.rewrite_text, texts)) == names.rewrite_text("/".join(texts))
 
 
 def test_what_the_scheduler_knows_and_numbers_stay() -> None:
@@ -291,11 +293,11 @@ def test_what_the_scheduler_knows_and_numbers_stay() -> None:
         "1h30m",
     )
     for text in (*kept, "engineering", "worker-17"):
-        names.collect(text)
-    names.settle()
-    assert kept == tuple(map(names.rewrite, kept))
-    assert "engineering" != names.rewrite("engineering")
-    assert names.rewrite("worker-17").endswith("-17")
+        names.collect_words(text)
+    names.choose_pseudonyms()
+    assert kept == tuple(map(names.rewrite_text, kept))
+    assert "engineering" != names.rewrite_text("engineering")
+    assert names.rewrite_text("worker-17").endswith("-17")
 
 
 def two_nodes() -> Snapshot:
@@ -304,8 +306,8 @@ def two_nodes() -> Snapshot:
 
 
 def test_the_mapping_names_kinds_labels_and_values() -> None:
-    done = redaction(two_nodes())
-    first = done.snapshot.of("Node")[0]["metadata"]
+    done = make_redaction(two_nodes())
+    first = done.snapshot.objects_of("Node")[0]["metadata"]
     assert {"Node", "value"} == set(done.mapping)
     assert first["name"] == done.mapping["Node"]["acme-1"] == first["labels"]["kubernetes.io/hostname"]
 
@@ -314,21 +316,21 @@ def test_a_pattern_of_a_hypernode_means_the_same_nodes() -> None:
     snapshot = two_nodes()
     member = {"type": "Node", "selector": {"regexMatch": {"pattern": "^acme-[1]$"}}}
     snapshot.objects["HyperNode"] = [{"metadata": {"name": "rack"}, "spec": {"tier": 1, "members": [member]}}]
-    done = redaction(snapshot)
-    (rack,) = done.snapshot.of("HyperNode")
+    done = make_redaction(snapshot)
+    (rack,) = done.snapshot.objects_of("HyperNode")
     pattern = rack["spec"]["members"][0]["selector"]["regexMatch"]["pattern"]
     assert f"^({done.mapping['Node']['acme-1'].replace('-', chr(92) + '-')})$" == pattern
 
 
 def test_what_is_known_of_chance_speaks_of_the_pods_and_nodes_under_their_new_names() -> None:
     pod = {"metadata": {"name": f"{MARK}-0", "namespace": "team"}}
-    known = Chance(
+    known = ChanceSettings(
         choices={f"team/{MARK}-0": f"{MARK}-node"},
         searches={f"team/{MARK}-0": "0-3"},
         job_domains={f"team/{MARK}": f"{MARK}-s0;s1"},
     )
-    done = redact(Snapshot("x", objects={"Pod": [pod]}, chance=known))
-    metadata = done.of("Pod")[0]["metadata"]
+    done = redact_snapshot(Snapshot("x", objects={"Pod": [pod]}, chance=known))
+    metadata = done.objects_of("Pod")[0]["metadata"]
     key = f"{metadata['namespace']}/{metadata['name']}"
     assert ([key], {key: "0-3"}) == ([*done.chance.choices], done.chance.searches)
     assert MARK not in str(done.chance)
@@ -336,14 +338,14 @@ def test_what_is_known_of_chance_speaks_of_the_pods_and_nodes_under_their_new_na
 
 def test_the_configuration_keeps_what_decides_with_its_types() -> None:
     conf = 'actions: "allocate"\ntiers:\n- plugins:\n  - {name: nodeorder, arguments: {nodeaffinity.weight: "5"}}\n'
-    done = redact(Snapshot("x", scheduler_conf=conf)).scheduler_conf
+    done = redact_snapshot(Snapshot("x", scheduler_conf=conf)).scheduler_conf
     assert 'nodeaffinity.weight: "5"' in str(done)
     assert 'actions: "allocate"' in str(done)
 
 
 def test_a_configuration_that_is_none_stays_none() -> None:
-    assert "{" == redact(Snapshot("x", scheduler_conf=f"actions: [{MARK}")).scheduler_conf
-    assert "{" == redact(Snapshot("x", scheduler_conf=f"actions: !{MARK} x")).scheduler_conf
+    assert "{" == redact_snapshot(Snapshot("x", scheduler_conf=f"actions: [{MARK}")).scheduler_conf
+    assert "{" == redact_snapshot(Snapshot("x", scheduler_conf=f"actions: !{MARK} x")).scheduler_conf
 
 
 @pytest.mark.parametrize(
@@ -356,14 +358,14 @@ def test_a_configuration_that_is_none_stays_none() -> None:
     ],
 )
 def test_the_release_survives_and_whose_build_it_is_does_not(stated: str, told: str) -> None:
-    release = named_release(stated).release
-    done = redact(Snapshot("x", flags=Flags(release=release)))
+    release = resolve_release(stated).release
+    done = redact_snapshot(Snapshot("x", flags=SchedulerFlags(release=release)))
     assert told == done.release.stated
     assert release.older == done.release.older
 
 
 def test_redacting_again_changes_names_only() -> None:
-    once = redact(load(CASES[0]))
+    once = redact_snapshot(load_snapshot(CASES[0]))
     assert {kind: len(items) for kind, items in once.objects.items()} == {
-        kind: len(items) for kind, items in redact(once).objects.items()
+        kind: len(items) for kind, items in redact_snapshot(once).objects.items()
     }

@@ -8,16 +8,16 @@ import pytest
 
 from tests.builders import node
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.naming import named_release, release_of_image
+from vcdebug.releases.naming import release_of_image, resolve_release
 from vcdebug.releases.nodes import CSI_LIMIT_KEY, PREFILTER_REGISTRATIONS, VOLUMEBINDING_CAPACITY
-from vcdebug.releases.release import NEWEST, at_tag
-from vcdebug.releases.table import CHANGES, SUPPORTED
+from vcdebug.releases.release import NEWEST, release_at_tag
+from vcdebug.releases.table import CHANGES, SUPPORTED_TAGS
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_apply import apply_edits
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.snapshot.load import load, snapshot_from_objects
-from vcdebug.snapshot.save import save
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 
 def stated(release: str) -> Snapshot:
@@ -43,18 +43,18 @@ def deployed(image: str, **meta: Any) -> Snapshot:
     ],
 )
 def test_a_mended_rule_is_new_from_the_first_tag_of_each_branch_that_has_it(tag: str, older: bool) -> None:
-    assert older is PREFILTER_REGISTRATIONS.in_force(Tag.of(tag))
+    assert older is PREFILTER_REGISTRATIONS.is_in_force(Tag.from_text(tag))
 
 
 def test_an_older_form_that_still_older_releases_lack_begins_with_a_tag() -> None:
     change = Change("a", "b", "c", ("v1.15.1",), "#1", "L", since="v1.15.0")
-    assert [False, True, False] == [change.in_force(Tag.of(tag)) for tag in ("v1.14.4", "v1.15.0", "v1.15.1")]
+    assert [False, True, False] == [change.is_in_force(Tag.from_text(tag)) for tag in ("v1.14.4", "v1.15.0", "v1.15.1")]
 
 
 def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_its_branch() -> None:
-    for newer, older in pairwise(SUPPORTED):
-        if newer.line == older.line:
-            assert at_tag(newer).older <= at_tag(older).older
+    for newer, older in pairwise(SUPPORTED_TAGS):
+        if newer.release_line == older.release_line:
+            assert release_at_tag(newer).older <= release_at_tag(older).older
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_each_supported_release_has_more_older_forms_than_the_next_newer_one_of_
     ],
 )
 def test_a_patch_release_mends_what_upstream_carried_back_to_it(older: str, newer: str, mended: str) -> None:
-    had, has = ({one.id for one in CHANGES.values() if one.in_force(Tag.of(tag))} for tag in (older, newer))
+    had, has = ({one.id for one in CHANGES.values() if one.is_in_force(Tag.from_text(tag))} for tag in (older, newer))
     assert (sorted(mended.split()), set()) == (sorted(had - has), has - had)
 
 
@@ -130,7 +130,7 @@ def test_a_release_older_than_all_that_are_replayed_names_what_differs() -> None
 
 def test_nothing_said_means_the_newest_rules_and_no_problem() -> None:
     snapshot = snapshot_from_objects([node("n1")])
-    assert (NEWEST, True, []) == (snapshot.release, snapshot.release.assumed, snapshot.problems)
+    assert (NEWEST, True, []) == (snapshot.release, snapshot.release.is_assumed, snapshot.problems)
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,11 @@ def test_the_deployments_image_says_it_unless_meta_does() -> None:
 
 def test_what_is_replayed_is_named_line_by_line() -> None:
     lines = "v1.15.1 to v1.15.0, v1.14.4 to v1.14.0, v1.13.3 to v1.13.0, v1.12.4 to v1.12.0"
-    assert named_release("v1.11.2").what.endswith(f", {lines})")
+    assert resolve_release("v1.11.2").what.endswith(f", {lines})")
 
 
 def test_what_the_table_does_not_reach_is_said() -> None:
-    effects = {name: named_release(name).effect for name in ("v1.9.0", "v1.12.9")}
+    effects = {name: resolve_release(name).effect for name in ("v1.9.0", "v1.12.9")}
     assert effects["v1.9.0"].startswith("replayed as v1.12.")
     assert ["v1.9.0"] == [name for name, effect in effects.items() if effect.endswith("what changed before v1.12")]
 
@@ -169,21 +169,21 @@ def test_what_the_table_does_not_reach_is_said() -> None:
 def test_what_was_said_of_a_release_is_not_said_again(wanted: str | None, said: int, tmp_path: Path) -> None:
     """Neither a second time, nor once another release is asked for."""
     path = tmp_path / "s.tar.gz"
-    save(stated("v1.9.0"), path)
-    assert said == len([one for one in load(path, release=wanted).problems if one.what.startswith("v1.9.0")])
+    save_snapshot(stated("v1.9.0"), path)
+    assert said == len([one for one in load_snapshot(path, release=wanted).problems if one.what.startswith("v1.9.0")])
 
 
 @pytest.mark.parametrize("name", ["v1.14.4", "v1.11.0", "v1.15.1,-csi-limit-key"])
 def test_what_was_stated_is_saved(name: str, tmp_path: Path) -> None:
     snapshot = stated(name)
-    save(snapshot, tmp_path / "saved")
-    again = load(tmp_path / "saved")
+    save_snapshot(snapshot, tmp_path / "saved")
+    again = load_snapshot(tmp_path / "saved")
     assert (snapshot.release, snapshot.problems) == (again.release, again.problems)
 
 
 def test_what_is_asked_for_wins(tmp_path: Path) -> None:
-    save(stated("v1.14.4"), tmp_path / "saved")
-    assert "v1.15.1" == load(tmp_path / "saved", release="v1.15.1").release.name
+    save_snapshot(stated("v1.14.4"), tmp_path / "saved")
+    assert "v1.15.1" == load_snapshot(tmp_path / "saved", release="v1.15.1").release.name
 
 
 def test_an_edit_chooses_a_release_and_takes_the_problem_of_the_one_before_along() -> None:
@@ -198,25 +198,28 @@ def test_an_edit_that_names_no_release_is_refused() -> None:
 
 
 def test_one_change_is_switched_alone_and_back() -> None:
-    newest = named_release("v1.15.1").release
-    without = newest.switched(CSI_LIMIT_KEY, older=False)
-    assert ("v1.15.1,-csi-limit-key", False) == (without.name, without.has(CSI_LIMIT_KEY))
-    assert newest == without.switched(CSI_LIMIT_KEY, older=True)
-    assert without == named_release(without.name).release
-    assert named_release("master,+csi-limit-key").release.has(CSI_LIMIT_KEY)
+    newest = resolve_release("v1.15.1").release
+    without = newest.with_change(CSI_LIMIT_KEY, older=False)
+    assert ("v1.15.1,-csi-limit-key", False) == (without.name, without.has_older_form(CSI_LIMIT_KEY))
+    assert newest == without.with_change(CSI_LIMIT_KEY, older=True)
+    assert without == resolve_release(without.name).release
+    assert resolve_release("master,+csi-limit-key").release.has_older_form(CSI_LIMIT_KEY)
 
 
 def test_a_change_that_does_not_exist_is_said() -> None:
-    named = named_release("v1.15.1,+csi-limit-keys")
+    named = resolve_release("v1.15.1,+csi-limit-keys")
     assert ("+csi-limit-keys is no change: did you mean csi-limit-key?", "it is left out") == (named.what, named.effect)
 
 
 def test_defaults_of_flags_and_gates_follow_the_release() -> None:
-    old = Flags(release=named_release("v1.15.1").release)
-    assert (True, False) == (Flags().csi_storage_on, old.csi_storage_on)
-    assert not Flags(csi_storage=True, release=old.release).csi_storage_on
+    old = SchedulerFlags(release=resolve_release("v1.15.1").release)
+    assert (True, False) == (SchedulerFlags().is_csi_storage_on, old.is_csi_storage_on)
+    assert not SchedulerFlags(csi_storage=True, release=old.release).is_csi_storage_on
     gates = {"CSIStorage": True}
-    assert not Flags(feature_gates=gates, release=old.release).csi_storage_on
-    assert Flags(csi_storage=True, feature_gates=gates, release=old.release).csi_storage_on
-    assert (True, False) == (Flags().gate("DRAConsumableCapacity"), old.gate("DRAConsumableCapacity"))
-    assert old.release.has(VOLUMEBINDING_CAPACITY)
+    assert not SchedulerFlags(feature_gates=gates, release=old.release).is_csi_storage_on
+    assert SchedulerFlags(csi_storage=True, feature_gates=gates, release=old.release).is_csi_storage_on
+    assert (True, False) == (
+        SchedulerFlags().is_gate_on("DRAConsumableCapacity"),
+        old.is_gate_on("DRAConsumableCapacity"),
+    )
+    assert old.release.has_older_form(VOLUMEBINDING_CAPACITY)

@@ -8,25 +8,27 @@ import pytest
 from tests.snapshot.manifests import CONF, as_read, cluster
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.kinds import KINDS, find_kind
-from vcdebug.snapshot.load import load, snapshot_from_objects
-from vcdebug.snapshot.redact import redact
-from vcdebug.snapshot.save import archive_bytes, save
+from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.redact import redact_snapshot
+from vcdebug.snapshot.save import archive_bytes, save_snapshot
 from vcdebug.snapshot.schema import SHAPES
-from vcdebug.snapshot.snapshot import Flags, Snapshot
+from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 
 def rich_snapshot() -> Snapshot:
     snapshot = snapshot_from_objects(cluster(), conf=CONF, name="blocked", usage={"gpu-0": {"cpu": {"5m": 1.5}}})
-    flags = Flags(default_queue="main", scheduler_names=("a", "b"), server_version=(1, 33), feature_gates={"X": True})
+    flags = SchedulerFlags(
+        default_queue="main", scheduler_names=("a", "b"), server_version=(1, 33), feature_gates={"X": True}
+    )
     return replace(snapshot, flags=flags, description="why it waits")
 
 
 @pytest.mark.parametrize("name", ["case.tar.gz", "case.tgz", "folder"])
 def test_what_is_saved_loads_as_it_was(name: str, tmp_path: Path) -> None:
     snapshot = rich_snapshot()
-    save(snapshot, tmp_path / name)
-    loaded = load(tmp_path / name)
-    assert [] == [problem.line() for problem in loaded.problems]
+    save_snapshot(snapshot, tmp_path / name)
+    loaded = load_snapshot(tmp_path / name)
+    assert [] == [problem.format_line() for problem in loaded.problems]
     assert replace(snapshot, origin="", objects=as_read(snapshot.objects)) == replace(loaded, origin="")
 
 
@@ -39,13 +41,13 @@ def test_problems_travel_with_the_snapshot_and_are_not_doubled(tmp_path: Path) -
     objects[2]["spec"]["taints"] = "none"
     snapshot = snapshot_from_objects([*objects, {"kind": "Secret", "metadata": {"name": "s"}}], conf=CONF)
     assert ["Node gpu-0", "Secret"] == sorted(problem.object for problem in snapshot.problems)
-    save(snapshot, tmp_path / "a.tar.gz")
-    assert snapshot.problems == load(tmp_path / "a.tar.gz").problems
+    save_snapshot(snapshot, tmp_path / "a.tar.gz")
+    assert snapshot.problems == load_snapshot(tmp_path / "a.tar.gz").problems
 
 
 def test_an_archive_is_replaced_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
-    save(rich_snapshot(), tmp_path / "a.tar.gz")
-    save(rich_snapshot(), tmp_path / "a.tar.gz")
+    save_snapshot(rich_snapshot(), tmp_path / "a.tar.gz")
+    save_snapshot(rich_snapshot(), tmp_path / "a.tar.gz")
     assert ["a.tar.gz"] == [path.name for path in tmp_path.iterdir()]
 
 
@@ -54,7 +56,7 @@ def test_where_nothing_can_be_saved_the_error_names_the_place(name: str, tmp_pat
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     with pytest.raises(SnapshotError) as caught:
-        save(rich_snapshot(), tmp_path / name)
+        save_snapshot(rich_snapshot(), tmp_path / name)
     assert str(tmp_path / name) == caught.value.where
 
 
@@ -63,8 +65,8 @@ def test_every_kind_survives_a_round_trip(kind: object, tmp_path: Path) -> None:
     row = next(row for row in KINDS if row is kind)
     metadata = {"name": "a", "uid": "u", **({"namespace": "n"} if row.namespaced else {})}
     snapshot = snapshot_from_objects([{"apiVersion": row.api_version, "kind": row.name, "metadata": metadata}])
-    save(snapshot, tmp_path / "a.tar.gz")
-    assert snapshot.objects == load(tmp_path / "a.tar.gz").objects
+    save_snapshot(snapshot, tmp_path / "a.tar.gz")
+    assert snapshot.objects == load_snapshot(tmp_path / "a.tar.gz").objects
     assert [row.name] == list(snapshot.objects)
 
 
@@ -82,13 +84,13 @@ def test_a_kind_is_known_by_its_group_in_any_version() -> None:
 
 def test_items_as_a_cluster_lists_them_get_their_kind_back(tmp_path: Path) -> None:
     bare = {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "1"}}}
-    save(Snapshot("captured", {"Node": [bare]}, CONF), tmp_path / "a.tar.gz")
-    assert [{"apiVersion": "v1", "kind": "Node", **bare}] == load(tmp_path / "a.tar.gz").of("Node")
+    save_snapshot(Snapshot("captured", {"Node": [bare]}, CONF), tmp_path / "a.tar.gz")
+    assert [{"apiVersion": "v1", "kind": "Node", **bare}] == load_snapshot(tmp_path / "a.tar.gz").objects_of("Node")
 
 
 def test_redaction_removes_what_the_replay_does_not_read() -> None:
     snapshot = rich_snapshot()
-    text = str(redact(snapshot))
+    text = str(redact_snapshot(snapshot))
     for secret in ("s3cret", "TOKEN", "password", "a@b", "blocked", "why it waits"):
         assert secret in str(snapshot)
         assert secret not in text
@@ -102,6 +104,6 @@ def test_redaction_removes_what_the_replay_does_not_read() -> None:
 def test_redaction_leaves_its_source_alone_and_is_stable() -> None:
     snapshot = rich_snapshot()
     before = archive_bytes(snapshot)
-    once = redact(snapshot)
-    assert archive_bytes(once) == archive_bytes(redact(once))
+    once = redact_snapshot(snapshot)
+    assert archive_bytes(once) == archive_bytes(redact_snapshot(once))
     assert before == archive_bytes(snapshot)

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from tests.snapshot.manifests import pod
-from vcdebug.debugger.what_if import edited
+from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.snapshot import documents
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 
 def pods_of(snapshot: Snapshot) -> dict[str, Any]:
-    return {manifest["metadata"]["name"]: manifest for manifest in snapshot.of("Pod")}
+    return {manifest["metadata"]["name"]: manifest for manifest in snapshot.objects_of("Pod")}
 
 
 def loaded(tmp_path: Path, *manifests: Manifest, complete: bool | None = None) -> Snapshot:
     (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": manifests}), encoding="utf-8")
-    return load(tmp_path, complete=complete)
+    return load_snapshot(tmp_path, complete=complete)
 
 
 def test_pods_of_one_template_share_its_parts(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_values_that_are_equal_and_of_other_types_stay_apart(tmp_path: Path) -> 
 def test_an_edit_of_one_pod_leaves_the_others(tmp_path: Path) -> None:
     snapshot = loaded(tmp_path, pod("a", "p-0", "g"), pod("a", "p-1", "g"))
     before = json.dumps(pods_of(snapshot))
-    after = pods_of(edited(snapshot, [parse_edit("Pod/a/p-0:spec.containers[0].resources.requests.cpu=7")]))
+    after = pods_of(edited_snapshot(snapshot, [parse_edit("Pod/a/p-0:spec.containers[0].resources.requests.cpu=7")]))
     assert "7" == str(after["p-0"]["spec"]["containers"][0]["resources"]["requests"]["cpu"])
     assert json.loads(before)["p-1"] == after["p-1"]
     assert before == json.dumps(pods_of(snapshot))
@@ -77,6 +77,6 @@ def test_a_queue_that_is_completed_leaves_the_labels_that_say_the_same(tmp_path:
     manifest = dict(pod("a", "p-0", "g"))
     manifest["metadata"] = {**manifest["metadata"], "labels": placed}
     snapshot = loaded(tmp_path, queue, manifest, complete=True)
-    (found,) = [one for one in snapshot.of("Queue") if one["metadata"]["name"] == "b"]
+    (found,) = [one for one in snapshot.objects_of("Queue") if one["metadata"]["name"] == "b"]
     assert "root/a/b" == found["metadata"]["annotations"]["volcano.sh/hierarchy"]
     assert placed == pods_of(snapshot)["p-0"]["metadata"]["labels"]

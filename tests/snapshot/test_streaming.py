@@ -12,7 +12,7 @@ from tests.snapshot.manifests import as_list, as_read, cluster, pod
 from vcdebug.snapshot import json_documents, meter
 from vcdebug.snapshot.documents import read_documents
 from vcdebug.snapshot.json_documents import JsonError, OpenList
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.meter import LoadStoppedError
 from vcdebug.snapshot.snapshot import Manifest
 
@@ -58,7 +58,7 @@ FORMS = {
 def test_a_large_list_holds_what_it_holds_as_a_whole(form: str, indent: int | None, tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(FORMS[form], indent=indent), encoding="utf-8")
-    snapshot = load(path)
+    snapshot = load_snapshot(path)
     assert as_read(by_kind(cluster())) == snapshot.objects
     assert [] == snapshot.problems
 
@@ -66,7 +66,7 @@ def test_a_large_list_holds_what_it_holds_as_a_whole(form: str, indent: int | No
 def test_items_of_a_typed_list_take_kind_and_version_from_it(tmp_path: Path) -> None:
     path = tmp_path / "pods.json"
     path.write_text(json.dumps(typed("Pod", PODS)), encoding="utf-8")
-    pods = load(path).objects["Pod"]
+    pods = load_snapshot(path).objects["Pod"]
     assert [(one["kind"], one["apiVersion"], one["metadata"]["name"]) for one in pods] == [
         ("Pod", "v1", f"p-{number}") for number in range(5)
     ]
@@ -90,7 +90,7 @@ def test_what_stands_before_a_damage_in_a_large_list_is_kept(tmp_path: Path) -> 
     text = json.dumps({"kind": "List", "items": cluster()})
     path = tmp_path / "cluster.json"
     path.write_text(text[: len(text) * 3 // 4])
-    snapshot = load(path)
+    snapshot = load_snapshot(path)
     assert as_read(by_kind(cluster()))["Node"] == snapshot.objects["Node"]
     assert ["the rest of the file is left out"] == [p.effect for p in snapshot.problems if "is not JSON" in p.what]
 
@@ -123,7 +123,7 @@ def test_fields_that_nothing_reads_are_not_kept(tmp_path: Path) -> None:
     manifest["spec"]["containers"][0]["env"] = [{"name": "SECRET", "value": "1"}]
     path = tmp_path / "pod.json"
     path.write_text(json.dumps(manifest))
-    kept = load(path).objects["Pod"][0]
+    kept = load_snapshot(path).objects["Pod"][0]
     assert "managedFields" not in kept["metadata"]
     assert "env" not in kept["spec"]["containers"][0]
     assert manifest["metadata"]["labels"] == kept["metadata"]["labels"]
@@ -132,7 +132,7 @@ def test_fields_that_nothing_reads_are_not_kept(tmp_path: Path) -> None:
 def test_equal_texts_are_one(tmp_path: Path) -> None:
     path = tmp_path / "pods.ndjson"
     path.write_text("\n".join(json.dumps(one) for one in PODS))
-    first, *others = load(path).objects["Pod"]
+    first, *others = load_snapshot(path).objects["Pod"]
     assert all(first["spec"]["schedulerName"] is one["spec"]["schedulerName"] for one in others)
     assert all(next(iter(first["spec"])) is next(iter(one["spec"])) for one in others)
 
@@ -150,7 +150,7 @@ def test_progress_goes_on_within_a_file(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(text)
     told: list[tuple[int, int, str]] = []
-    load(path, progress=lambda *step: told.append(step))
+    load_snapshot(path, progress=lambda *step: told.append(step))
     done = [step[0] for step in told]
     assert {(len(text), name)} == {step[1:] for step in told}
     assert sorted(done) == done
@@ -162,7 +162,7 @@ def test_progress_in_a_folder_goes_over_all_files(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(as_list(cluster()[:6])))
     (tmp_path / "b.json").write_text(json.dumps(as_list(cluster()[6:])))
     told: list[tuple[int, int, str]] = []
-    load(tmp_path, progress=lambda *step: told.append(step))
+    load_snapshot(tmp_path, progress=lambda *step: told.append(step))
     total = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert {total} == {step[1] for step in told}
     assert sorted(step[0] for step in told) == [step[0] for step in told]
@@ -181,8 +181,8 @@ def test_an_answer_of_no_stops_the_loading_within_a_file(name: str, calls: int, 
         return len(told) < calls
 
     with pytest.raises(LoadStoppedError) as caught:
-        load(path, progress=follow)
-    assert f"{name}: loading was stopped" == caught.value.line()
+        load_snapshot(path, progress=follow)
+    assert f"{name}: loading was stopped" == caught.value.format_line()
     assert calls == len(told)
 
 
@@ -193,5 +193,5 @@ def test_a_large_yaml_file_is_announced_with_an_estimate(tmp_path: Path, monkeyp
     text = yaml_text()
     (tmp_path / "pods.yaml").write_text(text)
     (tmp_path / "queues.json").write_text(json.dumps(as_list(cluster() * 9)))
-    load(tmp_path, notice=heard.append)
+    load_snapshot(tmp_path, notice=heard.append)
     assert [f"pods.yaml: 0 MB of YAML take about {len(text) // 100} s to read; as JSON some seconds (-o json)"] == heard

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, priority_class, queue
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.snapshot.workloads import submitted
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.workloads import submit_workloads
+from vcdebug.trace.replay import replay_cycle
 
 CONF = "actions: 'enqueue, allocate'\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: proportion}]\n"
 
@@ -43,8 +43,8 @@ def workload(kind: str, **spec: Any) -> Manifest:
 
 
 def made(manifest: Manifest, *more: Manifest) -> tuple[Manifest, list[Manifest]]:
-    added = submitted(cluster(node("n1"), queue("default"), *more, conf=CONF), [manifest])
-    return added.snapshot.of("PodGroup")[0], list(added.snapshot.of("Pod"))
+    added = submit_workloads(cluster(node("n1"), queue("default"), *more, conf=CONF), [manifest])
+    return added.snapshot.objects_of("PodGroup")[0], list(added.snapshot.objects_of("Pod"))
 
 
 def test_a_volcano_job_becomes_a_pod_group_with_the_minimum_of_each_task() -> None:
@@ -94,22 +94,22 @@ def test_pods_of_other_owners_share_a_pod_group_of_one(manifest: Manifest, pods:
 
 
 def test_what_is_submitted_is_scheduled_or_explained_in_the_same_cycle() -> None:
-    small = submitted(cluster(node("n1", cpu="9"), queue("default"), conf=CONF), [volcano_job()])
-    assert explain(replay(small.snapshot), small.jobs[0]).scheduled
-    large = submitted(cluster(node("n1", cpu="1"), queue("default"), conf=CONF), [volcano_job()])
-    assert "enqueue-queue-quota" == explain(replay(large.snapshot), large.jobs[0]).cause
+    small = submit_workloads(cluster(node("n1", cpu="9"), queue("default"), conf=CONF), [volcano_job()])
+    assert explain_by_name(replay_cycle(small.snapshot), small.jobs[0]).scheduled
+    large = submit_workloads(cluster(node("n1", cpu="1"), queue("default"), conf=CONF), [volcano_job()])
+    assert "enqueue-queue-quota" == explain_by_name(replay_cycle(large.snapshot), large.jobs[0]).cause_code
 
 
 def test_a_workload_that_is_there_already_and_an_unknown_kind_are_refused() -> None:
-    snapshot = submitted(cluster(node("n1"), queue("default"), conf=CONF), [volcano_job()]).snapshot
+    snapshot = submit_workloads(cluster(node("n1"), queue("default"), conf=CONF), [volcano_job()]).snapshot
     with pytest.raises(SnapshotError, match="is in the snapshot already"):
-        submitted(snapshot, [volcano_job()])
+        submit_workloads(snapshot, [volcano_job()])
     with pytest.raises(SnapshotError, match="no controller is known for CronTab"):
-        submitted(snapshot, [{"kind": "CronTab", "metadata": {"name": "x"}}])
+        submit_workloads(snapshot, [{"kind": "CronTab", "metadata": {"name": "x"}}])
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_a_workload_of_more_pods_than_memory_holds_is_refused(kind: str) -> None:
     workload = {"kind": kind, "metadata": {"name": "w"}, "spec": {"replicas": 2**31 - 1, "template": {}}}
     with pytest.raises(SnapshotError, match="asks for 2147483647 pods; at most 100000 are made of a workload"):
-        submitted(cluster(), [workload])
+        submit_workloads(cluster(), [workload])

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 
-from vcdebug.causes.pending import explain
-from vcdebug.causes.survey import survey
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.causes.survey import survey_jobs
 from vcdebug.cli.reports import cycle
 from vcdebug.debugger.driver import Driver
 from vcdebug.questions.holders import who_holds
 from vcdebug.trace.codec import write_jsonl
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import plain
+from vcdebug.views.base import format_table
 from vcdebug.views.detail import subject_detail
-from vcdebug.views.overview import overview
+from vcdebug.views.overview import overview_table
 from vcdebug.views.panels import PANELS
 
 MOMENTS = (0.0, 0.3, 0.6, 1.0)
@@ -29,28 +29,28 @@ def _whole(recording: Recording) -> Iterator[tuple[str, str]]:
     trace = StringIO()
     write_jsonl(recording, trace)
     yield "trace", trace.getvalue()
-    yield "report", repr(cycle.document(recording, {}))
-    yield "overview", plain(overview(recording))
+    yield "report", repr(cycle.cycle_document(recording, {}))
+    yield "overview", format_table(overview_table(recording))
     yield "spans", repr([(span.level, span.name, span.first, span.last, span.parent) for span in recording.spans])
     yield "figures", repr(sorted(recording.timeline.opening_books.items(), key=repr))
 
 
 def _answers(recording: Recording) -> Iterator[tuple[str, str]]:
-    yield "survey", repr(survey(recording))
+    yield "survey", repr(survey_jobs(recording))
     for uid in recording.session.jobs:
-        yield f"explain {uid}", repr(explain(recording, uid))
+        yield f"explain {uid}", repr(explain_by_name(recording, uid))
         yield f"holders {uid}", repr(who_holds(recording, uid))
 
 
 def _panels(recording: Recording) -> Iterator[tuple[str, str]]:
     driver = Driver(recording)
     driver.add_breakpoint("victim")
-    driver.step("continue", back=False)
+    driver.take_step("continue", back=False)
     for seq in _moments(recording, driver.debugger.seq):
-        here = driver.goto(seq)
+        here = driver.goto_event(seq)
         for panel in PANELS:
-            yield f"{panel.name} at {seq}", plain(panel.view(here))
-    yield "moment at the start", plain(PANELS[0].view(replace(driver.goto(1), reason="start")))
+            yield f"{panel.command_name} at {seq}", format_table(panel.build_table(here))
+    yield "moment at the start", format_table(PANELS[0].build_table(replace(driver.goto_event(1), reason="start")))
 
 
 def _pages(recording: Recording) -> Iterator[tuple[str, str]]:
@@ -65,7 +65,7 @@ def _pages(recording: Recording) -> Iterator[tuple[str, str]]:
         for kind, names in named:
             for name in [*names][:3]:
                 page = subject_detail(recording, seq, kind, name)
-                yield f"{kind} {name} at {seq}", "" if page is None else plain(page)
+                yield f"{kind} {name} at {seq}", "" if page is None else format_table(page)
 
 
 def _moments(recording: Recording, stop: int) -> list[int]:

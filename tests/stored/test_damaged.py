@@ -9,19 +9,19 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.stored import form
-from vcdebug.stored.checksum import checksum
-from vcdebug.stored.form import DamagedError, ForeignError, UnstorableError
-from vcdebug.stored.names import name_of, named
-from vcdebug.stored.read import opened_recording
-from vcdebug.stored.write import stored
+from vcdebug.stored.checksum import square_checksum
+from vcdebug.stored.form import DamagedRecordingError, ForeignRecordingError, UnstorableError
+from vcdebug.stored.names import object_named, stored_name
+from vcdebug.stored.read import open_stored_recording
+from vcdebug.stored.write import store_recording
 
-START = len(form.MAGIC) + form.DIGEST_SIZE
+START = len(form.FILE_MAGIC) + form.DIGEST_SIZE
 Directory = list[Any]
 
 
 @cache
 def data() -> bytes:
-    return b"".join(stored(bundled(), "this"))
+    return b"".join(store_recording(bundled(), "this"))
 
 
 def with_directory(change: Callable[[Directory], object]) -> bytes:
@@ -32,7 +32,7 @@ def with_directory(change: Callable[[Directory], object]) -> bytes:
     text = json.dumps(directory).encode()
     text += b" " * (-len(text) % 8)
     rest = len(text).to_bytes(8, "little") + text + data()[START + 8 + size :]
-    return form.MAGIC + checksum([rest]) + rest
+    return form.FILE_MAGIC + square_checksum([rest]) + rest
 
 
 @pytest.mark.parametrize("place", [0, 30, 60, 5000, -1])
@@ -40,23 +40,23 @@ def test_a_byte_that_changed_is_found(place: int) -> None:
     damaged = bytearray(data())
     damaged[place] ^= 1
 
-    with pytest.raises(DamagedError):
-        opened_recording(bytes(damaged), "this")
+    with pytest.raises(DamagedRecordingError):
+        open_stored_recording(bytes(damaged), "this")
 
 
 @pytest.mark.parametrize("size", [0, 10, 40, 60, 5000])
 def test_a_file_that_ends_early_is_found(size: int) -> None:
-    with pytest.raises(DamagedError):
-        opened_recording(data()[:size], "this")
+    with pytest.raises(DamagedRecordingError):
+        open_stored_recording(data()[:size], "this")
 
 
 def test_the_recording_of_another_program_names_it() -> None:
-    with pytest.raises(ForeignError, match="this"):
-        opened_recording(data(), "that")
+    with pytest.raises(ForeignRecordingError, match="this"):
+        open_stored_recording(data(), "that")
 
 
 def test_the_same_directory_again_is_the_same_recording() -> None:
-    assert len(bundled()) == len(opened_recording(with_directory(lambda _: None), "this"))
+    assert len(bundled()) == len(open_stored_recording(with_directory(lambda _: None), "this"))
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_the_same_directory_again_is_the_same_recording() -> None:
         "builtins:eval",
         "subprocess:Popen",
         "vcdebug.cli.main:main",
-        "vcdebug.files.recordings:save_recording",
-        "vcdebug.snapshot.load:load",
+        "vcdebug.files.recording_files:save_recording",
+        "vcdebug.snapshot.load:load_snapshot",
         "vcdebug.snapshot.load:marshal",
         "vcdebug.snapshot.sources:Path",
         "vcdebug.framework.session:re",
@@ -79,8 +79,8 @@ def test_the_same_directory_again_is_the_same_recording() -> None:
     ],
 )
 def test_a_name_that_is_no_part_of_a_recording_is_refused(name: str) -> None:
-    with pytest.raises(DamagedError):
-        named(name)
+    with pytest.raises(DamagedRecordingError):
+        object_named(name)
 
 
 def test_a_class_that_is_no_part_of_a_recording_is_refused_wherever_it_stands() -> None:
@@ -88,8 +88,8 @@ def test_a_class_that_is_no_part_of_a_recording_is_refused_wherever_it_stands() 
         for table in directory[-1]:
             table[1] = table[1] and "subprocess:Popen"
 
-    with pytest.raises(DamagedError):
-        opened_recording(with_directory(replace_every_class), "this").event(1)
+    with pytest.raises(DamagedRecordingError):
+        open_stored_recording(with_directory(replace_every_class), "this").event_at(1)
 
 
 def test_an_attribute_of_pythons_own_is_refused() -> None:
@@ -97,11 +97,11 @@ def test_an_attribute_of_pythons_own_is_refused() -> None:
         for table in directory[-1]:
             table[4] = ["__class__" if table[0] == form.INSTANCE else name for name in table[4]]
 
-    with pytest.raises(DamagedError):
-        opened_recording(with_directory(rename), "this").event(1)
+    with pytest.raises(DamagedRecordingError):
+        open_stored_recording(with_directory(rename), "this").event_at(1)
 
 
 @pytest.mark.parametrize("thing", [lambda: 1, print, Directory])
 def test_what_has_no_name_is_not_stored(thing: object) -> None:
     with pytest.raises((UnstorableError, AttributeError)):
-        name_of(thing)
+        stored_name(thing)

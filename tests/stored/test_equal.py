@@ -7,15 +7,15 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group
 from tests.recorded import GOLDEN, ROOT, bundled
 from tests.stored.shown import shown
-from vcdebug.debugger.what_if import edited
-from vcdebug.snapshot.bundled import bundled as bundled_snapshots
+from vcdebug.debugger.what_if import edited_snapshot
+from vcdebug.snapshot.bundled import list_bundled as bundled_snapshots
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.load import load
-from vcdebug.stored.read import opened_recording
-from vcdebug.stored.write import stored
-from vcdebug.trace.passing import passing
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.stored.read import open_stored_recording
+from vcdebug.stored.write import store_recording
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 BUNDLED = [one.name for one in bundled_snapshots()]
 DRAWN = sorted(random.Random(16).sample(GOLDEN, 8))
@@ -23,20 +23,23 @@ DRAWN = sorted(random.Random(16).sample(GOLDEN, 8))
 
 
 def reopened(recording: Recording) -> Recording:
-    return opened_recording(b"".join(stored(recording, "this")), "this")
+    return open_stored_recording(b"".join(store_recording(recording, "this")), "this")
 
 
 @pytest.mark.parametrize("name", BUNDLED)
 def test_every_panel_and_answer_of_a_bundled_snapshot_is_the_same(name: str) -> None:
-    with passing(replay(load(ROOT / "fixtures" / name))) as fresh, passing(reopened(fresh)) as stored_at_once:
+    with (
+        disposing(replay_cycle(load_snapshot(ROOT / "fixtures" / name))) as fresh,
+        disposing(reopened(fresh)) as stored_at_once,
+    ):
         assert shown(fresh) == shown(stored_at_once)
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_panel_and_answer_of_a_random_case_is_the_same(name: str) -> None:
-    snapshot = load(ROOT / "tests" / "golden" / "random" / name)
+    snapshot = load_snapshot(ROOT / "tests" / "golden" / "random" / name)
 
-    with passing(replay(snapshot)) as fresh, passing(reopened(fresh)) as stored_at_once:
+    with disposing(replay_cycle(snapshot)) as fresh, disposing(reopened(fresh)) as stored_at_once:
         assert shown(fresh) == shown(stored_at_once)
 
 
@@ -57,13 +60,13 @@ def test_devices_for_claims_are_searched_for_again() -> None:
     conf = conf_of("gang", "predicates nodeorder")
     snapshot = cluster(node("n1"), node("n2"), slices, classes, claims, pod_group("j"), pods, conf=conf)
 
-    with passing(replay(snapshot)) as fresh, passing(reopened(fresh)) as stored_at_once:
+    with disposing(replay_cycle(snapshot)) as fresh, disposing(reopened(fresh)) as stored_at_once:
         assert "cannot allocate all claims" in str(shown(fresh))
         assert shown(fresh) == shown(stored_at_once)
 
 
 def test_what_was_asked_before_storing_makes_no_difference() -> None:
-    fresh = replay(load(ROOT / "fixtures" / "preempt-works"))
+    fresh = replay_cycle(load_snapshot(ROOT / "fixtures" / "preempt-works"))
     before = shown(fresh)
 
     assert before == shown(reopened(fresh))
@@ -79,6 +82,6 @@ def test_a_what_if_on_a_stored_recording_comes_to_the_same() -> None:
     fresh = bundled()
     edits = [parse_edit("queue/research:spec.weight=3"), parse_edit("node/gpu-a100-01:-")]
 
-    branch = replay(edited(reopened(fresh).snapshot, edits))
+    branch = replay_cycle(edited_snapshot(reopened(fresh).snapshot, edits))
 
-    assert shown(replay(edited(fresh.snapshot, edits))) == shown(branch)
+    assert shown(replay_cycle(edited_snapshot(fresh.snapshot, edits))) == shown(branch)

@@ -11,18 +11,18 @@ from tests.cli.transcripts import call
 from tests.recorded import ROOT, bundled
 from vcdebug.causes import survey
 from vcdebug.causes.pending import explain_subject
-from vcdebug.causes.subject import Subject
+from vcdebug.causes.subject import ExplainSubject
 from vcdebug.cli import snapshots
-from vcdebug.cli.keeping import VARIABLE
+from vcdebug.cli.keeping import CACHE_VARIABLE
 from vcdebug.explain.answer import Explanation
 from vcdebug.files import kept
-from vcdebug.files.kept import KeptRecordings, key_of
-from vcdebug.snapshot.load import load
+from vcdebug.files.kept import RecordingCache, cache_key
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.stored.read import opened_recording
-from vcdebug.stored.write import stored
+from vcdebug.stored.read import open_stored_recording
+from vcdebug.stored.write import store_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.tui import worker
 from vcdebug.tui.messages import CycleReady
 
@@ -32,9 +32,9 @@ SNAPSHOT = ROOT / "fixtures" / "preempt-works"
 @pytest.fixture(autouse=True)
 def keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small snapshots too, in a folder of the test's own."""
-    monkeypatch.setattr(kept, "LEAST", 0)
+    monkeypatch.setattr(kept, "MIN_BYTES", 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv(VARIABLE, "10")
+    monkeypatch.setenv(CACHE_VARIABLE, "10")
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def counted(snapshot: Snapshot, **options: Any) -> Recording:
         found.append(snapshot.name)
-        return replay(snapshot, **options)
+        return replay_cycle(snapshot, **options)
 
-    monkeypatch.setattr(snapshots, "replay", counted)
+    monkeypatch.setattr(snapshots, "replay_cycle", counted)
     return found
 
 
@@ -64,7 +64,7 @@ def test_the_second_time_no_cycle_is_run_and_the_answer_is_the_same(runs: list[s
 def test_the_second_time_nobody_is_explained_again(monkeypatch: pytest.MonkeyPatch) -> None:
     explained: list[str] = []
 
-    def counted(recording: Recording, subject: Subject) -> Explanation:
+    def counted(recording: Recording, subject: ExplainSubject) -> Explanation:
         explained.append(subject.job)
         return explain_subject(recording, subject)
 
@@ -77,11 +77,11 @@ def test_the_second_time_nobody_is_explained_again(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_no_survey_is_not_taken_for_one() -> None:
-    recording = replay(load(SNAPSHOT))
+    recording = replay_cycle(load_snapshot(SNAPSHOT))
     recording.answered["survey"] = "nobody waits"
-    opened = opened_recording(b"".join(stored(recording, "this")), "this")
+    opened = open_stored_recording(b"".join(store_recording(recording, "this")), "this")
 
-    assert survey.survey(replay(load(SNAPSHOT))) == survey.survey(opened)
+    assert survey.survey_jobs(replay_cycle(load_snapshot(SNAPSHOT))) == survey.survey_jobs(opened)
 
 
 @pytest.mark.parametrize("option", [["--set", "conf:actions=allocate"], ["--release", "v1.14.4"], ["--complete"]])
@@ -122,57 +122,57 @@ def test_a_changed_input_is_another_recording(tmp_path: Path) -> None:
     folder.mkdir()
     path = folder / "nodes.json"
     path.write_text("[]")
-    before = key_of(folder, {})
+    before = cache_key(folder, {})
     path.write_text("[ ]")
 
-    assert before not in (None, key_of(folder, {}))
+    assert before not in (None, cache_key(folder, {}))
 
 
 def test_the_key_names_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = key_of(SNAPSHOT, {})
-    monkeypatch.setattr(kept, "program", lambda: "another")
+    before = cache_key(SNAPSHOT, {})
+    monkeypatch.setattr(kept, "program_id", lambda: "another")
 
-    assert before not in (None, key_of(SNAPSHOT, {}))
+    assert before not in (None, cache_key(SNAPSHOT, {}))
 
 
 def test_a_stream_and_a_small_snapshot_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "LEAST", 1 << 20)
+    monkeypatch.setattr(kept, "MIN_BYTES", 1 << 20)
 
-    assert [None, None] == [key_of("-", {}), key_of(SNAPSHOT, {})]
+    assert [None, None] == [cache_key("-", {}), cache_key(SNAPSHOT, {})]
 
 
 def test_a_packed_snapshot_is_as_large_as_it_is_unpacked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(kept, "LEAST", 1 << 20)
+    monkeypatch.setattr(kept, "MIN_BYTES", 1 << 20)
     plain, packed = tmp_path / "cluster.json", tmp_path / "cluster.json.gz"
     for file in (plain, packed):
         file.write_bytes(b"x" * 200_000)
 
-    assert key_of(plain, {}) is None
-    assert key_of(packed, {}) is not None
+    assert cache_key(plain, {}) is None
+    assert cache_key(packed, {}) is not None
 
 
 def test_what_was_not_used_for_longest_makes_room(tmp_path: Path) -> None:
-    folder = KeptRecordings(tmp_path, 1)
+    folder = RecordingCache(tmp_path, 1)
     for number, name in enumerate(("old", "older", "new")):
-        folder.keep(name, bundled())
+        folder.cache_recording(name, bundled())
         os.utime(tmp_path / f"{name}.vcrec", (1000 - number, 1000 - number))
     size = (tmp_path / "old.vcrec").stat().st_size
-    assert folder.find("older") is not None
+    assert folder.find_recording("older") is not None
 
     for number in range((1 << 20) // size):
-        folder.keep(f"further-{number}", bundled())
+        folder.cache_recording(f"further-{number}", bundled())
 
     assert not (tmp_path / "new.vcrec").exists()
-    assert sum(entry.size for entry in folder.entries()) <= 1 << 20
+    assert sum(entry.size for entry in folder.list_entries()) <= 1 << 20
 
 
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    folder = KeptRecordings(tmp_path / "file" / "recordings")
+    folder = RecordingCache(tmp_path / "file" / "recordings")
 
-    folder.keep("key", bundled())
+    folder.cache_recording("key", bundled())
 
-    assert folder.find("key") is None
+    assert folder.find_recording("key") is None
 
 
 def test_cache_says_what_is_kept_and_removes_it(tmp_path: Path) -> None:
@@ -184,35 +184,35 @@ def test_cache_says_what_is_kept_and_removes_it(tmp_path: Path) -> None:
 
 
 def test_a_setting_that_is_no_number_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, "much")
+    monkeypatch.setenv(CACHE_VARIABLE, "much")
 
     assert "VCDEBUG_CACHE: 'much' is no number of megabytes" in call(["cache"])[2]
 
 
 def test_the_screen_opens_what_is_kept(tmp_path: Path) -> None:
-    folder = KeptRecordings(tmp_path)
+    folder = RecordingCache(tmp_path)
     first, second = _opened(folder), _opened(folder)
 
-    assert 1 == len(folder.entries())
+    assert 1 == len(folder.list_entries())
     assert len(first) == len(second)
     assert "LaterList" == type(second.events).__name__
 
 
 def test_whoever_leaves_does_not_wait_for_it(tmp_path: Path) -> None:
-    stop, keeping, said = worker.Stop(), KeptRecordings(tmp_path), list[object]()
+    stop, keeping, said = worker.StopRequest(), RecordingCache(tmp_path), list[object]()
 
     def leave() -> None:
         stop.asked = True
 
-    worker.run(str(SNAPSHOT), said.append, stop=stop, kept=keeping, drawn=leave)
+    worker.load_and_replay(str(SNAPSHOT), said.append, stop=stop, kept=keeping, drawn=leave)
 
     assert isinstance(said[-1], CycleReady)
-    assert [] == keeping.entries()
+    assert [] == keeping.list_entries()
 
 
-def _opened(folder: KeptRecordings) -> Recording:
+def _opened(folder: RecordingCache) -> Recording:
     found: list[object] = []
-    worker.run(str(SNAPSHOT), found.append, kept=folder)
+    worker.load_and_replay(str(SNAPSHOT), found.append, kept=folder)
     ready = found[-1]
     assert isinstance(ready, CycleReady)
     return ready.recording

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import vcdebug
-from vcdebug.stored.left_out import LEFT_OUT
+from vcdebug.stored.left_out import STORED_INSTEAD
 
 ROOMS = ("model", "kube", "framework", "plugins", "actions", "trace")
 NEVER_STORED = ("PodReader", "PodRequestCache", "RequestSums", "StatedAmounts", "Past", "Standing")
@@ -15,7 +15,7 @@ NEVER_STORED = ("PodReader", "PodRequestCache", "RequestSums", "StatedAmounts", 
 
 
 def test_every_name_is_an_attribute() -> None:
-    for place, attributes in LEFT_OUT.items():
+    for place, attributes in STORED_INSTEAD.items():
         module, name = place.split(":")
         kind = getattr(import_module(module), name)
         source = inspect.getsource(kind)
@@ -42,6 +42,6 @@ def written_to(method: ast.stmt) -> Iterator[str]:
 
 def test_no_mapping_by_identity_is_stored() -> None:
     found = [(kind, name) for kind, name in by_identity() if kind not in NEVER_STORED]
-    left_out = [(place.split(":")[1], name) for place, names in LEFT_OUT.items() for name in names]
+    left_out = [(place.split(":")[1], name) for place, names in STORED_INSTEAD.items() for name in names]
     assert {"_asked_for", "_known", "_burdens", "_placement_of"} <= {name for _, name in found}
     assert [] == [one for one in found if one not in left_out]

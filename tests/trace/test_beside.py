@@ -12,19 +12,19 @@ from random import Random
 import pytest
 
 from tests.recorded import BLOCKED, bundled, each_case, recorded, written
-from vcdebug.debugger.what_if import edited
+from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.framework.placement import PredicateHelper
 from vcdebug.framework.record import OpEvent, PredicateEvent, StateEvent
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.passing import passing
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 EDITS = (
     ("Queue", "spec.weight=7"),
@@ -52,8 +52,8 @@ MOST = 1
 def texts(snapshot: Snapshot, random: Random) -> Iterator[str]:
     """Edits of sorts and objects that are drawn; waiting pods are drawn more often."""
     for kind, change in random.sample(EDITS, MOST):
-        names = [Pod(one).key for one in snapshot.of(kind)]
-        waiting = [Pod(one).key for one in snapshot.of(kind) if kind == "Pod" and not Pod(one).node_name]
+        names = [Pod(one).key for one in snapshot.objects_of(kind)]
+        waiting = [Pod(one).key for one in snapshot.objects_of(kind) if kind == "Pod" and not Pod(one).node_name]
         if names:
             name = random.choice(waiting or names if random.random() < 0.8 else names)
             yield f"{kind}/{name}-added:+={name}" if change == "+=" else f"{kind}/{name}:{change}"
@@ -63,10 +63,14 @@ def edits_of(snapshot: Snapshot, seed: int) -> Iterator[Snapshot]:
     """Other draws or another setting, then those of the edits that can be made."""
     random = Random(seed)
     setting = random.choice(["", *SETTINGS])
-    yield edited(snapshot, [parse_edit(setting)]) if setting else replace(snapshot, chance=Chance.drawn(seed))
+    yield (
+        edited_snapshot(snapshot, [parse_edit(setting)])
+        if setting
+        else replace(snapshot, chance=ChanceSettings.from_seed(seed))
+    )
     for text in texts(snapshot, random):
         try:
-            yield edited(snapshot, [parse_edit(text)])
+            yield edited_snapshot(snapshot, [parse_edit(text)])
         except EditError:
             continue
 
@@ -77,10 +81,10 @@ def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
     before = written(base)
     with ExitStack() as runs:
         for snapshot in edits_of(base.snapshot, sum(map(ord, case.name))):
-            beside = runs.enter_context(passing(replay(snapshot, beside=base)))
-            alone = runs.enter_context(passing(replay(snapshot)))
+            beside = runs.enter_context(disposing(replay_cycle(snapshot, beside=base)))
+            alone = runs.enter_context(disposing(replay_cycle(snapshot)))
             assert written(beside) == written(alone)
-        again = runs.enter_context(passing(replay(base.snapshot, beside=beside)))
+        again = runs.enter_context(disposing(replay_cycle(base.snapshot, beside=beside)))
         assert written(again) == before
     assert written(base) == before
 
@@ -88,14 +92,14 @@ def test_the_recording_is_the_same_beside_another_one(case: Path) -> None:
 def searches(monkeypatch: pytest.MonkeyPatch, snapshot: Snapshot, base: Recording) -> tuple[Recording, int]:
     """The recording beside another one, and for how many tasks nodes were looked for."""
     made: list[object] = []
-    found = PredicateHelper._found
+    found = PredicateHelper._search_from
 
     def counting(self: PredicateHelper, *args: object) -> PredicateEvent:
         made.append(args[0])
         return found(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(PredicateHelper, "_found", counting)
-    return replay(snapshot, beside=base), len(made)
+    monkeypatch.setattr(PredicateHelper, "_search_from", counting)
+    return replay_cycle(snapshot, beside=base), len(made)
 
 
 def searched(recording: Recording) -> list[str]:
@@ -111,7 +115,7 @@ def test_nothing_is_searched_again_where_nothing_is_edited(monkeypatch: pytest.M
 def test_what_comes_before_the_edited_pod_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     base = placing()
     tasks = searched(base)
-    last = edited(base.snapshot, [parse_edit(f'Pod/{tasks[-1]}:spec.nodeSelector={{"nowhere": "1"}}')])
+    last = edited_snapshot(base.snapshot, [parse_edit(f'Pod/{tasks[-1]}:spec.nodeSelector={{"nowhere": "1"}}')])
     _, made = searches(monkeypatch, last, base)
     assert (1, True) == (made, len(tasks) > 2)
 
@@ -119,14 +123,14 @@ def test_what_comes_before_the_edited_pod_is_not_searched_again(monkeypatch: pyt
 def test_everything_is_searched_again_after_a_change_of_a_node(monkeypatch: pytest.MonkeyPatch) -> None:
     base = placing()
     name = base.record.node_names[-1]
-    changed = edited(base.snapshot, [parse_edit(f"Node/{name}:spec.unschedulable=true")])
+    changed = edited_snapshot(base.snapshot, [parse_edit(f"Node/{name}:spec.unschedulable=true")])
     branch, made = searches(monkeypatch, changed, base)
     assert len(searched(branch)) == made
 
 
 def placing() -> Recording:
     """A bundled cycle whose first searches are those of allocate."""
-    return replay(edited(bundled().snapshot, [parse_edit('conf:actions="enqueue, allocate, backfill"')]))
+    return replay_cycle(edited_snapshot(bundled().snapshot, [parse_edit('conf:actions="enqueue, allocate, backfill"')]))
 
 
 EVICTING = (BLOCKED, "preempt-works", "reclaim-across-queues", "shuffle-clears-nodes")
@@ -145,7 +149,7 @@ def standing(recording: Recording) -> list[object]:
     """Everything that a session holds of its tasks, nodes and jobs."""
     session = recording.session
     tasks = [
-        (task.key, *task.transaction(), task.last_transaction, task.pod.node_name, task.pod.nominated_node_name)
+        (task.key, *task.transaction_context(), task.last_transaction, task.pod.node_name, task.pod.nominated_node_name)
         for task in tasks_of(recording)
     ]
     nodes = [
@@ -169,9 +173,9 @@ def states(recording: Recording) -> list[StateEvent]:
 @pytest.mark.parametrize("name", EVICTING)
 def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name: str) -> None:
     whole = bundled(name)
-    quiet = replay(edited(whole.snapshot, [parse_edit('conf:actions="enqueue"')]))
+    quiet = replay_cycle(edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')]))
     before = written(quiet), standing(quiet)
-    beside = replay(whole.snapshot, beside=quiet)
+    beside = replay_cycle(whole.snapshot, beside=quiet)
     assert written(beside) == written(whole)
     assert any(isinstance(event, OpEvent) and event.op == "evict" for event in beside.events)
     assert before == (written(quiet), standing(quiet))
@@ -180,15 +184,15 @@ def test_a_cycle_that_evicts_changes_nothing_of_the_one_that_it_runs_beside(name
 @pytest.mark.parametrize("name", EVICTING)
 def test_what_a_cycle_has_evicted_runs_again_in_one_beside_it(name: str) -> None:
     whole = bundled(name)
-    quiet = edited(whole.snapshot, [parse_edit('conf:actions="enqueue"')])
-    assert standing(replay(quiet, beside=whole)) == standing(replay(quiet))
+    quiet = edited_snapshot(whole.snapshot, [parse_edit('conf:actions="enqueue"')])
+    assert standing(replay_cycle(quiet, beside=whole)) == standing(replay_cycle(quiet))
 
 
 @pytest.mark.parametrize(("name", "shared"), [(name, name != EVICTING[-1]) for name in EVICTING])
 def test_tasks_that_run_are_shared_unless_an_action_evicts_them_themselves(name: str, shared: bool) -> None:
     base = bundled(name)
     known = dict.fromkeys(map(id, tasks_of(base)))
-    beside = tasks_of(replay(replace(base.snapshot), beside=base))
+    beside = tasks_of(replay_cycle(replace(base.snapshot), beside=base))
     assert any(id(task) in known for task in beside) == shared
     assert not [task for task in beside if id(task) in known and task.status is TaskStatus.PENDING]
 
@@ -196,6 +200,6 @@ def test_tasks_that_run_are_shared_unless_an_action_evicts_them_themselves(name:
 def test_a_job_of_which_tasks_wait_has_them_to_itself() -> None:
     base = bundled("pending-queue-quota")
     known = dict.fromkeys(map(id, tasks_of(base)))
-    beside = tasks_of(replay(replace(base.snapshot), beside=base))
+    beside = tasks_of(replay_cycle(replace(base.snapshot), beside=base))
     assert [task for task in beside if not task.pod.spec.get("nodeName")]
     assert not [task for task in beside if id(task) in known and not task.pod.spec.get("nodeName")]

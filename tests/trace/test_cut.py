@@ -1,30 +1,30 @@
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.causes.pending import explain
-from vcdebug.framework.bound import BYTES_PER_EVENT, Bound, RecordFullError
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.framework.bound import BYTES_PER_EVENT, RecordFullError, SizeBound
 from vcdebug.framework.record import CutEvent, ScoreEvent
 from vcdebug.trace.codec import event_json
-from vcdebug.trace.cut import CutOffError, cut_off, whole
-from vcdebug.trace.effects import effects
+from vcdebug.trace.cut import CutOffError, cut_off_error, require_whole
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.trace.writes import writes
-from vcdebug.views.base import plain
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.trace.writes import api_writes
+from vcdebug.views.base import format_table
 from vcdebug.views.event_view import event_view
-from vcdebug.views.flow import flow
+from vcdebug.views.flow import flow_table
 
 BOUNDS = (1, 20, 60, 110)
 
 
 def cut_at(events: int) -> Recording:
-    return replay(bundled().snapshot, bound=Bound(events=events))
+    return replay_cycle(bundled().snapshot, bound=SizeBound(events=events))
 
 
 @pytest.mark.parametrize("events", BOUNDS)
 def test_a_full_record_ends_with_the_bound_that_it_reached(events: int) -> None:
     recording = cut_at(events)
-    assert CutEvent(f"{events} events") == recording.event(len(recording)) == recording.cut
+    assert CutEvent(f"{events} events") == recording.event_at(len(recording)) == recording.cut_event
 
 
 @pytest.mark.parametrize("events", BOUNDS)
@@ -40,16 +40,16 @@ def test_what_was_recorded_before_the_cut_is_what_a_whole_replay_records(events:
 def test_a_cut_recording_can_be_looked_at(events: int) -> None:
     recording = cut_at(events)
     last = len(recording)
-    assert "✗ the recording ends here, the cycle does not" in plain(event_view(recording, last))
-    assert "✗ cut off" in plain(flow(recording, (), last))
+    assert "✗ the recording ends here, the cycle does not" in format_table(event_view(recording, last))
+    assert "✗ cut off" in format_table(flow_table(recording, (), last))
     assert [span.last >= span.first - 1 for span in recording.spans] == [True] * len(recording.spans)
-    assert effects(recording).panic is None
-    assert all(write.seq < last for write in writes(recording))
+    assert cycle_effects(recording).panic is None
+    assert all(write.seq < last for write in api_writes(recording))
     assert dict(recording.timeline.state_at(last).tasks)
 
 
 def test_the_error_says_how_many_events_where_and_what_to_do() -> None:
-    error = cut_off(cut_at(60))
+    error = cut_off_error(cut_at(60))
     assert error is not None
     assert error.message.startswith("the replay stopped at its bound of 60 events: after event 6")
     assert "in action " in error.message
@@ -58,15 +58,15 @@ def test_the_error_says_how_many_events_where_and_what_to_do() -> None:
 
 def test_a_whole_recording_is_not_cut_off() -> None:
     recording = bundled()
-    assert (None, None) == (recording.cut, cut_off(recording))
-    assert recording is whole(recording)
+    assert (None, None) == (recording.cut_event, cut_off_error(recording))
+    assert recording is require_whole(recording)
     with pytest.raises(CutOffError):
-        whole(cut_at(20))
+        require_whole(cut_at(20))
 
 
 def test_a_job_behind_the_cut_is_explained_by_the_cut() -> None:
     recording = cut_at(20)
-    found = explain(recording, "research/llm-finetune").dominant
+    found = explain_by_name(recording, "research/llm-finetune").dominant
     assert "cut-off" == found.cause
     assert (
         "research/llm-finetune was not placed before the replay was cut off at its bound of 20 events."
@@ -76,20 +76,20 @@ def test_a_job_behind_the_cut_is_explained_by_the_cut() -> None:
 
 def test_arrays_count_once_however_many_events_share_them() -> None:
     score = next(event for event in bundled().events if isinstance(event, ScoreEvent))
-    once, thrice = Bound(), Bound()
-    once.look([score])
-    thrice.look([score] * 3)
+    once, thrice = SizeBound(), SizeBound()
+    once.check_size([score])
+    thrice.check_size([score] * 3)
     assert 0 < score.rows.nbytes <= once.array_bytes == thrice.array_bytes
 
 
 def test_a_bound_on_the_size_is_reached_by_many_small_events_too() -> None:
-    bound = Bound(megabytes=1)
-    bound.look(bundled().events[:1])
+    bound = SizeBound(megabytes=1)
+    bound.check_size(bundled().events[:1])
     with pytest.raises(RecordFullError, match="1 MB"):
-        bound.look([None] * ((1 << 20) // BYTES_PER_EVENT + 1))
+        bound.check_size([None] * ((1 << 20) // BYTES_PER_EVENT + 1))
 
 
 def test_the_next_look_is_never_beyond_the_bound() -> None:
-    bound = Bound(events=15_000)
-    bound.look([None] * 10_000)
+    bound = SizeBound(events=15_000)
+    bound.check_size([None] * 10_000)
     assert 15_000 == bound.next_look

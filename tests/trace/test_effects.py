@@ -2,7 +2,7 @@
 
 from tests.actions.outcome import ran, tasks
 from tests.builders import hyper_node, node, pod_group, pods
-from vcdebug.trace.effects import effects
+from vcdebug.trace.effects import cycle_effects
 
 
 def test_what_an_action_has_bound_stays_bound_though_a_later_one_tries_it_again() -> None:
@@ -15,4 +15,6 @@ def test_what_an_action_has_bound_stays_bound_though_a_later_one_tries_it_again(
         tiers=("gang", "predicates network-topology-aware"),
     )
     assert {"j-0": "Pending@"} == tasks(recording)
-    assert [("default/j-0", "n1", "allocate")] == [(one.task, one.node, one.action) for one in effects(recording).bound]
+    assert [("default/j-0", "n1", "allocate")] == [
+        (one.task, one.node, one.action) for one in cycle_effects(recording).bound
+    ]

@@ -5,7 +5,7 @@ import pytest
 from tests.recorded import GOLDEN, bundled, golden
 from tests.trace.scan import subjects
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Record, Span, StatementEvent
-from vcdebug.trace.index import JOB, NODE, PLUGIN, QUEUE, TASK, Index, after, before
+from vcdebug.trace.index import JOB, NODE, PLUGIN, QUEUE, TASK, EventIndex, seq_after, seq_before
 from vcdebug.trace.spans import SpanTree
 
 
@@ -14,12 +14,12 @@ def test_the_index_lists_the_events_that_a_scan_would_find(name: str) -> None:
     recording = golden(name)
     events = list(enumerate(recording.events, start=1))
     index = recording.index
-    assert [seq for seq, e in events if isinstance(e, OpEvent)] == list(index.of_type(OpEvent))
+    assert [seq for seq, e in events if isinstance(e, OpEvent)] == list(index.seqs_of_type(OpEvent))
     assert [s for s, e in events if isinstance(e, HookEvent) and e.point == "JobReady"] == list(
-        index.at_point("JobReady")
+        index.seqs_at_point("JobReady")
     )
     assert [s for s, e in events if isinstance(e, HookEvent) and e.plugin == "gang"] == list(
-        index.about("plugin", "gang")
+        index.seqs_about("plugin", "gang")
     )
 
 
@@ -31,30 +31,30 @@ def test_every_subject_has_the_events_that_speak_of_it(name: str) -> None:
         for key in subjects(event, recording.owners):
             scanned.setdefault(key, {})[seq] = None
     index = recording.index
-    assert {key: list(seqs) for key, seqs in scanned.items()} == {key: list(index.about(*key)) for key in scanned}
+    assert {key: list(seqs) for key, seqs in scanned.items()} == {key: list(index.seqs_about(*key)) for key in scanned}
     for kind in (TASK, JOB, NODE, QUEUE, PLUGIN):
-        assert sorted(known for of, known in scanned if of == kind) == sorted(index.names(kind))
+        assert sorted(known for of, known in scanned if of == kind) == sorted(index.names_of_kind(kind))
 
 
 def test_names_come_in_order_of_their_first_event() -> None:
     index = bundled().index
-    firsts = [index.about("job", job)[0] for job in index.names("job")]
+    firsts = [index.seqs_about("job", job)[0] for job in index.names_of_kind("job")]
     assert sorted(firsts) == firsts
 
 
 def test_an_index_prepared_ahead_answers_the_same() -> None:
     recording = bundled()
-    ahead = Index(recording.record, recording.owners)
-    ahead.prepare()
+    ahead = EventIndex(recording.record, recording.owners)
+    ahead.build_all()
     for kind in (TASK, JOB, NODE, QUEUE, PLUGIN):
-        assert recording.index.names(kind) == ahead.names(kind)
+        assert recording.index.names_of_kind(kind) == ahead.names_of_kind(kind)
 
 
 def test_a_recording_without_events_has_an_empty_index() -> None:
-    index = Index(Record(), bundled().owners)
-    index.prepare()
-    assert [] == list(index.about("job", "ns/a"))
-    assert [] == index.names("task")
+    index = EventIndex(Record(), bundled().owners)
+    index.build_all()
+    assert [] == list(index.seqs_about("job", "ns/a"))
+    assert [] == index.names_of_kind("task")
 
 
 def test_a_statement_concerns_its_tasks_their_jobs_and_nodes() -> None:
@@ -65,37 +65,37 @@ def test_a_statement_concerns_its_tasks_their_jobs_and_nodes() -> None:
         if isinstance(e, StatementEvent) and e.what == "discard" and len(e.ops) == 2
     )
     for _, task, node in event.ops:
-        assert seq in recording.index.about("task", task)
-        assert seq in recording.index.about("job", recording.owners.jobs[task])
-        assert seq in recording.index.about("node", node)
+        assert seq in recording.index.seqs_about("task", task)
+        assert seq in recording.index.seqs_about("job", recording.owners.jobs[task])
+        assert seq in recording.index.seqs_about("node", node)
 
 
 def test_what_nothing_concerns_has_no_events() -> None:
-    assert [] == list(bundled().index.about("job", "no/such"))
-    assert [] == list(bundled().index.at_point("BestNode"))
-    assert (None, None) == (after([], 1), before([], 1))
+    assert [] == list(bundled().index.seqs_about("job", "no/such"))
+    assert [] == list(bundled().index.seqs_at_point("BestNode"))
+    assert (None, None) == (seq_after([], 1), seq_before([], 1))
 
 
 def test_neighbours_in_a_list_lie_strictly_beyond() -> None:
-    assert [2, 5, 5, None] == [after([2, 5], seq) for seq in (1, 2, 4, 5)]
-    assert [None, 2, 2, 5] == [before([2, 5], seq) for seq in (2, 3, 5, 9)]
+    assert [2, 5, 5, None] == [seq_after([2, 5], seq) for seq in (1, 2, 4, 5)]
+    assert [None, 2, 2, 5] == [seq_before([2, 5], seq) for seq in (2, 3, 5, 9)]
 
 
 @pytest.mark.parametrize("name", GOLDEN[::3])
 def test_spans_lie_within_each_other(name: str) -> None:
-    tree = golden(name).tree
+    tree = golden(name).span_tree
     for seq in range(1, len(golden(name)) + 1):
-        path = tree.path(seq)
+        path = tree.path_to(seq)
         assert Level.CYCLE == path[0].level
         assert all(o.first <= i.first <= seq <= i.last <= o.last for o, i in pairwise(path))
 
 
 @pytest.mark.parametrize("name", GOLDEN[::3])
 def test_elements_of_a_span_follow_one_another_without_a_gap(name: str) -> None:
-    tree = golden(name).tree
+    tree = golden(name).span_tree
     seq, elements = 1, 0
     while seq <= tree.events:
-        first, last = tree.element(seq)
+        first, last = tree.element_bounds(seq)
         assert first == seq
         seq, elements = last + 1, elements + 1
     assert elements < tree.events
@@ -103,19 +103,23 @@ def test_elements_of_a_span_follow_one_another_without_a_gap(name: str) -> None:
 
 def test_at_the_first_event_of_several_spans_one_stands_before_the_largest() -> None:
     tree = SpanTree(nested((Level.CYCLE, 1, 6), (Level.ACTION, 2, 5), (Level.QUEUE, 2, 4), (Level.JOB, 3, 3)), 6)
-    head = tree.head(2)
+    head = tree.span_starting_at(2)
     assert head is not None
     assert Level.ACTION == head.level
-    assert (2, 5) == tree.element(2)
-    assert tree.owner(2) is None
-    assert [Level.CYCLE, Level.ACTION, Level.QUEUE, Level.JOB] == [span.level for span in tree.path(3)]
-    assert (2, 3, 6) == (tree.landing(5, None), tree.landing(3, tree.innermost(2)), tree.landing(6, tree.innermost(2)))
+    assert (2, 5) == tree.element_bounds(2)
+    assert tree.enclosing_span(2) is None
+    assert [Level.CYCLE, Level.ACTION, Level.QUEUE, Level.JOB] == [span.level for span in tree.path_to(3)]
+    assert (2, 3, 6) == (
+        tree.landing_seq(5, None),
+        tree.landing_seq(3, tree.innermost_span(2)),
+        tree.landing_seq(6, tree.innermost_span(2)),
+    )
 
 
 def test_a_span_without_events_is_left_out() -> None:
     tree = SpanTree(nested((Level.CYCLE, 1, 2), (Level.ACTION, 2, 1)), 2)
-    assert tree.head(2) is None
-    assert [] == list(tree.children(None))
+    assert tree.span_starting_at(2) is None
+    assert [] == list(tree.children_of(None))
 
 
 def nested(*ranges: tuple[Level, int, int]) -> list[Span]:

@@ -7,12 +7,12 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.replay import replay
-from vcdebug.views.nodes import nodes
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.views.nodes import nodes_table
 
 
 def lines(*objects: Manifest, conf: str | None = None) -> list[str]:
-    return [problem.line() for problem in input_problems(replay(cluster(*objects, conf=conf)))]
+    return [problem.format_line() for problem in input_problems(replay_cycle(cluster(*objects, conf=conf)))]
 
 
 def unready(name: str) -> Manifest:
@@ -31,20 +31,20 @@ def test_an_argument_that_its_plugin_does_not_read_is_a_problem() -> None:
 def test_a_node_that_is_not_ready_is_remarked() -> None:
     told = lines(unready("n1"), node("n2"), conf=conf_of("predicates"))
     assert ["Node n1: status.conditions: the condition Ready is Unknown"] == [line.partition(";")[0] for line in told]
-    assert "Ready is Unknown" in nodes(replay(cluster(unready("n1"))), 1).rows[0].cells[-1].text
+    assert "Ready is Unknown" in nodes_table(replay_cycle(cluster(unready("n1"))), 1).rows[0].cells[-1].text
 
 
 def test_a_node_whose_pods_hold_more_than_it_has_is_remarked() -> None:
     objects = node("n1", cpu="2"), pod_group("j"), pods("j", 3, cpu="1", on="n1")
-    recording = replay(cluster(*objects, conf=conf_of("predicates")))
+    recording = replay_cycle(cluster(*objects, conf=conf_of("predicates")))
     assert ["Node n1: status.allocatable: pods hold more cpu than the node has"] == [
-        problem.line().partition(";")[0] for problem in input_problems(recording)
+        problem.format_line().partition(";")[0] for problem in input_problems(recording)
     ]
-    assert "idle below 0: cpu" == nodes(recording, 1).rows[0].cells[-1].text
+    assert "idle below 0: cpu" == nodes_table(recording, 1).rows[0].cells[-1].text
 
 
 def test_the_nodes_are_looked_through_once() -> None:
-    recording = replay(cluster(unready("n1"), conf=conf_of("predicates")))
+    recording = replay_cycle(cluster(unready("n1"), conf=conf_of("predicates")))
     assert input_problems(recording) is input_problems(recording)
 
 
@@ -72,7 +72,7 @@ def test_taints_that_do_not_count_are_named_where_claims_wait(
 ) -> None:
     snapshot = cluster(*claiming(), conf=conf_of("predicates", actions="allocate"))
     snapshot.flags = replace(snapshot.flags, server_version=server, feature_gates=gates)
-    *first, last = [problem.line() for problem in input_problems(replay(snapshot))]
+    *first, last = [problem.format_line() for problem in input_problems(replay_cycle(snapshot))]
     assert bool(slices) is bool(first)
     assert all(line.startswith("ResourceSlice s: spec.devices: 1 of 2 devices have taints") for line in first)
     assert all(slices in line for line in first)

@@ -4,14 +4,14 @@ import pytest
 
 from tests.recorded import ROOT, bundled
 from vcdebug.framework.record import ActionEvent, PopEvent
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace import pace
-from vcdebug.trace.pace import Paced
-from vcdebug.trace.replay import replay
+from vcdebug.trace.pace import ProgressBound
+from vcdebug.trace.replay import replay_cycle
 
 
 def test_the_action_its_jobs_and_the_events_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "EVERY", 10)
+    monkeypatch.setattr(pace, "EVENTS_PER_REPORT", 10)
     said: list[str] = []
     jobs: list[tuple[int, int]] = []
 
@@ -19,7 +19,7 @@ def test_the_action_its_jobs_and_the_events_are_said(monkeypatch: pytest.MonkeyP
         said.append(words)
         jobs.append((done, total))
 
-    again = replay(load(ROOT / "fixtures" / "preempt-blocked-by-gang"), bound=Paced(tell))
+    again = replay_cycle(load_snapshot(ROOT / "fixtures" / "preempt-blocked-by-gang"), bound=ProgressBound(tell))
     assert len(bundled()) == len(again)
     assert any(words.startswith("allocate, job 1 of about") for words in said)
     assert all(done <= total for done, total in jobs)
@@ -31,10 +31,10 @@ def test_jobs_that_wait_in_other_queues_count_too() -> None:
     said: list[tuple[str, int, int]] = []
     pops = [("queue", "a", 1), ("job", "x", 5), ("queue", "b", 1), ("job", "y", 9), ("queue", "a", 1), ("job", "z", 4)]
     events = [ActionEvent("start", "allocate"), *(PopEvent(*pop) for pop in pops)]
-    paced = Paced(lambda words, done, total: said.append((words, done, total)))
-    paced.look(events)
+    paced = ProgressBound(lambda words, done, total: said.append((words, done, total)))
+    paced.check_size(events)
     events += [ActionEvent("start", "preempt"), PopEvent("queue", "a", 0), PopEvent("job", "x", 1)]
-    paced.look(events)
+    paced.check_size(events)
     assert [
         ("allocate, job 3 of about 16, 7 events", 3, 16),
         ("preempt, job 1 of about 2, 10 events", 1, 2),

@@ -2,18 +2,18 @@
 
 from tests.builders import cluster, conf_of, node
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.registrations import handlers, registrations
-from vcdebug.trace.replay import replay
+from vcdebug.trace.registrations import event_handlers, iter_registrations
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.base import text_of
-from vcdebug.views.tiers import tiers
+from vcdebug.views.tiers import tiers_table
 
 
 def opened(**switches: object) -> Recording:
-    return replay(cluster(node("n1"), conf=conf_of("gang", "drf proportion", arguments={"gang": switches})))
+    return replay_cycle(cluster(node("n1"), conf=conf_of("gang", "drf proportion", arguments={"gang": switches})))
 
 
 def states(recording: Recording) -> dict[str, str]:
-    return {f"{each.plugin} {each.hook}": each.state for each in registrations(recording)}
+    return {f"{each.plugin} {each.hook}": each.state for each in iter_registrations(recording)}
 
 
 def test_a_switch_is_on_off_or_left_to_its_default() -> None:
@@ -27,20 +27,20 @@ def test_a_switch_is_on_off_or_left_to_its_default() -> None:
 
 
 def test_a_misspelt_switch_stands_at_the_hook_that_it_meant() -> None:
-    found = [each for each in registrations(opened(enablePreemptible=False)) if each.misspelt]
+    found = [each for each in iter_registrations(opened(enablePreemptible=False)) if each.misspelt]
     assert [("gang", "Preemptable", "on by default")] == [(each.plugin, each.hook, each.state) for each in found]
-    row = next(row for row in tiers(opened(enablePreemptible=False)).rows if row.key == "1 gang Preemptable")
+    row = next(row for row in tiers_table(opened(enablePreemptible=False)).rows if row.key == "1 gang Preemptable")
     assert "enablePreemptible is no switch" in row.cells[4].text
 
 
 def test_plugins_that_are_told_of_operations_are_named() -> None:
-    assert {"drf", "proportion"} == dict(handlers(opened())).keys()
+    assert {"drf", "proportion"} == dict(event_handlers(opened())).keys()
 
 
 def test_what_takes_part_is_what_the_session_asks() -> None:
     recording = opened(enablePreemptable=False)
     tiers_asked = [tier for found in recording.session.plugin_calls.values() for tier in found]
     asked = [ballot for tier in tiers_asked for ballot in tier]
-    listed = [each for each in registrations(recording) if each.takes_part]
+    listed = [each for each in iter_registrations(recording) if each.takes_part]
     assert len(asked) == len(listed)
-    assert f"{len(listed)} take part" in text_of(tiers(recording).head[0])
+    assert f"{len(listed)} take part" in text_of(tiers_table(recording).head[0])

@@ -6,9 +6,9 @@ from tests.builders import cluster, conf_of, node, pod, pod_group
 from vcdebug.framework.record import Level
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.trace.requests import RequestLine, request_lines
-from vcdebug.views.request import request
+from vcdebug.views.request import event_request_table
 
 
 def container(name: str, cpu: str, **more: Any) -> Manifest:
@@ -17,7 +17,7 @@ def container(name: str, cpu: str, **more: Any) -> Manifest:
 
 def replayed(**spec: Any) -> Recording:
     task = pod("j-0", "j", requests={"cpu": "1"}, **spec)
-    return replay(cluster(node("n1"), pod_group("j"), task, conf=conf_of("gang")))
+    return replay_cycle(cluster(node("n1"), pod_group("j"), task, conf=conf_of("gang")))
 
 
 def lines(**spec: Any) -> list[RequestLine]:
@@ -56,7 +56,9 @@ def test_what_the_pod_itself_states_replaces_the_sum() -> None:
 
 def test_the_view_shows_the_task_of_the_event() -> None:
     recording = replayed()
-    seq = next(seq for seq in range(1, len(recording) + 1) if recording.tree.around(seq, Level.TASK) is not None)
-    table = request(recording, seq)
+    seq = next(
+        seq for seq in range(1, len(recording) + 1) if recording.span_tree.span_around(seq, Level.TASK) is not None
+    )
+    table = event_request_table(recording, seq)
     assert "Request of j-0" == table.title
     assert ["container", "= Resreq", "= InitResreq"] == [row.cells[0].text for row in table.rows]

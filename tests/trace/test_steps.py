@@ -10,35 +10,35 @@ from tests.recorded import COPIES, bundled, golden, recorded
 from tests.recorded import GOLDEN as CASES
 from vcdebug.framework.record import OpEvent
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.ending import ending
+from vcdebug.trace.ending import closing_step
 from vcdebug.trace.node_map import pods_in_view
-from vcdebug.trace.opening import opening
+from vcdebug.trace.opening import opening_step
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.trace.steps import Step
-from vcdebug.views.flow import around, flow, whole_flow
-from vcdebug.views.steps import branches
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.trace.steps import SessionStep
+from vcdebug.views.flow import flow_table, open_keys_around, whole_flow
+from vcdebug.views.steps import present_branches
 
 
-def every(step: Step | None) -> Iterator[Step]:
+def every(step: SessionStep | None) -> Iterator[SessionStep]:
     if step is not None:
         yield step
-        for inner in step.inside():
+        for inner in step.inner_steps():
             yield from every(inner)
 
 
-def said(step: Step | None, what: str) -> str:
+def said(step: SessionStep | None, what: str) -> str:
     return next(each.said for each in every(step) if each.what == what)
 
 
-def stage(step: Step | None, what: str) -> Step:
+def stage(step: SessionStep | None, what: str) -> SessionStep:
     return next(each for each in every(step) if each.what == what)
 
 
 def left_out() -> Recording:
     ill = node("n2")
     ill["status"]["conditions"][0]["status"] = "Unknown"
-    return replay(
+    return replay_cycle(
         cluster(
             node("n1"),
             ill,
@@ -55,7 +55,7 @@ def left_out() -> Recording:
 
 
 def test_who_is_left_out_is_named_with_the_reason() -> None:
-    opened = opening(left_out())
+    opened = opening_step(left_out())
     assert "left out: queue nowhere does not exist" == said(opened, "job default/lost")
     assert "left out: there is no such PodGroup" == said(opened, "job default/gone")
     assert "left out: its job default/gone is not in the session" == said(opened, "pod default/gone-0")
@@ -67,39 +67,41 @@ def test_who_is_left_out_is_named_with_the_reason() -> None:
 def test_nodes_outside_the_selector_are_left_out() -> None:
     snapshot = cluster(node("n1", labels={"pool": "a"}), node("n2"), queue("q1"))
     selected: Snapshot = replace(snapshot, flags=replace(snapshot.flags, node_selector=("pool:a",)))
-    assert "left out: --node-selector does not take it" == said(opening(replay(selected)), "node n2")
+    assert "left out: --node-selector does not take it" == said(opening_step(replay_cycle(selected)), "node n2")
 
 
 def test_plugins_open_tier_by_tier_with_what_they_register() -> None:
-    opened = opening(left_out())
-    tiers = [each.what for each in stage(opened, "plugins open, tier by tier").inside()]
+    opened = opening_step(left_out())
+    tiers = [each.what for each in stage(opened, "plugins open, tier by tier").inner_steps()]
     assert ["tier 1: gang", "tier 1: nosuch", "tier 2: predicates", "tier 2: proportion"] == tiers
     assert False is stage(opened, "tier 1: nosuch").good
-    assert "JobValid" in [each.what for each in stage(opened, "tier 1: gang").inside()]
-    assert "event handler" in [each.what for each in stage(opened, "tier 2: predicates").inside()]
+    assert "JobValid" in [each.what for each in stage(opened, "tier 1: gang").inner_steps()]
+    assert "event handler" in [each.what for each in stage(opened, "tier 2: predicates").inner_steps()]
 
 
 def test_a_job_that_is_not_valid_gets_no_cycle_state() -> None:
-    recording = replay(cluster(node("n1"), queue("q"), pod_group("j", queue="q", min_member=3), pods("j", 1, cpu="1")))
-    stages = stage(opening(recording), "CycleState of each pod that waits").inside()
+    recording = replay_cycle(
+        cluster(node("n1"), queue("q"), pod_group("j", queue="q", min_member=3), pods("j", 1, cpu="1"))
+    )
+    stages = stage(opening_step(recording), "CycleState of each pod that waits").inner_steps()
     assert [False] == [each.good for each in stages]
     assert "no pod gets a state" in stages[0].said
-    assert "JobValid" == getattr(recording.event(stages[0].seq), "point", "")
+    assert "JobValid" == getattr(recording.event_at(stages[0].seq), "point", "")
 
 
 def test_the_close_tells_phases_by_their_rule_and_what_is_written() -> None:
-    closed = ending(bundled("preempt-works"))
+    closed = closing_step(bundled("preempt-works"))
     group = stage(closed, "job assistants/chat-api")
     assert "condition Unschedulable=True" in group.said
     phases = [each.said for each in every(stage(closed, "JobUpdater")) if each.what == "phase"]
     assert "Pending → Inqueue: 0 scheduled < minMember 2; Inqueue stays" == phases[0]
     assert "stays Running: 6 scheduled ≥ minMember 2, 0 of them finished" == phases[1]
-    assert {"gang"} == {each.what for each in stage(closed, "plugins close").inside() if each.good}
+    assert {"gang"} == {each.what for each in stage(closed, "plugins close").inner_steps() if each.good}
     assert "2 queues written" == said(closed, "queues' status.allocated")
 
 
 def test_the_keys_of_cycle_states_are_those_that_plugins_read() -> None:
-    states = stage(ending(bundled("preempt-works")), "CycleStates").inside()
+    states = stage(closing_step(bundled("preempt-works")), "CycleStates").inner_steps()
     keys = "keys: VolumeBinding, DynamicResources, proportionState; filters skipped: NodeAffinity, NodePorts"
     assert ["pod assistants/chat-api-server-0", "pod assistants/chat-api-server-1"] == [each.what for each in states]
     assert all(each.said.startswith(keys) for each in states)
@@ -108,17 +110,17 @@ def test_the_keys_of_cycle_states_are_those_that_plugins_read() -> None:
 def test_a_session_that_panics_never_closes() -> None:
     crash = next(case for case in COPIES if case.parent.name == "crash")
     recording = recorded(crash)
-    assert None is ending(recording)
-    assert not any(branch.key == "step 1" for branch in branches(recording))
+    assert None is closing_step(recording)
+    assert not any(branch.key == "step 1" for branch in present_branches(recording))
 
 
 def test_the_flow_has_opening_and_closing_as_branches_that_unfold() -> None:
     recording = bundled("preempt-works")
     rows = whole_flow(recording, 1).rows
     assert ["step 0", "step 1"] == [row.key for row in rows if row.key in ("step 0", "step 1")]
-    closed = [row.key for row in flow(recording, (), 1).rows]
+    closed = [row.key for row in flow_table(recording, (), 1).rows]
     assert ("step 0", "step 1") == (closed[0], closed[-1])
-    unfolded = [row.key for row in flow(recording, ("step 0", "step 0.0"), 1).rows]
+    unfolded = [row.key for row in flow_table(recording, ("step 0", "step 0.0"), 1).rows]
     assert {"step 0.0", "step 0.0.1", "event 1"} <= {*unfolded}
     assert closed == [key for key in unfolded if key in closed]
 
@@ -133,7 +135,7 @@ def test_every_event_of_the_flow_stands_in_it_once() -> None:
 @pytest.mark.parametrize("seq", [1, 2, 5, 98])
 def test_where_one_stands_is_seen_while_session_opens_and_closes(seq: int) -> None:
     recording = bundled("preempt-works")
-    table = flow(recording, around(recording, seq), seq)
+    table = flow_table(recording, open_keys_around(recording, seq), seq)
     assert table.current == {1: "step 0", 2: "event 1", 5: "event 5", 98: "step 1"}[seq]
 
 
@@ -143,13 +145,15 @@ def test_pods_in_the_kubernetes_view_begin_with_those_that_the_nodes_held(name: 
     recording = golden(name)
     opened = recording.timeline.state_at(0)
     first: dict[str, int] = {}
-    for seq in recording.index.of_type(OpEvent):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_of_type(OpEvent):
+        event = recording.event_at(seq)
         counts = pods_in_view(recording, seq)
         if counts is not None and isinstance(event, OpEvent):
             first.setdefault(event.node, counts.before)
     at_open = {
-        name: len([key for key, task in opened.tasks.items() if task.node == name and task.status.label not in DONE])
+        name: len(
+            [key for key, task in opened.tasks.items() if task.node == name and task.status.upstream_name not in DONE]
+        )
         for name in first
     }
     assert at_open == first

@@ -5,9 +5,9 @@ import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
 from tests.rows import try_rules
-from vcdebug.framework.columns import Change
+from vcdebug.framework.columns import StateChange
 from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
-from vcdebug.model.pod import Pod, PodNames
+from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
@@ -39,7 +39,10 @@ def jobs_and_phases_are_rebuilt_as_the_engine_wrote_them(recording: Recording) -
     for seq, event in states(recording):
         state = recording.timeline.state_at(seq)
         rebuilt = {
-            uid: ({status.label: count for status, count in state.job(uid).status.items()}, state.phases[uid])
+            uid: (
+                {status.upstream_name: count for status, count in state.job_counts(uid).status.items()},
+                state.phases[uid],
+            )
             for uid in event.jobs
         }
         assert {uid: (dict(job.status), job.phase) for uid, job in event.jobs.items()} == rebuilt
@@ -60,18 +63,20 @@ def what_has_changed_by_then_is_what_was_looked_up_one_by_one(recording: Recordi
     for seq in range(0, len(recording) + 1, max(len(recording) // 9, 1)):
         for kind, every in (("node", timeline.opening_nodes), ("task", timeline.tasks)):
             last = {name: timeline.last_change(kind, name, seq) for name in every}
-            changed = {name: recording.record.changes.seqs[at] for name, at in timeline.changed(kind, seq).items()}
+            changed = {
+                name: recording.record.changes.seqs[at] for name, at in timeline.changed_up_to(kind, seq).items()
+            }
             assert {name: at for name, at in last.items() if at is not None} == changed
 
 
 def a_pods_names_are_those_of_the_pod(recording: Recording) -> None:
-    pods = [Pod(manifest) for manifest in recording.snapshot.of("Pod")]
+    pods = [Pod(manifest) for manifest in recording.snapshot.objects_of("Pod")]
     read = [(pod.key, pod.job_id, pod.node_name, pod.scheduler_name) for pod in pods]
-    assert read == [tuple(PodNames.of(pod.manifest)) for pod in pods]
+    assert read == [tuple(PodIdentity.of_manifest(pod.manifest)) for pod in pods]
 
 
 def the_end_is_the_state_in_which_the_session_was_closed(recording: Recording) -> None:
-    close = recording.event(len(recording))
+    close = recording.event_at(len(recording))
     assert isinstance(close, CloseEvent)
     state = recording.timeline.state_at(len(recording))
     for uid, job in close.jobs.items():
@@ -114,10 +119,10 @@ def test_counts_of_a_job_follow_its_tasks() -> None:
         if isinstance(e, OpEvent) and e.op == "pipeline" and e.task == WORKER
     )
     before, after = (
-        recording.timeline.state_at(seq).job("research/llm-finetune") for seq in (pipelined - 1, pipelined)
+        recording.timeline.state_at(seq).job_counts("research/llm-finetune") for seq in (pipelined - 1, pipelined)
     )
-    assert (before.waiting + 1, before.pending - 1) == (after.waiting, after.pending)
-    assert (before.total, before.min_available) == (after.total, after.min_available)
+    assert (before.waiting_count + 1, before.pending_count - 1) == (after.waiting_count, after.pending_count)
+    assert (before.total_count, before.min_available) == (after.total_count, after.min_available)
 
 
 def test_tasks_on_a_node_are_those_that_name_it() -> None:
@@ -125,7 +130,7 @@ def test_tasks_on_a_node_are_those_that_name_it() -> None:
     pipelined = next(
         seq for seq, e in enumerate(recording.events, start=1) if isinstance(e, OpEvent) and e.task == WORKER
     )
-    node = getattr(recording.event(pipelined), "node", "")
+    node = getattr(recording.event_at(pipelined), "node", "")
     state = recording.timeline.state_at(pipelined)
     assert WORKER in state.tasks_on(node)
     assert WORKER not in recording.timeline.state_at(pipelined - 1).tasks_on(node)
@@ -148,8 +153,8 @@ def test_what_a_state_does_not_know_is_a_key_error() -> None:
     assert "no/such" not in state.tasks
     with pytest.raises(KeyError):
         state.nodes["nowhere"]
-    assert state.figure("drf", "no/such", "share") is None
-    assert {"cpu": 0.0, "memory": 0.0} == plain(state.amount("drf", "no/such", "allocated"))
+    assert state.plugin_figure("drf", "no/such", "share") is None
+    assert {"cpu": 0.0, "memory": 0.0} == plain(state.plugin_amount("drf", "no/such", "allocated"))
 
 
 def a_figure_is_written_where_a_scan_of_the_changes_says(recording: Recording) -> None:
@@ -158,18 +163,18 @@ def a_figure_is_written_where_a_scan_of_the_changes_says(recording: Recording) -
         for key in dict.fromkeys(written_by(recording, change)):
             scanned.setdefault(key, []).append(change.seq)
     timeline = recording.timeline
-    assert scanned == {(kind, key): list(timeline.written(kind, key)) for kind, key in scanned}
+    assert scanned == {(kind, key): list(timeline.seqs_written(kind, key)) for kind, key in scanned}
 
 
-def written_by(recording: Recording, change: Change) -> Iterator[tuple[str, Any]]:
+def written_by(recording: Recording, change: StateChange) -> Iterator[tuple[str, Any]]:
     """The figures that one change wrote, read one by one."""
     if change.kind == "op":
-        event = recording.event(change.seq)
+        event = recording.event_at(change.seq)
         assert isinstance(event, OpEvent)
         yield "task", event.task
         if event.node in recording.session.nodes:
             yield "node", event.node
-        yield from (("book", key) for key in event.figures.changed(event.place))
+        yield from (("book", key) for key in event.figures.changed_figures(event.place))
     elif change.kind == "book":
         plugin, name = change.key
         yield from (("book", (plugin, name or "", figure)) for figure in change.value)

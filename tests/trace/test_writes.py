@@ -9,22 +9,22 @@ from tests.actions.outcome import ran
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import PanicEvent
-from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.plugins.gang import Gang
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.trace.writes import Write, writes
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.trace.writes import ClusterWrite, api_writes
 
 TIERS = ("priority gang", "predicates nodeorder")
 
 
-def of_kind(found: Sequence[Write], verb: str, kind: str = "Pod") -> dict[str, str]:
+def of_kind(found: Sequence[ClusterWrite], verb: str, kind: str = "Pod") -> dict[str, str]:
     return {write.object: write.text for write in found if (write.verb, write.kind) == (verb, kind)}
 
 
 def test_a_bind_and_the_status_of_its_group_and_queue() -> None:
     recording = ran(node("n1"), pod_group("j"), pods("j", 1), actions="allocate", tiers=TIERS)
-    found = writes(recording)
+    found = api_writes(recording)
     assert {"default/j-0": "to n1"} == of_kind(found, "bind")
     assert {"default/j": "condition Scheduled tasks in gang are ready to be scheduled"} == of_kind(
         found, "status", "PodGroup"
@@ -43,7 +43,7 @@ def test_an_eviction_and_the_nomination_that_follows() -> None:
         actions="preempt",
         tiers=TIERS,
     )
-    found = writes(recording)
+    found = api_writes(recording)
     assert {"default/l-0": "deleted, because of preempt; DisruptionTarget, Ready=False"} == of_kind(found, "evict")
     assert of_kind(found, "condition")["default/h-0"].endswith("satisfied; nominatedNodeName n1")
 
@@ -61,7 +61,7 @@ def test_a_condition_that_a_pod_already_has_is_not_written_again() -> None:
         ({"reason": "Unschedulable", "message": "old"}, {"default/j-0": f"PodScheduled=False Unschedulable: {said}"}),
     ):
         recording = ran(node("n1"), pod_group("j"), waiting(**condition), actions="allocate", tiers=TIERS)
-        assert expected == of_kind(writes(recording), "condition")
+        assert expected == of_kind(api_writes(recording), "condition")
 
 
 def panicked() -> Recording:
@@ -76,7 +76,7 @@ def panicked() -> Recording:
 def test_after_a_panic_of_an_action_the_close_writes_all_the_same() -> None:
     recording = panicked()
     assert isinstance(recording.events[-1], PanicEvent)
-    found = writes(recording)
+    found = api_writes(recording)
     assert ["default/j"] == list(of_kind(found, "status", "PodGroup"))
     assert ["default/j-0"] == list(of_kind(found, "condition"))
     assert {len(recording)} == {write.seq for write in found}
@@ -84,12 +84,12 @@ def test_after_a_panic_of_an_action_the_close_writes_all_the_same() -> None:
 
 def test_a_panic_before_the_session_is_open_leaves_nothing_to_write() -> None:
     wrong = 'actions: "backfill"\ntiers:\n- plugins:\n  - name: tdm\n    arguments:\n      tdm.evict.period: 5\n'
-    recording = replay(cluster(node("n1"), pod_group("j"), pod("j-0", "j"), conf=wrong))
+    recording = replay_cycle(cluster(node("n1"), pod_group("j"), pod("j-0", "j"), conf=wrong))
     assert isinstance(recording.events[-1], PanicEvent)
-    assert () == writes(recording)
+    assert () == api_writes(recording)
 
 
-@pytest.mark.parametrize("panic", [SchedulerPanic, EndsAtOnce])
+@pytest.mark.parametrize("panic", [SchedulerPanic, ProcessExit])
 def test_a_close_that_panics_too_writes_nothing(panic: type[VcdebugError], monkeypatch: pytest.MonkeyPatch) -> None:
     def dies(*_: object) -> None:
         raise panic("again")
@@ -98,4 +98,4 @@ def test_a_close_that_panics_too_writes_nothing(panic: type[VcdebugError], monke
     recording = panicked()
     event = recording.events[-1]
     assert isinstance(event, PanicEvent)
-    assert (NIL_POINTER, ()) == (event.message, writes(recording))
+    assert (NIL_POINTER_TEXT, ()) == (event.message, api_writes(recording))

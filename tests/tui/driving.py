@@ -15,18 +15,18 @@ from tests.tui.drawing import contents_alone
 from tests.tui.settling import SLICE, settled
 from tests.tui.starting import quick_start
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.tui.app import VcdebugApp
-from vcdebug.tui.config import Settings
+from vcdebug.tui.config import UserSettings
 from vcdebug.tui.main.screen import MainScreen
-from vcdebug.tui.messages import Command
+from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.chooser import ChooserScreen
-from vcdebug.tui.session_state import Store
+from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
-from vcdebug.views.base import plain
+from vcdebug.views.base import format_table
 
 NARROW, WIDE = (80, 24), (120, 40)
 NEVER = 86400.0
@@ -61,11 +61,11 @@ class Desk:
         return self.moment.seq
 
     def panel(self, name: str) -> Panel:
-        return self.main.panel(name)
+        return self.main.get_panel(name)
 
     def text(self, name: str) -> str:
         """What a panel shows, whole."""
-        return plain(self.panel(name).table)
+        return format_table(self.panel(name).table)
 
     def screen(self) -> str:
         """Every character on the terminal."""
@@ -94,7 +94,7 @@ class Desk:
     async def command(self, *texts: str) -> None:
         """Commands, one after the other, as a panel or a page asks for them; `type` enters one on the line."""
         for text in texts:
-            self.main.post_message(Command(text))
+            self.main.post_message(CommandRequested(text))
         await self.pause()
 
     async def until_failed(self) -> None:
@@ -114,7 +114,7 @@ class Desk:
         if prompt.is_open:
             prompt.action_cancel()
         self.main.minimize()
-        self.main.say("")
+        self.main.say_line("")
         self.panel("flow").focus()
         await self.pause()
 
@@ -128,7 +128,9 @@ class Desk:
 
     async def until_at_rest(self) -> None:
         """No long work runs any more."""
-        await self.until(lambda: not self.main.work.about and not self.main.asking_again.about, "the work is done")
+        await self.until(
+            lambda: not self.main.work.about and not self.main.asking_again.running_text, "the work is done"
+        )
 
     async def work(self, text: str) -> None:
         """A command that runs cycles, and what it comes to."""
@@ -168,14 +170,14 @@ async def opened(
     size: tuple[int, int] = WIDE,
     *,
     wait: bool = True,
-    settings: Settings | None = None,
-    store: Store | None = None,
+    settings: UserSettings | None = None,
+    store: SessionStore | None = None,
     **start: object,
 ) -> AsyncIterator[Desk]:
     """The application on a bundled snapshot or a path, its recording ready."""
     begin = None
     if name is not None:
-        folder = find(name)
+        folder = find_bundled(name)
         begin = Start(str(folder or name), name, **start)  # type: ignore[arg-type]
     app = VcdebugApp(begin, settings, store)
     at_rest = partial(settled, app)

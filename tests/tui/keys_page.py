@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from vcdebug.debugger.breakpoint import OPTIONS
-from vcdebug.debugger.breakpoints import KINDS
-from vcdebug.debugger.breakpoints.base import Kind
-from vcdebug.debugger.commands import verbs
-from vcdebug.debugger.field_types import typed
+from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.breakpoints.base import BreakpointKind
+from vcdebug.debugger.commands import list_verbs
+from vcdebug.debugger.field_types import describe_fields
 from vcdebug.debugger.fields import FIELD_TYPES
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.clipboard import CLIPBOARDS
-from vcdebug.tui.keymap import keys_of, scopes
+from vcdebug.tui.keymap import binding_keys, key_scopes
 from vcdebug.tui.keynames import key_name
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
@@ -117,14 +117,14 @@ def page() -> str:
 def _keys() -> Iterator[str]:
     yield "## Keys\n"
     panels = {panel.title for panel in PANELS}
-    for scope in scopes():
+    for scope in key_scopes():
         bindings = [binding for binding in scope.bindings if not binding.action.startswith("panel(")]
         if bindings:
             name = f"panel {scope.name}" if scope.name in panels else scope.name
             yield f"### {name[0].upper()}{name[1:]}\n"
             yield "| key | does | name |\n|---|---|---|"
             for binding in bindings:
-                keys = " ".join(f"`{key_name(key)}`" for key in keys_of(binding, {}) if key_name(key))
+                keys = " ".join(f"`{key_name(key)}`" for key in binding_keys(binding, {}) if key_name(key))
                 yield f"| {keys} | {_cell(binding.description)} | `{binding.id}` |"
             yield ""
 
@@ -133,7 +133,7 @@ def _panels() -> Iterator[str]:
     yield "## Panels\n"
     yield "| key | panel | shows | name |\n|---|---|---|---|"
     for panel in PANELS:
-        yield f"| `{panel.key}` | {panel.title} | {_cell(panel.help)} | `panel-{panel.name}` |"
+        yield f"| `{panel.key}` | {panel.title} | {_cell(panel.help)} | `panel-{panel.command_name}` |"
     yield ""
 
 
@@ -141,7 +141,7 @@ def _commands() -> Iterator[str]:
     yield "## Commands\n"
     yield "`:` takes them, with `Tab` to complete and `↑` `↓` for earlier lines; `vcdebug script` takes the same.\n"
     yield "| command | also | takes | does |\n|---|---|---|---|"
-    for verb in verbs():
+    for verb in list_verbs():
         also = " ".join(f"`{_cell(name)}`" for name in verb.names[1:])
         takes = f"`{_cell(verb.usage)}`" if verb.usage else ""
         yield f"| `{verb.names[0]}` | {also} | {takes} | {_cell(verb.help)} |"
@@ -150,14 +150,14 @@ def _commands() -> Iterator[str]:
 
 def _breakpoints() -> Iterator[str]:
     yield "## Breakpoints\n"
-    yield f"`break KIND`, words that narrow it, then any of {', '.join(f'`{option}`' for option in OPTIONS)}.\n"
+    yield f"`break KIND`, words that narrow it, then any of {', '.join(f'`{option}`' for option in BREAKPOINT_OPTIONS)}.\n"
     yield "| kind | stops | narrower with |\n|---|---|---|"
-    for name, module in KINDS.items():
-        kind: type[Kind] = resolve(module)
+    for name, module in BREAKPOINT_KINDS.items():
+        kind: type[BreakpointKind] = resolve_reference(module)
         words = ", ".join(f"`{_cell(word)}`" for word in kind.WORDS)
         yield f"| `{name}` | {_cell(kind.HELP)} | {words} |"
     yield ""
-    yield f"Conditions and log texts know: {typed(FIELD_TYPES)}.\n"
+    yield f"Conditions and log texts know: {describe_fields(FIELD_TYPES)}.\n"
 
 
 def _cell(text: str) -> str:

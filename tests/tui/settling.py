@@ -9,7 +9,7 @@ from textual.app import App
 from textual.screen import Screen
 from textual.worker import WorkerState
 
-from vcdebug.tui.widgets.grid import PAUSE
+from vcdebug.tui.widgets.grid import PAUSE_SECONDS
 
 SLICE = 0.002
 """Seconds that a thread is given at a time."""
@@ -40,7 +40,7 @@ async def drained() -> None:
         if loop._ready:  # type: ignore[attr-defined]  # asyncio has no public name for what can run
             quiet = 0
         elif any(soon(timer, loop.time()) for timer in loop._scheduled):  # type: ignore[attr-defined]  # as above
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(PAUSE_SECONDS)
             quiet = 0
         else:
             quiet += 1
@@ -48,7 +48,7 @@ async def drained() -> None:
 
 def soon(timer: asyncio.TimerHandle, now: float) -> bool:
     """Whether it fires within a pause between two slices of work."""
-    return not timer.cancelled() and timer.when() - now < PAUSE
+    return not timer.cancelled() and timer.when() - now < PAUSE_SECONDS
 
 
 def frame_due(screen: Screen[object]) -> bool:

@@ -9,12 +9,12 @@ from unittest.mock import patch
 
 from textual.css.stylesheet import Stylesheet
 
-from vcdebug.snapshot.bundled import bundled
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 PARSE: Callable[..., Any] = Stylesheet._parse_rules
-BUNDLED = dict.fromkeys(one.path for one in bundled())
+BUNDLED = dict.fromkeys(one.path for one in list_bundled())
 _RULES: dict[tuple[object, ...], Any] = {}
 _SNAPSHOTS: dict[object, Snapshot] = {}
 
@@ -31,14 +31,14 @@ def loaded(source: Any, **options: Any) -> Snapshot:
     """A snapshot: a bundled one that is loaded as it is stays the same whatever is done with it."""
     stated = [name for name in ("complete", "release") if options.get(name) is not None]
     if stated or source not in BUNDLED:
-        return load(source, **options)
+        return load_snapshot(source, **options)
     if source not in _SNAPSHOTS:
-        _SNAPSHOTS[source] = load(source, **options)
+        _SNAPSHOTS[source] = load_snapshot(source, **options)
     return _SNAPSHOTS[source]
 
 
 @contextmanager
 def quick_start() -> Iterator[None]:
     """Both are worked out once in a process."""
-    with patch.object(Stylesheet, "_parse_rules", parsed), patch("vcdebug.snapshot.load.load", loaded):
+    with patch.object(Stylesheet, "_parse_rules", parsed), patch("vcdebug.snapshot.load.load_snapshot", loaded):
         yield

@@ -9,12 +9,12 @@ import pytest
 from tests.tui.driving import Desk, opened
 from tests.tui.settling import working
 from vcdebug.debugger.remedies import prove
-from vcdebug.debugger.remedies.trial import Edits, Outcome, Trials
+from vcdebug.debugger.remedies.trial import EditTexts, FixTrials, TrialOutcome
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.screens.page import PageScreen
-from vcdebug.views.base import plain
+from vcdebug.views.base import format_table
 
 
 async def test_one_key_lists_the_questions_about_the_row_and_enter_asks() -> None:
@@ -33,7 +33,7 @@ async def test_one_key_lists_the_questions_about_the_row_and_enter_asks() -> Non
         await desk.work("ask evicted search/embedding-backfill-worker-2")
         screen = desk.app.screen
         assert isinstance(screen, DetailScreen)
-        assert "preempt" in plain(screen.table)
+        assert "preempt" in format_table(screen.table)
         await desk.press("enter")
         assert desk.seq > 1
         await desk.command("ask nothing of this")
@@ -64,10 +64,10 @@ class Held:
         self.go = Event()
         self.begun = 0
 
-    def of(self, recording: Recording, explanation: Explanation) -> Callable[[Edits], Outcome | None]:
-        trials = Trials.of(recording, explanation)
+    def of(self, recording: Recording, explanation: Explanation) -> Callable[[EditTexts], TrialOutcome | None]:
+        trials = FixTrials.of_recording(recording, explanation)
 
-        def tried(edits: Edits) -> Outcome | None:
+        def tried(edits: EditTexts) -> TrialOutcome | None:
             self.begun += 1
             assert self.go.wait(30)
             return trials(edits)

@@ -9,7 +9,7 @@ import pytest
 from tests.tui.driving import Desk, opened
 from vcdebug.trace import moment
 from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.views.base import plain
+from vcdebug.views.base import format_table
 
 SNAPSHOT = "pending-refused-by-filters"
 WAITS, ANSWERED = "the cycle runs again up to event", "each plugin asked again"
@@ -18,13 +18,17 @@ WAITS, ANSWERED = "the cycle runs again up to event", "each plugin asked again"
 @pytest.fixture
 def held() -> Iterator[Event]:
     """Every run counts as long, and waits for the event."""
-    go, run = Event(), moment.look_on
+    go, run = Event(), moment.observe_rerun
 
     def look_on(*arguments: object) -> None:
         assert go.wait(30)
         run(*arguments)  # type: ignore[arg-type]
 
-    with patch.object(moment, "AT_ONCE", 0), patch.object(moment, "EVERY", 1), patch.object(moment, "look_on", look_on):
+    with (
+        patch.object(moment, "UNNOTICED_SIZE", 0),
+        patch.object(moment, "CANCEL_CHECK_INTERVAL", 1),
+        patch.object(moment, "observe_rerun", look_on),
+    ):
         yield go
         go.set()
 
@@ -49,7 +53,7 @@ async def test_the_panel_says_that_the_cycle_runs_and_keys_answer_meanwhile(held
         await desk.command(f"goto {seq}")
         held.set()
         await until_answered(desk)
-        await desk.until(lambda: not desk.main.asking_again.about, "nothing runs")
+        await desk.until(lambda: not desk.main.asking_again.running_text, "nothing runs")
         assert "running the cycle again" not in desk.screen()
 
 
@@ -59,7 +63,7 @@ async def test_what_was_asked_for_another_moment_is_not_shown(held: Event) -> No
         await desk.command("goto 1")
         before = desk.text("inside")
         held.set()
-        await desk.until(lambda: not desk.main.asking_again.about, "nothing runs")
+        await desk.until(lambda: not desk.main.asking_again.running_text, "nothing runs")
         await desk.pause()
         assert before == desk.text("inside")
 
@@ -70,7 +74,7 @@ async def test_esc_stops_it_and_the_panels_key_asks_again(held: Event) -> None:
         await desk.press("escape")
         assert "not asked again: i runs the cycle again up to here" in desk.text("inside")
         held.set()
-        await desk.until(lambda: not desk.main.asking_again.about, "nothing runs")
+        await desk.until(lambda: not desk.main.asking_again.running_text, "nothing runs")
         assert ANSWERED not in desk.text("inside")
         await desk.press("i")
         await until_answered(desk)
@@ -86,11 +90,11 @@ async def test_a_nodes_page_opens_when_the_cycle_has_run(held: Event) -> None:
         await desk.until(lambda: isinstance(desk.app.screen, DetailScreen), "the page is there")
         screen = desk.app.screen
         assert isinstance(screen, DetailScreen)
-        assert "Checks" in plain(screen.table)
+        assert "Checks" in format_table(screen.table)
 
 
 async def test_a_short_cycle_is_run_at_once() -> None:
     async with opened(SNAPSHOT) as desk:
         await at_inside(desk)
         assert ANSWERED in desk.text("inside")
-        assert not desk.main.asking_again.about
+        assert not desk.main.asking_again.running_text

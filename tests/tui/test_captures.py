@@ -7,9 +7,9 @@ from pathlib import Path
 
 from tests.debugger.test_captures import Cluster, with_nodes
 from tests.tui.driving import Desk
-from vcdebug.debugger.captures import Captures
-from vcdebug.snapshot.history import History
-from vcdebug.snapshot.save import save
+from vcdebug.debugger.captures import CaptureSeries
+from vcdebug.snapshot.history import CaptureHistory
+from vcdebug.snapshot.save import save_snapshot
 from vcdebug.tui.app import VcdebugApp
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.start import Start
@@ -19,8 +19,8 @@ def start(tmp_path: Path, follow: float = 0.0) -> Start:
     """The first capture of a cluster that gets a node with each further one."""
     live = Cluster()
     file = tmp_path / "first.tar.gz"
-    save(with_nodes(1), file)
-    captures = Captures(live.again, [], [lambda: with_nodes(1)])
+    save_snapshot(with_nodes(1), file)
+    captures = CaptureSeries(live.again, [], [lambda: with_nodes(1)])
     return Start(str(file), "prod", captures=captures, follow=follow)
 
 
@@ -41,18 +41,20 @@ async def test_following_captures_by_itself_while_keys_answer(tmp_path: Path) ->
     async with VcdebugApp(start(tmp_path, follow=0.05)).run_test(size=(120, 40)) as pilot:
         desk = Desk(pilot)
         await desk.until_ready()
-        await desk.until(lambda: desk.moment.recordings is not None and desk.moment.recordings.cycles >= 3, "three")
+        await desk.until(
+            lambda: desk.moment.recordings is not None and desk.moment.recordings.cycle_count >= 3, "three"
+        )
         before = desk.moment.seq
         await desk.press("s")
         assert desk.moment.seq > before
 
 
 async def test_a_folder_of_captures_opens_at_the_last_and_leads_back(tmp_path: Path) -> None:
-    history = History(tmp_path / "captures")
+    history = CaptureHistory(tmp_path / "captures")
     for count in (1, 2, 3):
         snapshot = with_nodes(count)
         snapshot.name, snapshot.now = "prod", snapshot.now + timedelta(seconds=count)
-        history.keep(snapshot)
+        history.add_capture(snapshot)
     async with VcdebugApp(Start(str(history.folder), "captures")).run_test(size=(120, 40)) as pilot:
         desk = Desk(pilot)
         await desk.until_ready()

@@ -8,29 +8,29 @@ from textual.color import Color
 
 from tests.tui.driving import NARROW, opened
 from vcdebug.errors import ConfigError
-from vcdebug.tui.config import Settings, example, read_settings
-from vcdebug.tui.keymap import by_id
+from vcdebug.tui.config import UserSettings, example_config, read_settings
+from vcdebug.tui.keymap import bindings_by_id
 from vcdebug.tui.keynames import key_name, textual_key
 from vcdebug.tui.themes import THEMES
-from vcdebug.tui.widgets.pens import meaning
+from vcdebug.tui.widgets.pens import style_of_meaning
 from vcdebug.tui.widgets.status import Status
 
 
-def settings(tmp_path: Path, text: str) -> Settings:
+def settings(tmp_path: Path, text: str) -> UserSettings:
     path = tmp_path / "config.yaml"
     path.write_text(text, encoding="utf-8")
     return read_settings(path)
 
 
 def test_without_a_file_the_usual_settings_hold() -> None:
-    assert Settings() == read_settings()
+    assert UserSettings() == read_settings()
 
 
 def test_the_usual_file_lies_in_the_configuration_folder(own_folders: Path) -> None:
     path = own_folders / "config" / "vcdebug" / "config.yaml"
     path.parent.mkdir(parents=True)
     path.write_text("theme: light\nmouse: off\nclipboard: file\n")
-    assert Settings("light", False, "file") == read_settings()
+    assert UserSettings("light", False, "file") == read_settings()
 
 
 def test_a_file_that_was_named_has_to_be_there(tmp_path: Path) -> None:
@@ -69,10 +69,10 @@ def test_two_bindings_can_change_places(tmp_path: Path) -> None:
 
 
 def test_the_example_is_a_file_without_problems_that_changes_nothing(tmp_path: Path) -> None:
-    assert Settings() == settings(tmp_path, example())
-    every = [line.strip().removeprefix("# ") for line in example().splitlines() if line.startswith("  # ")]
+    assert UserSettings() == settings(tmp_path, example_config())
+    every = [line.strip().removeprefix("# ") for line in example_config().splitlines() if line.startswith("  # ")]
     written = yaml.safe_load("\n".join(line for line in every if not line.startswith("--")))
-    assert set(by_id()) == set(written)
+    assert set(bindings_by_id()) == set(written)
     assert () == settings(tmp_path, yaml.safe_dump({"keys": written})).problems
 
 
@@ -134,7 +134,7 @@ async def test_words_are_readable_on_the_ground_of_each_theme() -> None:
             desk.app.theme = name
             await desk.pause()
             for style in ("good", "bad", "warn", "accent", "here"):
-                ink = meaning(style, desk.app.theme_variables).color
+                ink = style_of_meaning(style, desk.app.theme_variables).color
                 assert ink is not None
                 colour, back = Color.from_rich_color(ink), grid.background_colors[1]
                 assert 4.5 <= contrast(colour.rgb, back.rgb), f"{style} in {name}"

@@ -8,9 +8,9 @@ import pytest
 from tests.tui.driving import Desk, opened
 from vcdebug.tui import clipboard
 from vcdebug.tui.clipboard import Clipboard
-from vcdebug.tui.config import Settings
+from vcdebug.tui.config import UserSettings
 from vcdebug.tui.screens.copy import CopyScreen
-from vcdebug.views.base import plain
+from vcdebug.views.base import format_table
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def test_the_menu_copies_cell_row_panel_equation_and_command_lines(no_tool
         assert jobs.cursor_row.cells[0].text.strip() == await copied(desk, "c")
         assert "copied the cell through the terminal (OSC 52)" == desk.status()
         assert "  ".join(cell.text.strip() for cell in jobs.cursor_row.cells) == await copied(desk, "r")
-        assert plain(jobs.table) == await copied(desk, "p")
+        assert format_table(jobs.table) == await copied(desk, "p")
         assert desk.text("equation") == await copied(desk, "e")
         assert "vcdebug open preempt-works --goto 40" == await copied(desk, "o")
         await desk.press("Y")
@@ -69,14 +69,14 @@ async def test_a_native_tool_gets_it_as_well(tool: Path) -> None:
     [("native", "with xclip", False), ("osc52", "through the terminal (OSC 52)", True), ("file", "to ", False)],
 )
 async def test_the_settings_choose_how(tool: Path, how: Clipboard, says: str, terminal: bool) -> None:
-    async with opened("preempt-works", settings=Settings(clipboard=how), goto=40) as desk:
+    async with opened("preempt-works", settings=UserSettings(clipboard=how), goto=40) as desk:
         text = await copied(desk, "o")
         assert f"opens this place {says}" in desk.status()
         assert terminal == (text != "")
 
 
 async def test_without_a_tool_native_says_so(no_tool: None) -> None:
-    async with opened("preempt-works", settings=Settings(clipboard="native")) as desk:
+    async with opened("preempt-works", settings=UserSettings(clipboard="native")) as desk:
         await copied(desk, "p")
         assert "nothing was copied: no clipboard tool works" in desk.status()
 
@@ -84,9 +84,9 @@ async def test_without_a_tool_native_says_so(no_tool: None) -> None:
 async def test_the_menu_can_write_a_file(no_tool: None, own_folders: Path) -> None:
     async with opened("preempt-works", goto=40) as desk:
         await desk.press("y", "f", "o")
-        path = own_folders / "state" / "vcdebug" / clipboard.FILE
+        path = own_folders / "state" / "vcdebug" / clipboard.COPY_FILE
         assert "vcdebug open preempt-works --goto 40" == path.read_text()
-        assert clipboard.FILE in desk.status()
+        assert clipboard.COPY_FILE in desk.status()
 
 
 async def test_leaving_the_menu_copies_nothing(no_tool: None) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from tests.effort import at_most
-from vcdebug.tui.widgets.filtering import NO_EXPRESSION, parse_filter
-from vcdebug.tui.widgets.ordering import Order, Ranks, next_order, ranked
+from vcdebug.tui.widgets.filtering import PLAIN_TEXT_NOTE, parse_filter
+from vcdebug.tui.widgets.ordering import ColumnOrder, ColumnRanks, next_order, rank_texts
 from vcdebug.tui.widgets.rows import ShownRows
-from vcdebug.views.base import OnDemand, Piece, Row
+from vcdebug.views.base import Piece, Row, RowsOnDemand
 
 ROWS = ["node-01\tready\t4Gi", "node-02\tNotReady\t12Gi", "gpu-10\tready\t500Mi", "gpu-2\tready\t–", "a(b\tx.y\t1 906"]
 
@@ -48,7 +48,7 @@ def test_a_filter_keeps(text: str, keys: list[str]) -> None:
 
 
 def test_an_expression_that_is_none_says_so() -> None:
-    assert (NO_EXPRESSION, "") == (parse_filter("(").note, parse_filter("(a)").note)
+    assert (PLAIN_TEXT_NOTE, "") == (parse_filter("(").note, parse_filter("(a)").note)
 
 
 @pytest.mark.parametrize("typed", ["node-01", "~nd1", "!gpu", "no|gp", "Not", "(b"])
@@ -65,70 +65,70 @@ def test_typing_on_gives_what_typing_at_once_gives(typed: str) -> None:
 
 def test_figures_sort_by_size_names_by_their_numbers_and_what_is_missing_comes_last() -> None:
     amounts = ["12Gi", "500Mi", "–", "4Gi", "1 906", "3/4", "2"]
-    by_amount = ranked(amounts).order(range(len(amounts)), descending=False)
+    by_amount = rank_texts(amounts).order_rows(range(len(amounts)), descending=False)
     assert ["2", "3/4", "1 906", "500Mi", "4Gi", "12Gi", "–"] == [amounts[index] for index in by_amount]
-    downwards = ranked(amounts).order(range(len(amounts)), descending=True)
+    downwards = rank_texts(amounts).order_rows(range(len(amounts)), descending=True)
     assert ["12Gi", "4Gi", "500Mi", "1 906", "3/4", "2", "–"] == [amounts[index] for index in downwards]
     names = ["node-10", "node-9", "Node-1", "✗ node-2"]
-    by_name = ranked(names).order(range(len(names)), descending=False)
+    by_name = rank_texts(names).order_rows(range(len(names)), descending=False)
     assert ["Node-1", "✗ node-2", "node-9", "node-10"] == [names[index] for index in by_name]
 
 
 def test_the_order_goes_up_then_down_then_as_it_was() -> None:
     up = next_order(None, 2)
-    assert up == Order(2)
+    assert up == ColumnOrder(2)
     down = next_order(up, 2)
-    assert Order(2, descending=True) == down
+    assert ColumnOrder(2, descending=True) == down
     assert next_order(down, 2) is None
-    assert Order(1) == next_order(down, 1)
+    assert ColumnOrder(1) == next_order(down, 1)
 
 
 def test_a_large_table_is_looked_at_bit_by_bit_and_keeps_no_row_for_it() -> None:
     kept: list[int] = []
-    rows = OnDemand([str(i) for i in range(50_000)], lambda i: Row(str(i), (Piece(f"node-{i:05}"),)))
+    rows = RowsOnDemand([str(i) for i in range(50_000)], lambda i: Row(str(i), (Piece(f"node-{i:05}"),)))
     part = ShownRows()
     part.set_rows(rows)
     part.set_filter("99")
     kept.append(len(part.rows))
-    while not part.done:
-        part.go_on()
+    while not part.is_done:
+        part.check_more()
         kept.append(len(part.rows))
     assert 1 < len(kept)
     assert sorted(kept) == kept
     assert [i for i in range(50_000) if "99" in f"{i:05}"] == [int(row.key) for row in part.rows]
-    part.set_order(Order(0, descending=True))
+    part.set_order(ColumnOrder(0, descending=True))
     assert "49999" == part.rows[0].key
-    assert 0 == part.position("49999")
+    assert 0 == part.row_position("49999")
 
 
 def test_numbers_in_names_go_before_words_and_with_zeros_before_them_count_as_much() -> None:
     names = ["a-b", "a10", "a007", "a9b", "a9", "A8"]
-    order = ranked(names).order(range(len(names)), descending=False)
+    order = rank_texts(names).order_rows(range(len(names)), descending=False)
     assert ["a007", "A8", "a9", "a9b", "a10", "a-b"] == [names[index] for index in order]
 
 
 def test_what_compares_as_equal_stays_as_it_stood_in_both_directions() -> None:
     texts = ["1k", "–", "7", "1000", "b", "✓ 7", "none", "B"]
-    assert [2, 5, 0, 3, 4, 7, 1, 6] == ranked(texts).order(range(8), descending=False)
-    assert [4, 7, 0, 3, 2, 5, 1, 6] == ranked(texts).order(range(8), descending=True)
-    assert [7, 3, 5] == ranked(texts).order([3, 5, 7], descending=True)
+    assert [2, 5, 0, 3, 4, 7, 1, 6] == rank_texts(texts).order_rows(range(8), descending=False)
+    assert [4, 7, 0, 3, 2, 5, 1, 6] == rank_texts(texts).order_rows(range(8), descending=True)
+    assert [7, 3, 5] == rank_texts(texts).order_rows([3, 5, 7], descending=True)
 
 
 def test_a_column_of_a_hundred_thousand_rows_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[int] = []
 
-    def counted(texts: Sequence[str]) -> Ranks:
+    def counted(texts: Sequence[str]) -> ColumnRanks:
         looked.append(len(texts))
-        return ranked(texts)
+        return rank_texts(texts)
 
-    monkeypatch.setattr("vcdebug.tui.widgets.rows.ranked", counted)
+    monkeypatch.setattr("vcdebug.tui.widgets.rows.rank_texts", counted)
     part = ShownRows()
-    part.set_rows(OnDemand([str(i) for i in range(100_000)], lambda i: Row(str(i), (Piece(f"node-{i % 1000}"),))))
-    part.set_order(Order(0))
-    while not part.done:
-        part.go_on()
+    part.set_rows(RowsOnDemand([str(i) for i in range(100_000)], lambda i: Row(str(i), (Piece(f"node-{i % 1000}"),))))
+    part.set_order(ColumnOrder(0))
+    while not part.is_done:
+        part.check_more()
     assert ["0", "1000", "2000"] == [row.key for row in part.rows[:3]]
-    part.set_order(Order(0, descending=True))
+    part.set_order(ColumnOrder(0, descending=True))
     assert ["999", "1999", "2999"] == [row.key for row in part.rows[:3]]
     part.set_filter("node-17")
     assert ["179", "1179"] == [row.key for row in part.rows[:2]]

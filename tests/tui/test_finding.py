@@ -4,8 +4,8 @@ from textual.command import CommandPalette
 from textual.fuzzy import Matcher
 
 from tests.tui.driving import NARROW, Desk, opened
-from vcdebug.tui.completion import completions
-from vcdebug.tui.palette import entries, highlighted
+from vcdebug.tui.completion import complete_line
+from vcdebug.tui.palette import highlight_matches, palette_entries
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line
@@ -28,16 +28,16 @@ COMPLETED = {
 
 async def test_a_line_is_completed() -> None:
     async with opened("preempt-works", NARROW) as desk:
-        assert COMPLETED == {typed: completions(typed, desk.moment)[0] for typed in COMPLETED}
+        assert COMPLETED == {typed: complete_line(typed, desk.moment)[0] for typed in COMPLETED}
 
 
 async def test_a_condition_begins_with_what_one_sees() -> None:
     async with opened("preempt-works", NARROW, job="assistants/chat-api") as desk:
-        assert 'break victim if job=="assistants/chat-api"' in completions("break victim if j", desk.moment)
+        assert 'break victim if job=="assistants/chat-api"' in complete_line("break victim if j", desk.moment)
 
 
 def test_without_a_recording_there_are_still_verbs() -> None:
-    assert ["goto"] == completions("got", None)
+    assert ["goto"] == complete_line("got", None)
 
 
 def line(desk: Desk) -> str:
@@ -59,7 +59,7 @@ async def test_tab_completes_and_goes_on_to_the_next_completion() -> None:
 
 async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_letters() -> None:
     async with opened("preempt-works") as desk:
-        names = [entry.name for entry in entries(desk.main)]
+        names = [entry.name for entry in palette_entries(desk.main)]
         assert {"panel Queues", "theme light", "explain assistants/chat-api", "last"} <= set(names)
         await desk.press("ctrl+p")
         palette = desk.app.screen
@@ -72,7 +72,7 @@ async def test_the_palette_finds_panels_commands_and_jobs_by_some_of_their_lette
 
 async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None:
     usage = "break KIND [if CONDITION] [hits == N] [once] [log TEXT]"
-    assert usage == highlighted(Matcher("brk"), usage).plain
+    assert usage == highlight_matches(Matcher("brk"), usage).plain
     async with opened("preempt-works") as desk:
         await desk.press("ctrl+p")
         palette = desk.app.screen
@@ -83,7 +83,7 @@ async def test_the_palette_shows_what_a_command_takes_brackets_and_all() -> None
 
 async def test_a_command_of_the_palette_that_needs_words_opens_the_line() -> None:
     async with opened("preempt-works") as desk:
-        next(entry for entry in entries(desk.main) if entry.name.startswith("goto")).run()
+        next(entry for entry in palette_entries(desk.main) if entry.name.startswith("goto")).run()
         await desk.pause()
         assert "goto " == line(desk)
         await desk.type("44")
@@ -122,7 +122,7 @@ async def test_escape_on_the_main_screen_takes_message_zoom_filter_and_order_one
     async with opened("preempt-works", panel="nodes", filter="0") as desk:
         grid = desk.panel("nodes")
         await desk.press("comma", "z")
-        desk.main.say("something")
+        desk.main.say_line("something")
         steps = []
         for _ in range(4):
             await desk.press("escape")

@@ -2,7 +2,7 @@
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.framework.record import HookEvent
-from vcdebug.views.flow import GUIDE
+from vcdebug.views.flow import TREE_GUIDE
 
 
 async def test_levels_stand_in_and_outcome_and_events_stand_at_the_right() -> None:
@@ -12,7 +12,7 @@ async def test_levels_stand_in_and_outcome_and_events_stand_at_the_right() -> No
         table = desk.panel("flow").table
         assert [*range(6)] == sorted(set(table.depths))
         for row, depth in zip(table.rows, table.depths, strict=True):
-            assert GUIDE * depth == row.cells[0].text[: len(GUIDE) * depth]
+            assert TREE_GUIDE * depth == row.cells[0].text[: len(TREE_GUIDE) * depth]
         preempt = next(row for row in rows.values() if row.cells[0].text == "▾ preempt")
         assert ("◆ 1 discarded", "77") == (preempt.cells[1].text, preempt.cells[2].text)
         shown = [line for line in desk.screen().splitlines() if "▾ preempt" in line]
@@ -33,7 +33,7 @@ async def test_a_search_finds_what_is_folded_and_leads_there() -> None:
         await desk.press("1", "slash", *"allocatable")
         assert any("Allocatable" in row.cells[0].text for row in desk.panel("flow").shown_rows)
         await desk.press("enter", "home", "enter")
-        event = desk.moment.recording.event(desk.seq)
+        event = desk.moment.recording.event_at(desk.seq)
         assert isinstance(event, HookEvent)
         assert "Allocatable" == event.point
         await desk.press("escape", "escape")

@@ -7,8 +7,8 @@ from textual.strip import Strip
 from tests.effort import at_most
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import lay_out
-from vcdebug.tui.widgets.wrapping import pad, wrap, wrap_text
-from vcdebug.views.base import Column, OnDemand, Piece, Row, Table, line, text_of
+from vcdebug.tui.widgets.wrapping import pad_text, wrap_line, wrap_text
+from vcdebug.views.base import Column, Piece, Row, RowsOnDemand, Table, make_line, text_of
 
 MANY = 100_000
 NAMES = [str(index) for index in range(MANY)]
@@ -40,7 +40,7 @@ async def test_only_the_rows_on_the_screen_are_made() -> None:
 
     app = GridApp()
     async with app.run_test(size=(80, 24)) as pilot:
-        app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(NAMES, make)))
+        app.grid.set_table(Table("Nodes", COLUMNS, RowsOnDemand(NAMES, make)))
         await pilot.pause()
         assert len(made) < 2_000
         app.grid.action_move_to(-1)
@@ -53,7 +53,7 @@ async def test_the_first_paint_of_a_large_table_is_quick() -> None:
     app = GridApp()
     async with app.run_test(size=(120, 40)) as pilot:
         with at_most(0.3):
-            app.grid.set_table(Table("Nodes", COLUMNS, OnDemand(NAMES, row)))
+            app.grid.set_table(Table("Nodes", COLUMNS, RowsOnDemand(NAMES, row)))
             app.shown()
         await pilot.pause()
 
@@ -102,7 +102,7 @@ async def test_only_lines_that_show_something_else_are_drawn_again() -> None:
 async def test_the_heads_stay_while_rows_scroll() -> None:
     app = GridApp()
     async with app.run_test(size=(80, 10)) as pilot:
-        app.grid.set_table(Table("Nodes", COLUMNS, [row(i) for i in range(50)], head=(line("before"),)))
+        app.grid.set_table(Table("Nodes", COLUMNS, [row(i) for i in range(50)], head=(make_line("before"),)))
         app.grid.focus()
         await pilot.pause()
         assert ["before", "  node"] == [text.rstrip()[:6] for text in app.shown()[:2]]
@@ -144,8 +144,8 @@ async def test_an_unfinished_expression_filters_literally() -> None:
 
 
 def test_a_line_is_wrapped_without_losing_a_word_or_its_style() -> None:
-    pieces = line("one two three ", Piece("four five six", "bad"), " seven")
-    wrapped = wrap(pieces, 12)
+    pieces = make_line("one two three ", Piece("four five six", "bad"), " seven")
+    wrapped = wrap_line(pieces, 12)
     assert text_of(pieces).split() == " ".join(text_of(entry) for entry in wrapped).split()
     assert {"four", "five", "six"} == {p.text.strip() for entry in wrapped for p in entry if p.style == "bad"}
     assert all(len(text_of(entry).rstrip()) <= 12 for entry in wrapped)
@@ -155,7 +155,7 @@ def test_columns_that_have_no_room_stand_below_the_others_and_their_heads_too() 
     table = Table("T", tuple(Column(f"column {i}") for i in range(12)))
     rows = [Row("1", tuple(Piece(f"a value here {i}") for i in range(12)))]
     found = lay_out(table, rows, 80)
-    assert found.width <= 80
+    assert found.columns_width <= 80
     assert [*range(12)] == [index for band in found.bands for index in band.columns]
     assert {"column"} == {cell.text for placed in found.top[::2] for cell in placed.cells}
     assert len(rows) == found.wrapped
@@ -174,8 +174,8 @@ def test_a_namespace_goes_into_the_head_before_names_are_cut_and_a_strange_one_s
 
 
 def test_a_name_that_is_wider_than_the_screen_keeps_both_of_its_ends() -> None:
-    assert "team…07-a" == pad("team/a-very-long-name-007-a", 9, right=False, name=True)
-    assert "team/a-v…" == pad("team/a-very-long-name-007-a", 9, right=False)
+    assert "team…07-a" == pad_text("team/a-very-long-name-007-a", 9, right=False, name=True)
+    assert "team/a-v…" == pad_text("team/a-very-long-name-007-a", 9, right=False)
 
 
 def test_words_are_not_broken_while_a_line_has_room_for_them() -> None:

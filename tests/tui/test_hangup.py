@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from vcdebug.tui.leaving import hung_up
+from vcdebug.tui.leaving import is_hung_up
 
 LOOKS = 10
 """In a second."""
@@ -28,9 +28,9 @@ CURSOR = b"\x1b[?25h"
 
 def test_a_terminal_is_gone_once_its_other_end_is_closed() -> None:
     ours, theirs = pty.openpty()
-    assert not hung_up(theirs)
+    assert not is_hung_up(theirs)
     os.close(ours)
-    assert hung_up(theirs)
+    assert is_hung_up(theirs)
     os.close(theirs)
 
 

@@ -12,13 +12,13 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from tests.tui.driving import NARROW, WIDE, Desk, opened
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui import screens
-from vcdebug.tui.keymap import OVERLAYS, by_id, scopes
+from vcdebug.tui.keymap import OVERLAY_SCREENS, bindings_by_id, key_scopes
 from vcdebug.tui.keynames import key_name
-from vcdebug.tui.main.keys import ALWAYS, FOOTER, KEYS
+from vcdebug.tui.main.keys import FIXED_HINTS, FOOTER_HINTS, MAIN_KEYS
 from vcdebug.tui.main.screen import MainScreen
-from vcdebug.tui.panels import PANELS, footer_of, keys_of
+from vcdebug.tui.panels import PANELS, footer_keys, panel_keys
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.screens.chooser import ChooserScreen
@@ -30,7 +30,7 @@ from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
 
-BINDINGS = [binding for binding in KEYS if isinstance(binding, Binding)]
+BINDINGS = [binding for binding in MAIN_KEYS if isinstance(binding, Binding)]
 BOUND = {key.strip(): binding for binding in BINDINGS for key in binding.key.split(",")}
 
 START = 60
@@ -91,7 +91,7 @@ async def prepare(desk: Desk, action: str) -> None:
     if action == "panel":
         await desk.press("7")
     if action == "back":
-        desk.main.say("something to say")
+        desk.main.say_line("something to say")
 
 
 LEAVING = ("open", "quit")
@@ -126,21 +126,21 @@ def test_each_key_names_an_action_that_exists() -> None:
 
 
 def test_the_footer_names_only_bindings_that_there_are() -> None:
-    known = by_id()
-    named = [name for hint in (*FOOTER, *ALWAYS) for name in hint.ids]
-    named += [name for panel in PANELS for name, _ in footer_of(panel)]
+    known = bindings_by_id()
+    named = [name for hint in (*FOOTER_HINTS, *FIXED_HINTS) for name in hint.ids]
+    named += [name for panel in PANELS for name, _ in footer_keys(panel)]
     assert [] == [name for name in named if name not in known]
 
 
 def test_the_help_lists_every_key() -> None:
     shown = [row.cells[0].text for row in help_table({}).rows]
     listed = {name for text in shown for name in text.split()}
-    every = [key for scope in scopes() for key, _ in keys(scope.bindings)]
+    every = [key for scope in key_scopes() for key, _ in keys(scope.bindings)]
     assert [] == [key for key in every if key_name(key) and key_name(key) not in listed]
 
 
 def test_each_binding_has_an_id_of_its_own() -> None:
-    everything = [(scope.name, binding) for scope in scopes() for binding in scope.bindings]
+    everything = [(scope.name, binding) for scope in key_scopes() for binding in scope.bindings]
     assert [] == [(name, binding.key) for name, binding in everything if not binding.id]
     others = {binding.id: binding for _, binding in everything}
     assert [] == [binding.id for _, binding in everything if others[binding.id] != binding]
@@ -148,11 +148,11 @@ def test_each_binding_has_an_id_of_its_own() -> None:
 
 def test_no_key_that_terminals_and_multiplexers_keep_is_the_only_one() -> None:
     kept = {"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+z"}
-    assert [] == [name for name, binding in by_id().items() if set(binding.key.split(",")) <= kept]
+    assert [] == [name for name, binding in bindings_by_id().items() if set(binding.key.split(",")) <= kept]
 
 
 def test_each_screen_with_keys_of_its_own_is_in_the_help() -> None:
-    listed = [resolve(f"vcdebug.tui.screens.{screen}") for _, screen in OVERLAYS]
+    listed = [resolve_reference(f"vcdebug.tui.screens.{screen}") for _, screen in OVERLAY_SCREENS]
     folder = Path(screens.__file__).parent
     found = [
         kind
@@ -172,20 +172,20 @@ async def test_the_footer_shows_keys_of_the_focused_panel_and_only_such_as_work_
     async with opened("preempt-works", size) as desk:
         for panel in PANELS:
             await desk.press(panel.key)
-            assert desk.main.focused is desk.panel(panel.name)
+            assert desk.main.focused is desk.panel(panel.command_name)
             status = desk.main.query_one(Status)
             active = {key_name(key) for key in desk.main.active_bindings}
             shown = [name for entry in (*status.keys, *status.always) for name in entry.key.split()]
             assert [] == [name for name in shown if name not in active and not set(name) <= active]
             words = [entry.does for entry in status.keys]
-            assert [does for _, does in footer_of(panel)] == words[: len(footer_of(panel))]
+            assert [does for _, does in footer_keys(panel)] == words[: len(footer_keys(panel))]
             line = desk.screen().splitlines()[-1]
             assert "<?> help" in line
             assert "<q> quit" in line
 
 
 async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vcdebug.tui.worker.run", lambda *_: None)
+    monkeypatch.setattr("vcdebug.tui.worker.load_and_replay", lambda *_: None)
     async with opened("preempt-works", NARROW, wait=False) as desk:
         await desk.pause()
         status = desk.main.query_one(Status)
@@ -196,7 +196,7 @@ async def test_while_the_replay_runs_the_footer_names_only_what_works_then(monke
 
 def seen(desk: Desk) -> tuple[object, ...]:
     """Everything that a key can change."""
-    grid = desk.main.grid
+    grid = desk.main.focused_grid
     screens = [type(screen).__name__ for screen in desk.app.screen_stack]
     return desk.seq, screens, desk.screen(), desk.status(), grid.cursor, grid.cursor_column, grid.shown.order
 
@@ -224,10 +224,10 @@ async def stand_on_something(desk: Desk, panel: Panel, event: int) -> None:
     """The panel has the focus, its cursor is on a row about another event than the present one, nothing is said."""
     await desk.close_everything()
     await desk.command(f"goto {event}", "delete all", "break victim", "break tie", "watch seq > 10", "bookmark here")
-    await desk.press(panel.key)
+    await desk.press(panel.key_in_force)
     rows = [row.seq for row in panel.shown_rows]
     panel.cursor = next((at for at, seq in enumerate(rows) if seq not in (0, event)), 0)
-    desk.main.say("")
+    desk.main.say_line("")
     await desk.pause()
 
 
@@ -237,8 +237,8 @@ async def test_each_key_of_a_panel_does_something() -> None:
         await desk.press("c")
         event = desk.seq
         for kind in PANELS:
-            panel = desk.panel(kind.name)
-            for key, name in keys(keys_of(kind)):
+            panel = desk.panel(kind.command_name)
+            for key, name in keys(panel_keys(kind)):
                 await stand_on_something(desk, panel, event)
                 if name in ("flow.open", "flow.close", "flow.toggle"):
                     texts = [row.cells[0].text for row in panel.shown_rows]

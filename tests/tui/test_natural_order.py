@@ -8,7 +8,7 @@ import pytest
 
 from tests.effort import at_most
 from vcdebug.tui.widgets.natural_order import natural_places
-from vcdebug.tui.widgets.ordering import ranked
+from vcdebug.tui.widgets.ordering import rank_texts
 
 MANY = 100_000
 Part = tuple[int, int, str]
@@ -72,7 +72,7 @@ def test_control_characters_count_as_spaces_and_split_nothing() -> None:
 
 def test_figures_of_one_size_are_in_the_order_of_what_stands_behind_them() -> None:
     texts = ["2/10", "2/9", "1k", "1 000", "1000/4", "-3", "+2/9", "2.5", "0.5 b2", "500m b10", "0.5 B2"]
-    order = ranked(texts).order(range(len(texts)), descending=False)
+    order = rank_texts(texts).order_rows(range(len(texts)), descending=False)
     assert ["-3", "0.5 b2", "0.5 B2", "500m b10", "2/9", "+2/9", "2/10", "2.5", "1k", "1 000", "1000/4"] == [
         texts[index] for index in order
     ]
@@ -91,4 +91,4 @@ def test_a_column_of_a_hundred_thousand_names_is_compared_in_a_moment(name: Call
     numbers = random.Random(1).sample(range(MANY), MANY)
     names = [name(number) for number in numbers]
     with at_most(0.6):
-        ranked(names)
+        rank_texts(names)

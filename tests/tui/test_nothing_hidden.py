@@ -8,12 +8,12 @@ from rich.cells import cell_len
 
 from tests.recorded import ROOT, bundled
 from vcdebug.debugger.driver import DebuggerState, Driver
-from vcdebug.snapshot.load import load
-from vcdebug.trace.passing import passing
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.tui.widgets.table_layout import NOTHING, Layout, Placed, lay_out, unfolded
-from vcdebug.tui.widgets.wrapping import closer, pad, tighter
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.tui.widgets.table_layout import EMPTY_CELLS, PlacedLine, TableLayout, lay_out, unfold_row
+from vcdebug.tui.widgets.wrapping import pad_text, tighten_leaf, tighten_levels
 from vcdebug.views.base import Piece, Table
 from vcdebug.views.panels import PANELS
 
@@ -31,61 +31,61 @@ GUIDES = "│ ▾▸"
 def moments(recording: Recording) -> Iterator[DebuggerState]:
     driver = Driver(recording)
     for seq in dict.fromkeys((1, len(recording) // 2 + 1, len(recording))):
-        driver.goto(seq)
-        yield driver.moment()
+        driver.goto_event(seq)
+        yield driver.current_state()
 
 
-def shown(layout: Layout, table: Table, row: int, column: int) -> str:
+def shown(layout: TableLayout, table: Table, row: int, column: int) -> str:
     """A name as it is drawn."""
     if layout.tree is not None:
-        return layout.placed(row, table.rows[row], 0).cells[column].text.strip(GUIDES)
-    width = layout.span(column)[1]
+        return layout.placed_line(row, table.rows[row], 0).cells[column].text.strip(GUIDES)
+    width = layout.column_span(column)[1]
     text = table.rows[row].cells[column].text.removeprefix(layout.shared[column])
-    return pad(text, width, right=False, name=True).strip()
+    return pad_text(text, width, right=False, name=True).strip()
 
 
-def drawn_heads(layout: Layout) -> Iterator[tuple[Piece, int]]:
+def drawn_heads(layout: TableLayout) -> Iterator[tuple[Piece, int]]:
     """Each line of a head, and the cells that it has."""
     for line in layout.top:
         if line.heads:
             yield from zip(line.cells, layout.bands[line.band].widths, strict=True)
 
 
-def flow_faults(layout: Layout, table: Table) -> Iterator[str]:
+def flow_faults(layout: TableLayout, table: Table) -> Iterator[str]:
     """Names in the tree that are cut although they would have room, and lines that are too wide."""
     room = layout.tree
     if room is None:
         return
     for index, row in enumerate(table.rows[:LOOKED_AT]):
-        placed = layout.placed(index, row, 0)
-        label = closer(row.cells[0].text) if room.close else row.cells[0].text
+        placed = layout.placed_line(index, row, 0)
+        label = tighten_levels(row.cells[0].text) if room.close else row.cells[0].text
         cells = zip(placed.cells, placed.widths, strict=True)
         if sum(placed.widths) != room.width or any(len(cell.text) > wide for cell, wide in cells):
             yield f"{row.cells[0].text} takes {placed.widths} of {room.width} cells"
-        if placed.cells[0].text not in (label, tighter(label)) and len(tighter(label)) <= room.width:
+        if placed.cells[0].text not in (label, tighten_leaf(label)) and len(tighten_leaf(label)) <= room.width:
             yield f"{label} is cut to {placed.cells[0].text}"
 
 
-Unfolded = Sequence[tuple[Placed, ...]]
+Unfolded = Sequence[tuple[PlacedLine, ...]]
 """The lines of each row where the cursor stands."""
 
 
-def under_the_cursor(layout: Layout, table: Table, said: Unfolded) -> str:
+def under_the_cursor(layout: TableLayout, table: Table, said: Unfolded) -> str:
     """The heads of the columns without a place whose cells the rows have below them, where the cursor stands."""
     rows = table.rows[:LOOKED_AT]
     texts = [" ".join(piece.text for line in lines if line.band < 0 for piece in line.cells) for lines in said]
     told = [
         i
-        for i in layout.left_out
-        if all(row.cells[i].text in (*NOTHING, *text.split()) for row, text in zip(rows, texts, strict=True))
+        for i in layout.left_out_columns
+        if all(row.cells[i].text in (*EMPTY_CELLS, *text.split()) for row, text in zip(rows, texts, strict=True))
     ]
     return " ".join(["", *(table.columns[i].title for i in told)])
 
 
-def cut_under_the_cursor(layout: Layout, table: Table, width: int, said: Unfolded) -> Iterator[str]:
+def cut_under_the_cursor(layout: TableLayout, table: Table, width: int, said: Unfolded) -> Iterator[str]:
     """Text, names apart, that is not whole even where the cursor stands."""
     for index, row in enumerate(table.rows[:LOOKED_AT] if layout.tree is None else ()):
-        uniform = [layout.placed(index, row, band) for band in range(len(layout.bands))]
+        uniform = [layout.placed_line(index, row, band) for band in range(len(layout.bands))]
         for line in said[index] or (uniform if index >= layout.wrapped else ()):
             band = layout.bands[line.band]
             cells = zip(band.columns, band.widths, line.cells, strict=True) if line.band >= 0 else ()
@@ -98,9 +98,9 @@ def cut_under_the_cursor(layout: Layout, table: Table, width: int, said: Unfolde
 
 def faults(table: Table, width: int) -> Iterator[str]:
     layout = lay_out(table, table.rows, width)
-    said = [unfolded(layout, table.columns, i, row, width) for i, row in enumerate(table.rows[:LOOKED_AT])]
-    if len(table.rows) and layout.width > width:
-        yield f"{layout.width} cells for {width}"
+    said = [unfold_row(layout, table.columns, i, row, width) for i, row in enumerate(table.rows[:LOOKED_AT])]
+    if len(table.rows) and layout.columns_width > width:
+        yield f"{layout.columns_width} cells for {width}"
     heads = " ".join(cell.text for line in layout.top if line.heads for cell in line.cells)
     if len(table.rows):
         heads += under_the_cursor(layout, table, said)
@@ -120,12 +120,12 @@ def faults(table: Table, width: int) -> Iterator[str]:
 
 def all_faults(recording: Recording) -> list[str]:
     return [
-        f"{panel.name} at event {here.seq}, {width} cells: {fault}"
+        f"{panel.command_name} at event {here.seq}, {width} cells: {fault}"
         for here in moments(recording)
         for panel in PANELS
-        for table in [panel.view(here)]
+        for table in [panel.build_table(here)]
         for width, only in WIDTHS.items()
-        if panel.name in only or (not only and panel.name not in (*MIDDLE, *FLOW))
+        if panel.command_name in only or (not only and panel.command_name not in (*MIDDLE, *FLOW))
         for fault in faults(table, width)
     ]
 
@@ -138,5 +138,5 @@ def test_every_panel_has_room_for_what_it_shows(name: str) -> None:
 @pytest.mark.corpus
 @pytest.mark.skipif(not LARGE.exists(), reason="the large snapshot lies beside the checkout only")
 def test_a_thousand_nodes_have_room_too() -> None:
-    with passing(replay(load(LARGE))) as recording:
+    with disposing(replay_cycle(load_snapshot(LARGE))) as recording:
         assert [] == all_faults(recording)

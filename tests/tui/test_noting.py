@@ -7,7 +7,7 @@ from textual.widgets import Input
 
 from tests.tui.driving import NARROW, WIDE, Desk, opened
 from vcdebug.tui.main.marks import NO_FIGURE
-from vcdebug.tui.session_state import Store
+from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line
 from vcdebug.tui.widgets.timeline import BOOKMARK, Timeline
@@ -194,12 +194,12 @@ async def test_the_report_is_written_once_unless_somebody_insists(tmp_path: Path
 
 
 async def test_what_was_set_is_there_the_next_time(tmp_path: Path) -> None:
-    async with opened(BLOCKED, store=Store(tmp_path)) as desk:
+    async with opened(BLOCKED, store=SessionStore(tmp_path)) as desk:
         await desk.command("break data job llm-finetune waiting if new > old")
         await desk.command("watch node gpu-a100-01 idle gpu")
         await desk.command("goto 110")
         await desk.command("note remember me")
-    async with opened(BLOCKED, store=Store(tmp_path)) as desk:
+    async with opened(BLOCKED, store=SessionStore(tmp_path)) as desk:
         assert ["break data job llm-finetune waiting if new > old"] == [stand.text for stand in desk.moment.breakpoints]
         assert ["node gpu-a100-01 idle nvidia.com/gpu"] == [watch.text for watch in desk.moment.watches]
         assert [(110, "remember me")] == [(mark.seq, mark.note) for mark in desk.moment.bookmarks]

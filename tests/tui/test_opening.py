@@ -15,7 +15,7 @@ from tests.cli.test_hand_written import HAND_WRITTEN
 from tests.effort import PATIENCE
 from tests.tui import driving
 from tests.tui.driving import NARROW, opened
-from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.bundled import find_bundled, list_bundled
 from vcdebug.tui import worker
 from vcdebug.tui.main import layout, loading
 from vcdebug.tui.screens.chooser import ChooserScreen
@@ -28,23 +28,23 @@ async def test_without_an_argument_one_chooses_among_the_bundled_snapshots() -> 
         chooser = desk.app.screen
         assert isinstance(chooser, ChooserScreen)
         rows = chooser.query_one(Grid).shown_rows
-        assert [one.name for one in bundled()] == [row.key for row in rows]
+        assert [one.name for one in list_bundled()] == [row.key for row in rows]
         assert "↑↓ choose   Enter opens   Esc leaves" in desk.screen()
         await desk.press("enter")
         await desk.until_ready()
-        assert bundled()[0].name == desk.moment.recording.snapshot.name
+        assert list_bundled()[0].name == desk.moment.recording.snapshot.name
 
 
 async def test_the_chooser_opens_a_path_too() -> None:
     async with opened(None) as desk:
-        await desk.type(str(find("preempt-works")))
+        await desk.type(str(find_bundled("preempt-works")))
         await desk.until_ready()
         assert "preempt-works" == desk.moment.recording.snapshot.name
 
 
 async def test_of_a_folder_of_snapshots_one_is_chosen_and_begins_where_the_command_line_said(tmp_path: Path) -> None:
     for name in ("preempt-never", "preempt-works"):
-        shutil.copytree(str(find(name)), tmp_path / name)
+        shutil.copytree(str(find_bundled(name)), tmp_path / name)
     async with opened(str(tmp_path), wait=False, goto=7) as desk:
         chooser = desk.app.screen
         assert isinstance(chooser, ChooserScreen)
@@ -57,7 +57,7 @@ async def test_of_a_folder_of_snapshots_one_is_chosen_and_begins_where_the_comma
 
 
 async def test_a_folder_around_one_snapshot_is_that_snapshot(tmp_path: Path) -> None:
-    shutil.copytree(str(find("preempt-works")), tmp_path / "inner")
+    shutil.copytree(str(find_bundled("preempt-works")), tmp_path / "inner")
     async with opened(str(tmp_path)) as desk:
         assert tmp_path / "inner" == Path(str(desk.main.start.source))
 
@@ -100,7 +100,7 @@ async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypa
 @pytest.mark.memory
 async def test_nor_while_modules_are_still_imported_for_its_first_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(loading, "import_ahead", lambda _: over.wait(PATIENCE))
+    monkeypatch.setattr(loading, "import_modules_ahead", lambda _: over.wait(PATIENCE))
     try:
         await test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypatch)
     finally:
@@ -122,13 +122,13 @@ async def test_a_breakpoint_of_the_command_line_that_is_wrong_is_one_line() -> N
 
 async def test_keys_answer_while_the_replay_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    run = worker.run
+    run = worker.load_and_replay
 
-    def waiting(source: worker.Source, post: Callable[[Message], object], *more: Any) -> None:
+    def waiting(source: worker.SnapshotSource, post: Callable[[Message], object], *more: Any) -> None:
         go.wait(PATIENCE)
         run(source, post, *more)
 
-    monkeypatch.setattr(worker, "run", waiting)
+    monkeypatch.setattr(worker, "load_and_replay", waiting)
     async with opened("preempt-works", NARROW, wait=False) as desk:
         await desk.press("s")
         assert "still replaying" in desk.status()
@@ -166,25 +166,25 @@ async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("vcdebug.trace.replay.replay", broken)
+    monkeypatch.setattr("vcdebug.trace.replay.replay_cycle", broken)
     async with opened("preempt-works", wait=False) as desk:
         await desk.until_failed()
         assert "the replay failed: ZeroDivisionError: division by zero" == desk.failure()
 
 
-def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.Stop]]:
+def held(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, list[worker.StopRequest]]:
     """A loading that waits until it is asked to stop; says then that it has ended."""
     ended, stops = threading.Event(), []
 
     def run(*arguments: Any) -> None:
-        stop = next(one for one in arguments if isinstance(one, worker.Stop))
+        stop = next(one for one in arguments if isinstance(one, worker.StopRequest))
         stops.append(stop)
         for _ in range(100 * PATIENCE):
             if stop.asked or ended.wait(0.01):
                 break
         ended.set()
 
-    monkeypatch.setattr(worker, "run", run)
+    monkeypatch.setattr(worker, "load_and_replay", run)
     return ended, stops
 
 
@@ -202,13 +202,13 @@ async def test_escape_stops_the_loading_and_leads_to_the_chooser(
 
 
 async def test_panels_come_with_the_recording_or_empty_while_it_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout, "PATIENCE", 86400.0)
+    monkeypatch.setattr(layout, "EMPTY_FRAME_DELAY", 86400.0)
     ended, _ = held(monkeypatch)
     async with opened("preempt-works", NARROW, wait=False) as desk:
         panels = desk.main.query_one(layout.MainLayout)
         assert {} == panels.places
         assert "preempt-works" in desk.screen()
-        panels.begin()
+        panels.show_panels()
         await desk.pause()
         assert {"flow", "moment"} <= set(panels.places)
         assert "no recording yet" in desk.screen()
@@ -216,7 +216,7 @@ async def test_panels_come_with_the_recording_or_empty_while_it_is_awaited(monke
 
 
 async def test_a_panel_that_is_asked_for_meanwhile_is_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout, "PATIENCE", 86400.0)
+    monkeypatch.setattr(layout, "EMPTY_FRAME_DELAY", 86400.0)
     ended, _ = held(monkeypatch)
     async with opened("preempt-works", NARROW, wait=False) as desk:
         await desk.press("5")

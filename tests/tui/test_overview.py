@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
 from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.views.base import plain
+from vcdebug.views.base import format_table
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
 
@@ -17,7 +17,7 @@ async def test_one_key_leads_from_opening_to_the_cause_of_the_first_waiting_job(
         await desk.press("enter")
         screen = desk.app.screen
         assert isinstance(screen, DetailScreen)
-        assert "gang leaves nobody to evict" in plain(screen.table)
+        assert "gang leaves nobody to evict" in format_table(screen.table)
 
 
 async def test_an_eviction_leads_to_its_event_and_the_start_shows_the_overview_again() -> None:

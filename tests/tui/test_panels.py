@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
-from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
 from vcdebug.tui.screens.detail import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.tabs import Tabs
-from vcdebug.views.base import plain
-from vcdebug.views.panels import GROUPS
+from vcdebug.views.base import format_table
+from vcdebug.views.panels import PANEL_GROUPS
 
 TOPOLOGY = Path(__file__).parents[1] / "golden" / "random" / "hypernode-0005"
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])
@@ -26,9 +26,9 @@ async def test_the_tabs_name_the_present_panel_its_group_and_the_way_to_all_othe
         for panel in PANELS:
             await desk.press(panel.key)
             tabs = desk.main.query_one(Tabs)
-            text = "".join(part.text for part in tabs.parts(tabs.size.width))
+            text = "".join(part.text for part in tabs.line_segments(tabs.size.width))
             assert f"[{panel.key} {panel.title}]" in text
-            assert all(f"{group}:" in text for group in GROUPS)
+            assert all(f"{group}:" in text for group in PANEL_GROUPS)
             assert text.endswith("<P> panels")
             assert len(text) <= tabs.size.width
             assert text.strip() in desk.screen()
@@ -40,19 +40,21 @@ async def test_one_key_lists_every_panel_by_group_and_enter_shows_it() -> None:
         grid = desk.app.screen.query_one(Grid)
         rows = grid.table.rows
         assert [(one.key, one.title) for one in PANELS] == [(row.cells[1].text, row.cells[2].text) for row in rows]
-        assert [*GROUPS] == [row.cells[0].text for row in rows if row.cells[0].text]
-        await desk.press(*["down"] * next(i for i, one in enumerate(PANELS) if one.name == "evictions"), "enter")
+        assert [*PANEL_GROUPS] == [row.cells[0].text for row in rows if row.cells[0].text]
+        await desk.press(
+            *["down"] * next(i for i, one in enumerate(PANELS) if one.command_name == "evictions"), "enter"
+        )
         assert desk.main.focused is desk.panel("evictions")
 
 
 async def test_enter_in_problems_goes_to_the_event_of_a_quirk_and_opens_the_text_of_others(tmp_path: Path) -> None:
-    shutil.copytree(str(find("preempt-blocked-by-gang")), tmp_path, dirs_exist_ok=True)
+    shutil.copytree(str(find_bundled("preempt-blocked-by-gang")), tmp_path, dirs_exist_ok=True)
     (tmp_path / "damaged.yaml").write_text("kind: [", encoding="utf-8")
     async with opened(str(tmp_path)) as desk:
         await desk.press("9", "home", "enter")
         detail = desk.app.screen
         assert isinstance(detail, DetailScreen)
-        assert "damaged.yaml" in plain(detail.table)
+        assert "damaged.yaml" in format_table(detail.table)
         await desk.close_everything()
         rows = desk.panel("problems").shown_rows
         quirk = next(number for number, row in enumerate(rows) if row.seq)
@@ -64,7 +66,7 @@ async def test_a_panel_keeps_its_size_while_its_filter_is_typed() -> None:
     async with opened("preempt-blocked-by-gang", NARROW) as desk:
         await desk.command("goto 120")
         for panel in ("jobs", "equation", "statement"):
-            await desk.press(next(one.key for one in PANELS if one.name == panel))
+            await desk.press(next(one.key for one in PANELS if one.command_name == panel))
             before = desk.panel(panel).outer_size.height
             await desk.press("slash")
             assert before == desk.panel(panel).outer_size.height, panel
@@ -75,7 +77,7 @@ async def test_a_panel_keeps_its_size_while_its_filter_is_typed() -> None:
 async def test_the_cursor_stays_on_its_row_when_another_recording_is_shown(panel: str) -> None:
     async with opened("preempt-blocked-by-gang") as desk:
         await desk.command("goto 50")
-        await desk.press(next(one.key for one in PANELS if one.name == panel), "end")
+        await desk.press(next(one.key for one in PANELS if one.command_name == panel), "end")
         row = desk.panel(panel).cursor_row
         assert row is not None
         assert row.key != desk.panel(panel).table.current
@@ -136,8 +138,8 @@ async def test_v_shows_the_log_at_a_level_with_the_present_event_marked(size: tu
 
 
 async def test_a_long_log_is_written_while_keys_go_on_working(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_panel, "AT_ONCE", 2)
-    monkeypatch.setattr(log_panel, "PART", 3)
+    monkeypatch.setattr(log_panel, "FIRST_LINES", 2)
+    monkeypatch.setattr(log_panel, "LINES_PER_PART", 3)
     async with opened("preempt-works") as desk:
         await desk.press("v")
         assert "still being written" in desk.text("log")

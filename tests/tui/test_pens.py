@@ -4,7 +4,7 @@ import pytest
 from textual.app import App
 
 from vcdebug.tui.themes import THEMES
-from vcdebug.tui.widgets.pens import meaning
+from vcdebug.tui.widgets.pens import style_of_meaning
 
 
 @pytest.mark.parametrize("name", THEMES)
@@ -13,7 +13,10 @@ def test_meanings_can_be_told_apart(name: str) -> None:
     app.register_theme(THEMES[name])
     app.theme = name
     variables = app.get_css_variables()
-    looks = {word: meaning(word, variables) for word in ("good", "bad", "accent", "here", "muted", "strong", "cursor")}
+    looks = {
+        word: style_of_meaning(word, variables)
+        for word in ("good", "bad", "accent", "here", "muted", "strong", "cursor")
+    }
     assert len(dict.fromkeys(map(str, looks.values()))) == len(looks)
     assert looks["cursor"].bgcolor is not None
-    assert meaning("", variables) == meaning("no such word", variables)
+    assert style_of_meaning("", variables) == style_of_meaning("no such word", variables)

@@ -7,32 +7,32 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import opened
-from vcdebug.snapshot.bundled import bundled, find
+from vcdebug.snapshot.bundled import find_bundled, list_bundled
 from vcdebug.tui.screens.chooser import ChooserScreen
-from vcdebug.tui.session_state import Store, identify
+from vcdebug.tui.session_state import SessionStore, identify_snapshot
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.status import FirstKeys
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "kept")
+def store(tmp_path: Path) -> SessionStore:
+    return SessionStore(tmp_path / "kept")
 
 
 @pytest.fixture
 def snapshot(tmp_path: Path) -> Path:
     """A snapshot that may be changed."""
-    source = find("preempt-works")
+    source = find_bundled("preempt-works")
     assert source is not None
     return Path(shutil.copytree(source, tmp_path / "cluster"))
 
 
-def files(store: Store) -> list[Path]:
+def files(store: SessionStore) -> list[Path]:
     assert store.folder is not None
     return sorted((store.folder / "snapshots").glob("*.json"))
 
 
-async def leave_something(store: Store, snapshot: Path) -> None:
+async def leave_something(store: SessionStore, snapshot: Path) -> None:
     async with opened(str(snapshot), store=store) as desk:
         await desk.command('break victim if plugin == "gang"')
         await desk.command("goto 40")
@@ -40,7 +40,7 @@ async def leave_something(store: Store, snapshot: Path) -> None:
         desk.panel("nodes").set_filter("01")
 
 
-async def test_a_session_goes_on_where_the_last_one_ended(store: Store, snapshot: Path) -> None:
+async def test_a_session_goes_on_where_the_last_one_ended(store: SessionStore, snapshot: Path) -> None:
     await leave_something(store, snapshot)
     async with opened(str(snapshot), store=store) as desk:
         assert 40 == desk.seq
@@ -50,7 +50,7 @@ async def test_a_session_goes_on_where_the_last_one_ended(store: Store, snapshot
         assert "event 40, as you left it" in desk.status()
 
 
-async def test_watches_and_bookmarks_are_there_too(store: Store, snapshot: Path) -> None:
+async def test_watches_and_bookmarks_are_there_too(store: SessionStore, snapshot: Path) -> None:
     async with opened(str(snapshot), store=store, goto=30) as desk:
         await desk.command("watch seq > 10")
         await desk.command("bookmark look here")
@@ -59,7 +59,7 @@ async def test_watches_and_bookmarks_are_there_too(store: Store, snapshot: Path)
         assert [(30, "look here")] == [(mark.seq, mark.note) for mark in desk.moment.bookmarks]
 
 
-async def test_the_command_line_goes_before_the_last_session(store: Store, snapshot: Path) -> None:
+async def test_the_command_line_goes_before_the_last_session(store: SessionStore, snapshot: Path) -> None:
     await leave_something(store, snapshot)
     async with opened(str(snapshot), store=store, goto=7, panel="jobs", filter="chat") as desk:
         assert 7 == desk.seq
@@ -72,20 +72,22 @@ async def test_the_command_line_goes_before_the_last_session(store: Store, snaps
         assert 1 == len(desk.moment.breakpoints)
 
 
-async def test_fresh_leaves_it_aside(store: Store, snapshot: Path) -> None:
+async def test_fresh_leaves_it_aside(store: SessionStore, snapshot: Path) -> None:
     await leave_something(store, snapshot)
     async with opened(str(snapshot), store=store, fresh=True) as desk:
         assert (1, ()) == (desk.seq, desk.moment.breakpoints)
 
 
-async def test_breakpoints_are_kept_at_once_and_not_only_at_the_end(store: Store, snapshot: Path) -> None:
+async def test_breakpoints_are_kept_at_once_and_not_only_at_the_end(store: SessionStore, snapshot: Path) -> None:
     async with opened(str(snapshot), store=store) as desk:
         await desk.command("break tie")
         written = json.loads(files(store)[0].read_text())
         assert ["break tie"] == written["notebook"]["breakpoints"]
 
 
-async def test_another_content_at_the_same_path_keeps_breakpoints_and_no_position(store: Store, snapshot: Path) -> None:
+async def test_another_content_at_the_same_path_keeps_breakpoints_and_no_position(
+    store: SessionStore, snapshot: Path
+) -> None:
     await leave_something(store, snapshot)
     (snapshot / "note.txt").write_text("changed")
     async with opened(str(snapshot), store=store) as desk:
@@ -95,7 +97,7 @@ async def test_another_content_at_the_same_path_keeps_breakpoints_and_no_positio
     assert 2 == len(files(store))
 
 
-async def test_a_damaged_file_is_put_aside_and_said(store: Store, snapshot: Path) -> None:
+async def test_a_damaged_file_is_put_aside_and_said(store: SessionStore, snapshot: Path) -> None:
     await leave_something(store, snapshot)
     path = files(store)[0]
     path.write_text('{"version": 1, "event"')
@@ -105,7 +107,7 @@ async def test_a_damaged_file_is_put_aside_and_said(store: Store, snapshot: Path
         assert '{"version": 1, "event"' == path.with_suffix(".damaged").read_text()
 
 
-async def test_a_file_of_a_newer_version_is_left_as_it_is(store: Store, snapshot: Path) -> None:
+async def test_a_file_of_a_newer_version_is_left_as_it_is(store: SessionStore, snapshot: Path) -> None:
     await leave_something(store, snapshot)
     path = files(store)[0]
     newer = json.dumps({"version": 99, "event": {"of": "another kind"}})
@@ -116,7 +118,9 @@ async def test_a_file_of_a_newer_version_is_left_as_it_is(store: Store, snapshot
     assert newer == path.read_text()
 
 
-async def test_what_cannot_be_read_in_a_file_is_said_and_still_there_afterwards(store: Store, snapshot: Path) -> None:
+async def test_what_cannot_be_read_in_a_file_is_said_and_still_there_afterwards(
+    store: SessionStore, snapshot: Path
+) -> None:
     await leave_something(store, snapshot)
     path = files(store)[0]
     data = json.loads(path.read_text())
@@ -132,13 +136,13 @@ async def test_what_cannot_be_read_in_a_file_is_said_and_still_there_afterwards(
 
 async def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path, snapshot: Path) -> None:
     (tmp_path / "kept").write_text("a file where the folder should be")
-    async with opened(str(snapshot), store=Store(tmp_path / "kept")) as desk:
+    async with opened(str(snapshot), store=SessionStore(tmp_path / "kept")) as desk:
         assert "this session is not kept" in desk.status()
         await desk.command("break tie")
         assert 1 == len(desk.moment.breakpoints)
 
 
-async def test_typed_lines_are_there_in_the_next_session(store: Store) -> None:
+async def test_typed_lines_are_there_in_the_next_session(store: SessionStore) -> None:
     async with opened("preempt-works", store=store) as desk:
         await desk.type(":goto 23")
         await desk.type(":goto 24")
@@ -147,7 +151,7 @@ async def test_typed_lines_are_there_in_the_next_session(store: Store) -> None:
         assert 23 == desk.seq
 
 
-async def test_the_first_keys_are_told_once_and_go_with_the_first_key(store: Store) -> None:
+async def test_the_first_keys_are_told_once_and_go_with_the_first_key(store: SessionStore) -> None:
     async with opened("preempt-works", store=store) as desk:
         assert desk.main.query_one(FirstKeys).display
         assert "First time here?" in desk.screen()
@@ -157,7 +161,7 @@ async def test_the_first_keys_are_told_once_and_go_with_the_first_key(store: Sto
         assert not desk.main.query_one(FirstKeys).display
 
 
-async def test_the_chooser_shows_recent_snapshots_first(store: Store, snapshot: Path) -> None:
+async def test_the_chooser_shows_recent_snapshots_first(store: SessionStore, snapshot: Path) -> None:
     for one in (str(snapshot), "preempt-never"):
         async with opened(one, store=store):
             pass
@@ -165,10 +169,10 @@ async def test_the_chooser_shows_recent_snapshots_first(store: Store, snapshot: 
         rows = desk.app.screen.query_one(Grid).shown_rows
         assert ["preempt-never", str(snapshot)] == [row.key for row in rows[:2]]
         assert "5 nodes" in rows[1].cells[2].text
-        assert len(bundled()) + 1 == len(rows)
+        assert len(list_bundled()) + 1 == len(rows)
 
 
-async def test_typing_finds_a_snapshot(store: Store) -> None:
+async def test_typing_finds_a_snapshot(store: SessionStore) -> None:
     async with opened(None, store=store) as desk:
         await desk.type("no-node fits")
         await desk.until_ready()
@@ -188,24 +192,26 @@ async def test_what_cannot_be_opened_is_back_in_the_chooser_with_the_reason(tmp_
 
 
 def test_a_snapshot_is_known_by_path_and_content(snapshot: Path) -> None:
-    before = identify(str(snapshot))
-    assert before == identify(str(snapshot))
+    before = identify_snapshot(str(snapshot))
+    assert before == identify_snapshot(str(snapshot))
     assert before is not None
     (snapshot / "more.txt").write_text("x")
-    after = identify(str(snapshot))
+    after = identify_snapshot(str(snapshot))
     assert after is not None
     assert (before.path, True) == (after.path, before.content != after.content)
-    assert identify(str(snapshot / "none")) is None
+    assert identify_snapshot(str(snapshot / "none")) is None
 
 
 def test_without_a_folder_nothing_is_kept(own_folders: Path, snapshot: Path) -> None:
-    store = Store()
-    assert "" == store.session(identify(str(snapshot))).save({"event": 3})
-    assert ([], {}) == (store.recent(), store.history())
+    store = SessionStore()
+    assert "" == store.open_session(identify_snapshot(str(snapshot))).save_data({"event": 3})
+    assert ([], {}) == (store.recent_snapshots(), store.typed_lines())
     assert [] == [*own_folders.parent.rglob("*.json")] or not own_folders.exists()
 
 
-async def test_what_was_saved_beside_a_snapshot_is_set_where_it_is_opened_first(store: Store, snapshot: Path) -> None:
+async def test_what_was_saved_beside_a_snapshot_is_set_where_it_is_opened_first(
+    store: SessionStore, snapshot: Path
+) -> None:
     async with opened(str(snapshot), store=store) as desk:
         await desk.command('break victim if plugin == "gang"')
         await desk.command("goto 40")
@@ -213,17 +219,17 @@ async def test_what_was_saved_beside_a_snapshot_is_set_where_it_is_opened_first(
         await desk.command("save")
         assert "wrote 1 breakpoint, 1 bookmark to" in desk.status()
     assert (snapshot.parent / "cluster.vcdebug.json").exists()
-    async with opened(str(snapshot), store=Store(snapshot.parent / "elsewhere")) as desk:
+    async with opened(str(snapshot), store=SessionStore(snapshot.parent / "elsewhere")) as desk:
         assert "cluster.vcdebug.json: 1 breakpoint, 1 bookmark set" in desk.status()
         assert ['victim if plugin == "gang"'] == [
             stand.text.removeprefix("break ") for stand in desk.moment.breakpoints
         ]
         assert [(40, "look here")] == [(mark.seq, mark.note) for mark in desk.moment.bookmarks]
-    async with opened(str(snapshot), store=Store(None)) as desk:
+    async with opened(str(snapshot), store=SessionStore(None)) as desk:
         assert 1 == len(desk.moment.breakpoints)
 
 
-async def test_a_bundled_snapshot_has_no_place_beside_it(store: Store, tmp_path: Path) -> None:
+async def test_a_bundled_snapshot_has_no_place_beside_it(store: SessionStore, tmp_path: Path) -> None:
     async with opened("preempt-works", store=store) as desk:
         await desk.command("save")
         assert "say which: save FILE" in desk.status()

@@ -26,7 +26,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         assert "breakpoint 1: break victim" in desk.status()
 
         await desk.press("c")
-        asked = desk.moment.recording.event(desk.seq)
+        asked = desk.moment.recording.event_at(desk.seq)
         assert isinstance(asked, HookEvent)
         assert "Preemptable" == asked.point
         assert "breakpoint 1 (victim)" == desk.moment.reason
@@ -47,7 +47,7 @@ async def test_break_on_victims_read_the_votes_step_back_and_follow_the_statemen
         await desk.command("break statement discard")
         await desk.command("delete 1")
         await desk.press("c")
-        end = desk.moment.recording.event(desk.seq)
+        end = desk.moment.recording.event_at(desk.seq)
         assert isinstance(end, StatementEvent)
         assert ("discard", 2) == (end.what, len(end.ops))
         assert f"discarded at {desk.seq}, JobPipelined: gang ✗ reject" in words(desk, "statement")
@@ -126,7 +126,7 @@ async def test_why_the_high_priority_job_did_not_preempt_takes_seven_keys(size: 
         await desk.press("e")
         assert "gang leaves nobody to evict" in words(desk)
         await desk.press("enter")
-        proof = desk.moment.recording.event(desk.seq)
+        proof = desk.moment.recording.event_at(desk.seq)
         assert isinstance(proof, HookEvent)
         assert ("Preemptable", "gang", ()) == (proof.point, proof.plugin, proof.result)
         assert "Preemptable for llm-finetune-worker-1" in words(desk, "moment")

@@ -34,7 +34,7 @@ async def test_no_panel_page_or_message_writes_to_the_terminal(size: tuple[int, 
             await desk.command(f"goto {event}")
             for panel in PANELS:
                 await desk.press(panel.key)
-                found += faults(desk, panel.name)
+                found += faults(desk, panel.command_name)
                 seen += desk.screen()
         for page in PAGES:
             await desk.command(page)

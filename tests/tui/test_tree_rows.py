@@ -2,14 +2,16 @@
 
 import pytest
 
-from vcdebug.tui.widgets.tree_rows import TreeRoom, spread
+from vcdebug.tui.widgets.tree_rows import TreeRoom, spread_cells
 from vcdebug.views.base import Piece
 
 NAME, CAME, NUMBER = "│▾ worker-0", "▸ gpu-a100-01", "14"
 
 
 def drawn(width: int, *, name: str = NAME, came: str = CAME, words: bool = True) -> str:
-    found = spread((Piece(name), Piece(came), Piece(NUMBER)), TreeRoom(width, width // 2, 3, close=True, words=words))
+    found = spread_cells(
+        (Piece(name), Piece(came), Piece(NUMBER)), TreeRoom(width, width // 2, 3, close=True, words=words)
+    )
     assert width == sum(found.widths)
     cells = zip(found.cells, found.widths, strict=True)
     return "".join(cell.text.rjust(w) if i == 2 else cell.text.ljust(w) for i, (cell, w) in enumerate(cells)).rstrip()

@@ -11,23 +11,23 @@ import pytest
 
 from tests.effort import PATIENCE
 from tests.tui.driving import NARROW, Desk, opened
-from vcdebug.debugger.commands import Reply
-from vcdebug.debugger.recordings import Recordings
-from vcdebug.tui.completion import completions
+from vcdebug.debugger.commands import CommandReply
+from vcdebug.debugger.recordings import OpenRecordings
+from vcdebug.tui.completion import complete_line
 from vcdebug.tui.screens.confirm_leave import ConfirmLeaveScreen
 from vcdebug.tui.screens.page import PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.views.base import plain
-from vcdebug.views.conf import conf
+from vcdebug.views.base import format_table
+from vcdebug.views.conf import conf_table
 
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 VICTIMS = 103
 """Where gang is asked whom worker-0 may preempt, and where switching it off makes the first difference."""
 
 
-def lying_open(desk: Desk) -> Recordings:
+def lying_open(desk: Desk) -> OpenRecordings:
     found = desk.moment.recordings
     assert found is not None
     return found
@@ -45,7 +45,7 @@ def header(desk: Desk) -> str:
 def page(desk: Desk) -> str:
     screen = desk.app.screen
     assert isinstance(screen, PageScreen)
-    return plain(screen.table)
+    return format_table(screen.table)
 
 
 def typed(desk: Desk) -> str:
@@ -91,10 +91,10 @@ async def test_undo_and_redo_are_keys() -> None:
         await desk.work(f"set {GANG_OFF}")
         await desk.press("U")
         await desk.until_at_rest()
-        assert (("original", 1, 1), ()) == (shown(desk), lying_open(desk).texts)
+        assert (("original", 1, 1), ()) == (shown(desk), lying_open(desk).edit_texts)
         await desk.press("ctrl+r")
         await desk.until_at_rest()
-        assert ("branch", (GANG_OFF,)) == (shown(desk)[0], lying_open(desk).texts)
+        assert ("branch", (GANG_OFF,)) == (shown(desk)[0], lying_open(desk).edit_texts)
 
 
 async def test_a_forced_answer_is_marked_at_its_event() -> None:
@@ -192,12 +192,12 @@ async def test_edits_are_listed_with_the_command_line_that_does_the_same() -> No
 async def test_keys_answer_while_work_is_done_and_escape_stops_waiting() -> None:
     release = threading.Event()
 
-    def long() -> Reply:
+    def long() -> CommandReply:
         release.wait(PATIENCE)
-        return Reply(text="too late")
+        return CommandReply(text="too late")
 
     async with opened() as desk:
-        desk.main.commands.show(Reply(text="something long", work=long))
+        desk.main.commands.show_reply(CommandReply(text="something long", work=long))
         assert "something long" in header(desk)
         await desk.press("n")
         assert 1 < desk.seq
@@ -288,19 +288,19 @@ async def test_edits_of_a_file_are_made_together(tmp_path: Path) -> None:
     file.write_text(f"# two edits\n\n{GANG_OFF}\nQueue/research:spec.weight=4\n")
     async with opened() as desk:
         await desk.work(f"edits load {file}")
-        assert (GANG_OFF, "Queue/research:spec.weight=4") == lying_open(desk).texts
+        assert (GANG_OFF, "Queue/research:spec.weight=4") == lying_open(desk).edit_texts
 
 
 async def test_edits_and_answers_are_completed() -> None:
     async with opened() as desk:
         await desk.command(f"goto {VICTIMS}")
-        offered = completions("set ", desk.moment)
+        offered = complete_line("set ", desk.moment)
         assert "set Queue/research:spec.weight=" == offered[0]
-        assert ["set conf:actions="] == completions("set conf:a", desk.moment)
-        assert ["force offer", "force nobody", "force abstain"] == completions("force ", desk.moment)
-        assert ["cycle 1"] == completions("cycle ", desk.moment)
+        assert ["set conf:actions="] == complete_line("set conf:a", desk.moment)
+        assert ["force offer", "force nobody", "force abstain"] == complete_line("force ", desk.moment)
+        assert ["cycle 1"] == complete_line("cycle ", desk.moment)
         await desk.command("goto 100")
-        assert [] == completions("force ", desk.moment)
+        assert [] == complete_line("force ", desk.moment)
 
 
 @pytest.mark.memory
@@ -322,7 +322,7 @@ async def test_a_branch_that_is_gone_takes_no_more_memory() -> None:
 
 async def test_a_panel_that_nobody_sees_lets_go_once_and_not_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     let_go: list[str | None] = []
-    monkeypatch.setattr(Grid, "let_go", lambda grid: let_go.append(grid.id))
+    monkeypatch.setattr(Grid, "drop_rows", lambda grid: let_go.append(grid.id))
     async with opened() as desk:
         await desk.command("panel log")
         await desk.command("panel jobs")
@@ -336,10 +336,10 @@ async def test_another_release_is_a_branch_that_the_header_and_the_conf_panel_na
     async with opened() as desk:
         assert "newest rules" in header(desk)
         await desk.work("release v1.15.1")
-        assert ("flag:release=v1.15.1",) == lying_open(desk).texts
+        assert ("flag:release=v1.15.1",) == lying_open(desk).edit_texts
         assert "v1.15.1" in header(desk)
         assert "branch: 1 edit" in header(desk)
-        rules = [line for line in plain(conf(desk.moment.recording)).splitlines() if "older rule" in line]
+        rules = [line for line in format_table(conf_table(desk.moment.recording)).splitlines() if "older rule" in line]
         assert any("balanced-allocation-absolute" in line for line in rules)
         await desk.command("diff")
         assert "Original and branch, cycle 1" in page(desk)
@@ -359,12 +359,12 @@ async def test_a_release_that_does_not_exist_changes_nothing() -> None:
     async with opened() as desk:
         await desk.command("release nonsense")
         assert "nonsense is no release of Volcano" in desk.status()
-        assert () == lying_open(desk).texts
+        assert () == lying_open(desk).edit_texts
 
 
 async def test_releases_are_completed() -> None:
     async with opened() as desk:
-        assert "release v1.14.4" in completions("release v1.14", desk.moment)
+        assert "release v1.14.4" in complete_line("release v1.14", desk.moment)
 
 
 async def test_a_release_without_a_name_says_whose_rules_decide() -> None:

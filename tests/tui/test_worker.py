@@ -14,16 +14,16 @@ from vcdebug.tui import worker
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 
 
-def told(source: str, stop: worker.Stop | None = None, at: str = "nothing") -> list[Message]:
+def told(source: str, stop: worker.StopRequest | None = None, at: str = "nothing") -> list[Message]:
     """Everything that is posted; from the first text with these words on, the thread shall stop."""
     found: list[Message] = []
-    asked = stop or worker.Stop()
+    asked = stop or worker.StopRequest()
 
     def post(message: Message) -> None:
         found.append(message)
         asked.asked = asked.asked or (isinstance(message, Progress) and at in message.text)
 
-    worker.run(source, post, None, stop=asked)
+    worker.load_and_replay(source, post, None, stop=asked)
     return found
 
 
@@ -45,12 +45,12 @@ def test_what_the_first_keys_need_is_built_once_the_picture_is_there() -> None:
         assert isinstance(found[-1], CycleReady)
         return "tasks" in vars(found[-1].recording.timeline)
 
-    worker.run("preempt-works", found.append, drawn=lambda: drawn.append(built()))
+    worker.load_and_replay("preempt-works", found.append, drawn=lambda: drawn.append(built()))
     assert [False, True] == [*drawn, built()]
 
 
 def test_a_stop_before_it_begins_ends_the_loading() -> None:
-    stop = worker.Stop()
+    stop = worker.StopRequest()
     stop.asked = True
     *_, last = told("preempt-works", stop)
     assert isinstance(last, CycleFailed)
@@ -59,7 +59,7 @@ def test_a_stop_before_it_begins_ends_the_loading() -> None:
 
 def test_a_stop_while_a_file_is_read_ends_the_loading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_documents, "WINDOW", 256)
-    monkeypatch.setattr(worker, "OFTEN", 0)
+    monkeypatch.setattr(worker, "PROGRESS_SECONDS", 0)
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(as_list(cluster())))
     whole, cut = texts(told(str(path))), told(str(path), at="%")
@@ -70,7 +70,7 @@ def test_a_stop_while_a_file_is_read_ends_the_loading(tmp_path: Path, monkeypatc
 
 def test_how_far_it_is_is_said_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_documents, "WINDOW", 256)
-    monkeypatch.setattr(worker, "OFTEN", 3_600)
+    monkeypatch.setattr(worker, "PROGRESS_SECONDS", 3_600)
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(as_list(cluster())))
     first, *others = texts(told(str(path)))
@@ -79,7 +79,7 @@ def test_how_far_it_is_is_said_now_and_then(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_stop_during_the_cycle_ends_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bound, "LOOK_EVERY", 10)
+    monkeypatch.setattr(bound, "EVENTS_PER_CHECK", 10)
     *_, last = told("preempt-works", at="replaying")
     assert "the replay was stopped" == (last.line if isinstance(last, CycleFailed) else "")
 

@@ -6,4 +6,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def soon_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing more comes of it, however short one listens."""
-    monkeypatch.setattr("vcdebug.verify.program.QUIET", 0.02)
+    monkeypatch.setattr("vcdebug.conformance.scheduler_program.QUIET_SECONDS", 0.02)

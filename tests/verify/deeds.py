@@ -9,39 +9,39 @@ from pathlib import Path
 from typing import Any
 
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.replay import replay
-from vcdebug.verify import Program
-from vcdebug.verify.outcome import Outcome, predicted
-from vcdebug.verify.present import moved
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.verify import SchedulerProgram
+from vcdebug.verify.outcome import CycleOutcome, predicted_outcome
+from vcdebug.verify.present import moved_to_present
 from vcdebug.verify.store import key_of
 
 SCRIPT = Path(__file__).with_name("scripted_scheduler.py")
 
 
-def recorded(snapshot: Snapshot) -> Outcome:
+def recorded(snapshot: Snapshot) -> CycleOutcome:
     """What the cycle comes to on the snapshot as a server would have it."""
-    return predicted(replay(moved(snapshot, snapshot.now)))
+    return predicted_outcome(replay_cycle(moved_to_present(snapshot, snapshot.now)))
 
 
-def scheduler(folder: Path, snapshot: Snapshot, outcome: Outcome, **more: Any) -> Program:
+def scheduler(folder: Path, snapshot: Snapshot, outcome: CycleOutcome, **more: Any) -> SchedulerProgram:
     """A program that does this, whatever it is asked."""
     deeds = folder / "deeds.json"
-    expected = len(snapshot.of("PodGroup"))
+    expected = len(snapshot.objects_of("PodGroup"))
     deeds.write_text(json.dumps(asdict(outcome) | {"expected": expected} | more), encoding="utf-8")
     program = folder / "scheduler"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {SCRIPT} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
-    return Program(str(program), (f"--deeds={deeds}",), patience=60)
+    return SchedulerProgram(str(program), (f"--deeds={deeds}",), patience=60)
 
 
-def after(snapshot: Snapshot, outcome: Outcome) -> Snapshot:
+def after(snapshot: Snapshot, outcome: CycleOutcome) -> Snapshot:
     """The cluster once all of this is done."""
-    pods = [_pod(pod, outcome) for pod in snapshot.of("Pod")]
-    groups = [_group(group, outcome) for group in snapshot.of("PodGroup")]
+    pods = [_pod(pod, outcome) for pod in snapshot.objects_of("Pod")]
+    groups = [_group(group, outcome) for group in snapshot.objects_of("PodGroup")]
     return replace(snapshot, objects={**snapshot.objects, "Pod": pods, "PodGroup": groups})
 
 
-def _pod(pod: Manifest, outcome: Outcome) -> Manifest:
+def _pod(pod: Manifest, outcome: CycleOutcome) -> Manifest:
     key, status = key_of(pod), dict(pod.get("status") or {})
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     if key in outcome.bound:
@@ -60,7 +60,7 @@ def _pod(pod: Manifest, outcome: Outcome) -> Manifest:
     return {**pod, "metadata": metadata, "spec": spec, "status": status}
 
 
-def _group(group: Manifest, outcome: Outcome) -> Manifest:
+def _group(group: Manifest, outcome: CycleOutcome) -> Manifest:
     said = outcome.groups.get(key_of(group))
     if said is None:
         return group

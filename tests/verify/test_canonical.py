@@ -3,9 +3,9 @@
 import pytest
 
 from tests.builders import cluster, node, pod
-from vcdebug.verify.canonical import canonical, canonical_pod
-from vcdebug.verify.messages import Request
-from vcdebug.verify.program import fill
+from vcdebug.verify.canonical import canonical_amount, canonical_pod
+from vcdebug.verify.messages import ApiRequest
+from vcdebug.verify.program import fill_server
 from vcdebug.verify.server import ApiServer
 
 
@@ -23,7 +23,7 @@ from vcdebug.verify.server import ApiServer
     ],
 )
 def test_a_binary_fraction_is_served_in_whole_units(text: str, served: str) -> None:
-    assert served == canonical(text)
+    assert served == canonical_amount(text)
 
 
 def test_of_a_pod_only_binary_fractions_among_its_amounts_are_written_anew() -> None:
@@ -40,7 +40,7 @@ def test_a_program_reads_whole_units() -> None:
     made = pod("j-0", "j")
     made["spec"]["resources"] = {"requests": {"memory": "0.5Gi"}}
     api = ApiServer()
-    fill(api, cluster(node("n1"), made))
-    served = api.reply(Request("GET", "/api/v1/namespaces/default/pods/j-0", {}, {}, None)).body
+    fill_server(api, cluster(node("n1"), made))
+    served = api.answer_request(ApiRequest("GET", "/api/v1/namespaces/default/pods/j-0", {}, {}, None)).body
     assert isinstance(served, dict)
     assert {"requests": {"memory": "512Mi"}} == served["spec"]["resources"]

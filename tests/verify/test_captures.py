@@ -17,13 +17,13 @@ from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
 from vcdebug.framework.columns import Level
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.replay import replay
-from vcdebug.verify import Patience, judged, verify_cluster
-from vcdebug.verify.address import Address
-from vcdebug.verify.compare import Difference, decision
-from vcdebug.verify.outcome import Outcome, predicted
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.verify import Patience, judge_captures, verify_cluster
+from vcdebug.verify.address import ApiAddress
+from vcdebug.verify.compare import OutcomeDifference, find_decision
+from vcdebug.verify.outcome import CycleOutcome, predicted_outcome
 from vcdebug.verify.store import key_of
 
 RANDOM = Path("tests/golden/random")
@@ -36,17 +36,17 @@ def with_objects(snapshot: Snapshot, kind: str, manifests: list[Manifest]) -> Sn
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_recorded_outcome_agrees(case: str) -> None:
-    before = load(RANDOM / case)
-    found = judged(before, after(before, predicted(replay(before))))
+    before = load_snapshot(RANDOM / case)
+    found = judge_captures(before, after(before, predicted_outcome(replay_cycle(before))))
     assert {"agreed"} == {one.word for one in found.jobs}
     assert 1 == found.cycles
 
 
 def test_an_altered_bind_is_the_difference() -> None:
-    before = load(RANDOM / "basic-0000")
-    outcome = predicted(replay(before))
+    before = load_snapshot(RANDOM / "basic-0000")
+    outcome = predicted_outcome(replay_cycle(before))
     pod = min(outcome.bound)
-    found = judged(before, after(before, replace(outcome, bound={**outcome.bound, pod: "elsewhere"})))
+    found = judge_captures(before, after(before, replace(outcome, bound={**outcome.bound, pod: "elsewhere"})))
     assert [(pod, "bound", outcome.bound[pod], "elsewhere")] == [
         difference[1:] for one in found.jobs for difference in one.differences
     ]
@@ -54,11 +54,11 @@ def test_an_altered_bind_is_the_difference() -> None:
 
 
 def test_an_eviction_that_did_not_come_is_the_difference() -> None:
-    before = load(RANDOM / "preempt-0007")
-    outcome = predicted(replay(before))
+    before = load_snapshot(RANDOM / "preempt-0007")
+    outcome = predicted_outcome(replay_cycle(before))
     spared = min(outcome.evicted)
     others = {pod: how for pod, how in outcome.evicted.items() if pod != spared}
-    found = judged(before, after(before, replace(outcome, evicted=others)))
+    found = judge_captures(before, after(before, replace(outcome, evicted=others)))
     differing = [one for one in found.jobs if one.word == "differs"]
     assert [spared] == [difference.subject for one in differing for difference in one.differences]
     assert differing[0].decision is not None
@@ -66,50 +66,50 @@ def test_an_eviction_that_did_not_come_is_the_difference() -> None:
 
 
 def test_a_victim_that_is_already_gone_was_evicted() -> None:
-    before = load(RANDOM / "preempt-0007")
-    outcome = predicted(replay(before))
+    before = load_snapshot(RANDOM / "preempt-0007")
+    outcome = predicted_outcome(replay_cycle(before))
     later = after(before, outcome)
-    left = [pod for pod in later.of("Pod") if key_of(pod) not in outcome.evicted]
-    assert judged(before, with_objects(later, "Pod", left)).agrees
+    left = [pod for pod in later.objects_of("Pod") if key_of(pod) not in outcome.evicted]
+    assert judge_captures(before, with_objects(later, "Pod", left)).is_agreed
 
 
 def test_a_job_that_fared_otherwise_while_a_node_left_was_overtaken() -> None:
-    before = load(RANDOM / "basic-0000")
-    outcome = predicted(replay(before))
+    before = load_snapshot(RANDOM / "basic-0000")
+    outcome = predicted_outcome(replay_cycle(before))
     pod = min(outcome.bound)
     others = {name: node for name, node in outcome.bound.items() if name != pod}
     later = after(before, replace(outcome, bound=others))
     node = outcome.bound[pod]
-    later = with_objects(later, "Node", [one for one in later.of("Node") if key_of(one) != node])
-    found = judged(before, later)
+    later = with_objects(later, "Node", [one for one in later.objects_of("Node") if key_of(one) != node])
+    found = judge_captures(before, later)
     overtaken = [one for one in found.jobs if one.word == "overtaken"]
     assert [(f"Node {node} is gone",)] == [one.changes for one in overtaken]
-    assert found.agrees
+    assert found.is_agreed
 
 
 def test_what_nobody_foresaw_and_nobody_saw_is_no_eviction() -> None:
-    before = load(RANDOM / "basic-0000")
-    later = after(before, predicted(replay(before)))
-    running = next(pod for pod in later.of("Pod") if pod["spec"].get("nodeName"))
-    left = [pod for pod in later.of("Pod") if pod is not running]
-    assert judged(before, with_objects(later, "Pod", left)).agrees
+    before = load_snapshot(RANDOM / "basic-0000")
+    later = after(before, predicted_outcome(replay_cycle(before)))
+    running = next(pod for pod in later.objects_of("Pod") if pod["spec"].get("nodeName"))
+    left = [pod for pod in later.objects_of("Pod") if pod is not running]
+    assert judge_captures(before, with_objects(later, "Pod", left)).is_agreed
 
 
 def unforeseen() -> tuple[Snapshot, Snapshot, Manifest]:
     """The recorded outcome, and a running pod less that nobody foresaw to go."""
-    before = load(RANDOM / "basic-0000")
-    later = after(before, predicted(replay(before)))
-    running = next(pod for pod in later.of("Pod") if pod["spec"].get("nodeName"))
-    return before, with_objects(later, "Pod", [pod for pod in later.of("Pod") if pod is not running]), running
+    before = load_snapshot(RANDOM / "basic-0000")
+    later = after(before, predicted_outcome(replay_cycle(before)))
+    running = next(pod for pod in later.objects_of("Pod") if pod["spec"].get("nodeName"))
+    return before, with_objects(later, "Pod", [pod for pod in later.objects_of("Pod") if pod is not running]), running
 
 
 def test_an_eviction_that_nobody_foresaw_is_the_difference_though_its_pod_is_gone() -> None:
     before, later, running = unforeseen()
-    found = judged(before, later, [running["metadata"]["uid"]])
+    found = judge_captures(before, later, [running["metadata"]["uid"]])
     assert [(key_of(running), "evicted", "nothing", "yes")] == [
         difference[1:] for one in found.jobs for difference in one.differences
     ]
-    assert not found.agrees
+    assert not found.is_agreed
 
 
 def test_the_scheduler_seen_evicting_or_saying_so_is_believed() -> None:
@@ -136,12 +136,12 @@ def test_the_scheduler_seen_evicting_or_saying_so_is_believed() -> None:
 
 
 def test_the_choice_that_is_named_is_the_one_made_for_the_pod() -> None:
-    snapshot = load(RANDOM / "basic-0000")
-    recording = replay(snapshot)
-    for pod, node in predicted(recording).bound.items():
-        found = decision(recording, Difference("", pod, "bound", node, "elsewhere"))
+    snapshot = load_snapshot(RANDOM / "basic-0000")
+    recording = replay_cycle(snapshot)
+    for pod, node in predicted_outcome(recording).bound.items():
+        found = find_decision(recording, OutcomeDifference("", pod, "bound", node, "elsewhere"))
         assert found.seq is not None
-        assert [pod] == [span.name for span in recording.tree.path(found.seq) if span.level is Level.TASK]
+        assert [pod] == [span.name for span in recording.span_tree.path_to(found.seq) if span.level is Level.TASK]
 
 
 class Played:
@@ -151,7 +151,7 @@ class Played:
         self.server = ApiServer()
         for kind, manifests in before.objects.items():
             for manifest in manifests:
-                self.server.store.put(KIND_BY_NAME[kind].path, manifest)
+                self.server.store.put_object(KIND_BY_NAME[kind].api_path, manifest)
         self.server.singles["/version"] = {"major": "1", "minor": "34"}
         self._before, self._later, self._between = before, later, between
         self.looks = 0
@@ -162,23 +162,23 @@ class Played:
     def sleep(self, _: float) -> None:
         """Time passes, and the scheduler runs."""
         self.looks += 1
-        pods = KIND_BY_NAME["Pod"].path
+        pods = KIND_BY_NAME["Pod"].api_path
         if self.looks == 1 and self._between is not None:
-            self.server.store.put(pods, self._between)
+            self.server.store.put_object(pods, self._between)
         if self.looks == 2:
-            there = {key_of(pod) for pod in self._later.of("Pod")}
-            for key in (key_of(pod) for pod in self._before.of("Pod")):
+            there = {key_of(pod) for pod in self._later.objects_of("Pod")}
+            for key in (key_of(pod) for pod in self._before.objects_of("Pod")):
                 if key not in there:
-                    self.server.store.delete(pods, key)
+                    self.server.store.delete_object(pods, key)
             for kind in ("Pod", "PodGroup"):
-                for manifest in self._later.of(kind):
-                    self.server.store.put(KIND_BY_NAME[kind].path, manifest)
+                for manifest in self._later.objects_of(kind):
+                    self.server.store.put_object(KIND_BY_NAME[kind].api_path, manifest)
 
 
 def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:
-    before = load(RANDOM / "preempt-0007")
+    before = load_snapshot(RANDOM / "preempt-0007")
     before.scheduler_conf = None
-    played = Played(before, after(before, predicted(replay(replace(before, scheduler_conf=None)))))
+    played = Played(before, after(before, predicted_outcome(replay_cycle(replace(before, scheduler_conf=None)))))
     told: list[str] = []
     found = verify_cluster(
         CaptureOptions(first_wait=0.0),
@@ -195,10 +195,10 @@ def test_a_cluster_is_captured_before_and_after_its_scheduler_ran() -> None:
 
 
 def test_nothing_is_asked_for_beyond_the_printed_role() -> None:
-    before = load(RANDOM / "preempt-0007")
-    later = after(before, predicted(replay(before)))
-    left = [pod for pod in later.of("Pod") if "deletionTimestamp" not in pod["metadata"]]
-    assert len(left) < len(later.of("Pod"))
+    before = load_snapshot(RANDOM / "preempt-0007")
+    later = after(before, predicted_outcome(replay_cycle(before)))
+    left = [pod for pod in later.objects_of("Pod") if "deletionTimestamp" not in pod["metadata"]]
+    assert len(left) < len(later.objects_of("Pod"))
     before.scheduler_conf = None
     played = Played(before, with_objects(later, "Pod", left))
     verify_cluster(
@@ -222,7 +222,7 @@ PUBLIC = ("/version", "/readyz", "/api", "/apis")
 
 def allowed(rules: list[dict[str, Any]], path: str) -> bool:
     """Whether a role allows a GET: `list` of a kind everywhere, or `get` of a named object."""
-    found = Address.of(path)
+    found = ApiAddress.from_path(path)
     verb = "get" if found.name else "list"
     return any(
         found.group in rule["apiGroups"]
@@ -251,4 +251,4 @@ def test_what_the_role_does_not_allow_would_be_seen() -> None:
 def test_a_node_that_a_waiting_pod_is_promised_is_a_choice_of_the_scheduler() -> None:
     message = "Pod x/a can possibly be assigned to node-1, once resource is released and minAvailable is satisfied"
     waiting = {"x/a": ("Unschedulable", message), "x/b": ("Unschedulable", "0/3 nodes are unavailable")}
-    assert {"x/a": "node-1", "x/c": "node-2"} == Outcome(bound={"x/c": "node-2"}, waiting=waiting).nodes
+    assert {"x/a": "node-1", "x/c": "node-2"} == CycleOutcome(bound={"x/c": "node-2"}, waiting=waiting).node_by_pod

@@ -5,17 +5,17 @@ from pathlib import Path
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods
 from tests.verify.deeds import recorded, scheduler
-from vcdebug.debugger.what_if import edited
-from vcdebug.framework.draws import Rows
+from vcdebug.debugger.what_if import edited_snapshot
+from vcdebug.framework.draws import DomainRows
 from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.verify import verify_program
-from vcdebug.verify.domains import Domains
-from vcdebug.verify.outcome import predicted
+from vcdebug.verify.domains import DomainLog
+from vcdebug.verify.outcome import predicted_outcome
 
 LINE = 'I1123 16:47:07.412099   25111 allocate.go:393] "Try to allocate resource for {}"'
 OF_JOB = 'job in hyperNode" job="default/j" hyperNode="{}'
@@ -33,58 +33,60 @@ def nowhere() -> Snapshot:
 
 def named(snapshot: Snapshot) -> list[str]:
     """The HyperNodes of which the pods are told."""
-    told = " ".join(message for _, message in predicted(replay(snapshot)).waiting.values())
+    told = " ".join(message for _, message in predicted_outcome(replay_cycle(snapshot)).waiting.values())
     return [name for name in ("s0", "s1") if f"In hyperNode {name}: " in told]
 
 
 def test_older_releases_name_them_otherwise() -> None:
-    found = Domains()
+    found = DomainLog()
     for name in ("s1", "s0"):
-        found.read(LINE.format(f'job in hyperNode" jobName="default/j" hyperNodeName="{name}'))
+        found.read_line(LINE.format(f'job in hyperNode" jobName="default/j" hyperNodeName="{name}'))
     assert {"default/j": "s1;s0"} == found.of_jobs()
 
 
 def test_the_order_is_followed_in_older_releases() -> None:
-    snapshot = released(nowhere(), "v1.13.3")
-    snapshot.chance = Chance(job_domains={"default/j": "s1;s0"})
-    tried = [line.text for line in log_lines(replay(snapshot), 3) if line.key == "allocate.tier-try"]
+    snapshot = snapshot_at_release(nowhere(), "v1.13.3")
+    snapshot.chance = ChanceSettings(job_domains={"default/j": "s1;s0"})
+    tried = [line.text for line in log_lines(replay_cycle(snapshot), 3) if line.message_key == "allocate.tier-try"]
     assert ["s1", "s0"] == [text.split('hyperNodeName="')[1][:2] for text in tried]
 
 
 def test_the_log_tells_every_hypernode_that_is_tried() -> None:
-    found = Domains()
+    found = DomainLog()
     for line in (OF_JOB.format("s1"), OF_SUB_JOB.format("s1"), OF_JOB.format("s0"), OF_SUB_JOB.format("s0")):
-        found.read(LINE.format(line))
-    found.read(LINE.format('job contains hard topology or subjob policy" queue="q" job="default/j'))
+        found.read_line(LINE.format(line))
+    found.read_line(LINE.format('job contains hard topology or subjob policy" queue="q" job="default/j'))
     assert ({"default/j": "s1;s0"}, {"default/j": "s1;s0"}) == (found.of_jobs(), found.of_sub_jobs())
-    found.clear()
+    found.clear_cycle()
     assert ({}, {}) == (found.of_jobs(), found.of_sub_jobs())
 
 
 def test_where_only_one_was_tried_there_is_no_order() -> None:
-    found = Domains()
-    found.read(LINE.format(OF_JOB.format("s1")))
+    found = DomainLog()
+    found.read_line(LINE.format(OF_JOB.format("s1")))
     assert {} == found.of_jobs()
 
 
 def test_rows_come_in_the_known_order_one_after_the_other() -> None:
-    rows = Rows({"j": "c;a;b;e;d"})
-    assert [["c", "a", "b"], ["e", "d"], ["x"]] == [rows.of("j", row) for row in (["a", "b", "c"], ["d", "e"], ["x"])]
+    rows = DomainRows({"j": "c;a;b;e;d"})
+    assert [["c", "a", "b"], ["e", "d"], ["x"]] == [
+        rows.next_row("j", row) for row in (["a", "b", "c"], ["d", "e"], ["x"])
+    ]
 
 
 def test_a_row_of_which_something_else_is_known_stays_as_it_is() -> None:
-    rows = Rows({"j": "c;a"})
-    assert [["a", "b"], ["c"], ["a"]] == [rows.of("j", row) for row in (["a", "b"], ["c"], ["a"])]
-    assert ["b", "a"] == rows.of("k", ["b", "a"])
+    rows = DomainRows({"j": "c;a"})
+    assert [["a", "b"], ["c"], ["a"]] == [rows.next_row("j", row) for row in (["a", "b"], ["c"], ["a"])]
+    assert ["b", "a"] == rows.next_row("k", ["b", "a"])
 
 
 def test_the_hypernode_that_is_tried_last_leaves_its_words() -> None:
-    turned = edited(nowhere(), [parse_edit("chance:job_domains[default/j]=s1;s0")])
+    turned = edited_snapshot(nowhere(), [parse_edit("chance:job_domains[default/j]=s1;s0")])
     assert (["s1"], ["s0"]) == (named(nowhere()), named(turned))
 
 
 def test_a_scheduler_that_tried_them_in_another_order_agrees(tmp_path: Path) -> None:
-    drawn = replace(nowhere(), chance=Chance(job_domains={"default/j": "s1;s0"}))
+    drawn = replace(nowhere(), chance=ChanceSettings(job_domains={"default/j": "s1;s0"}))
     says = [LINE.format(OF_JOB.format(name)) for name in ("s1", "s0")]
     found = verify_program(nowhere(), scheduler(tmp_path, nowhere(), recorded(drawn), says=says))
     assert (["agreed"], 2) == ([one.word for one in found.jobs], found.tried)

@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.verify.deeds import recorded, scheduler
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.verify import verify_program
-from vcdebug.verify.dry_runs import DryRuns
+from vcdebug.verify.dry_runs import DryRunLog
 
 TOPOLOGY = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
 
@@ -31,7 +31,7 @@ def full(members: int, actions: str = "preempt") -> Snapshot:
 
 
 def placements(snapshot: Snapshot) -> list[str]:
-    return [one.partition(" ")[2] for one in ops(replay(snapshot)) if one.startswith("pipeline")]
+    return [one.partition(" ")[2] for one in ops(replay_cycle(snapshot)) if one.startswith("pipeline")]
 
 
 def won(pod: str, node_name: str, victim: str) -> list[str]:
@@ -46,32 +46,32 @@ def won(pod: str, node_name: str, victim: str) -> list[str]:
 def test_every_dry_run_of_a_pod_has_its_own_winner() -> None:
     """Three of four find a node, so that the gang is discarded; the action runs twice."""
     known = {"default/h-0": "n3;n2", "default/h-1": "n2;n1", "default/h-2": "n1"}
-    snapshot = replace(full(4, actions="preempt, preempt"), chance=Chance(dry_runs=known))
+    snapshot = replace(full(4, actions="preempt, preempt"), chance=ChanceSettings(dry_runs=known))
     assert ["h-0@n3", "h-1@n2", "h-2@n1", "h-0@n2", "h-1@n1", "h-2@n3"] == placements(snapshot)
 
 
 def test_a_winner_that_is_not_known_any_more_is_the_first_node() -> None:
-    snapshot = replace(full(1), chance=Chance(choices={"default/h-0": "n2"}, dry_runs={"default/h-0": "n9"}))
-    assert ops(replay(snapshot))[-1] == "pipeline h-0@n1"
+    snapshot = replace(full(1), chance=ChanceSettings(choices={"default/h-0": "n2"}, dry_runs={"default/h-0": "n9"}))
+    assert ops(replay_cycle(snapshot))[-1] == "pipeline h-0@n1"
 
 
 def test_the_log_names_the_winner_of_every_dry_run_that_found_one() -> None:
-    runs = DryRuns()
+    runs = DryRunLog()
     nothing = ["the predicateNodes number is 3", "Preemptor <default/b> failed to preempt Task , err: none"]
     elsewhere = ["After pipelined Task <default/b> to Node <n9>: idle <>, used <>, releasing <>"]
     for line in [*won("a", "n1", "v"), *nothing, *elsewhere, *won("b", "n2", "v"), *won("a", "n3", "w")]:
-        runs.read(f"I1122 10:00:00.000000       1 preempt.go:1] {line}")
-    assert {"default/a": "n1;n3", "default/b": "n2"} == runs.texts()
-    runs.clear()
-    assert {} == runs.texts()
+        runs.read_line(f"I1122 10:00:00.000000       1 preempt.go:1] {line}")
+    assert {"default/a": "n1;n3", "default/b": "n2"} == runs.chance_texts()
+    runs.clear_cycle()
+    assert {} == runs.chance_texts()
 
 
 def test_a_scheduler_whose_dry_runs_ended_elsewhere_agrees(tmp_path: Path) -> None:
     snapshot = full(2)
-    drawn = replace(snapshot, chance=Chance(dry_runs={"default/h-0": "n3", "default/h-1": "n2"}))
+    drawn = replace(snapshot, chance=ChanceSettings(dry_runs={"default/h-0": "n3", "default/h-1": "n2"}))
     says = [*won("h-0", "n3", "l3-0"), *won("h-1", "n2", "l2-0")]
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, recorded(drawn), says=says))
-    assert found.agrees
+    assert found.is_agreed
     assert ["default/l2-0", "default/l3-0"] == sorted(found.observed.evicted)
     assert {"chance:dry_runs[default/h-0]=n3", "chance:dry_runs[default/h-1]=n2"} <= {*found.chance}
     assert [True] == ["the log is not compared line by line: dry runs" in note for note in found.notes[1:]]

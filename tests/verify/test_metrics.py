@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
 from tests.builders import cluster, conf_of, node
-from vcdebug.capture.usage import QUERIES, measured
+from vcdebug.capture.usage import USAGE_QUERIES, measure_usage
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.verify.metrics import asking, metrics_of, with_metrics
+from vcdebug.verify.metrics import conf_with_metrics, metrics_of, with_metrics
 from vcdebug.verify.server import ApiServer
-from vcdebug.verify.wire import Wire, served
+from vcdebug.verify.wire import LoopbackServer, serve_on_loopback
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 CPU = (
@@ -35,7 +35,11 @@ def busy() -> Snapshot:
 def test_each_node_is_told_as_prometheus_tells_it() -> None:
     metrics = metrics_of(busy())
     assert metrics is not None
-    told = [metrics.answer(query % ((name,) * query.count("%s"))).body for name in ("n1", "n2") for query in (CPU, MEM)]
+    told = [
+        metrics.answer_query(query % ((name,) * query.count("%s"))).body
+        for name in ("n1", "n2")
+        for query in (CPU, MEM)
+    ]
     values = [[row["value"][1] for row in body["data"]["result"]] for body in told]
     assert [["44.6"], ["20.25"], [], []] == values
 
@@ -43,27 +47,27 @@ def test_each_node_is_told_as_prometheus_tells_it() -> None:
 def test_a_round_is_over_when_the_next_one_begins() -> None:
     metrics = metrics_of(busy())
     assert metrics is not None
-    metrics.answer(CPU % "n1")
-    metrics.answer(CPU % "n1")
-    assert not metrics.taken
+    metrics.answer_query(CPU % "n1")
+    metrics.answer_query(CPU % "n1")
+    assert not metrics.is_taken
     for query in (MEM % ("n1", "n1"), CPU % "n2", MEM % ("n2", "n2")):
-        metrics.answer(query)
-    assert not metrics.taken
-    metrics.answer(CPU % "n1")
-    assert metrics.taken
+        metrics.answer_query(query)
+    assert not metrics.is_taken
+    metrics.answer_query(CPU % "n1")
+    assert metrics.is_taken
 
 
 def test_our_own_queries_are_answered_over_the_wire_in_either_form() -> None:
     snapshot = busy()
     metrics = metrics_of(snapshot)
-    wire = Wire(ApiServer(metrics=metrics), "secret")
-    with served(wire) as address:
-        conf = asking(snapshot.scheduler_conf or "", address)
-        found = measured(conf, "", ["n1", "n2"], NOW, [])
-        form = urlencode({"query": QUERIES["cpu"]}).encode()
+    wire = LoopbackServer(ApiServer(metrics=metrics), "secret")
+    with serve_on_loopback(wire) as address:
+        conf = conf_with_metrics(snapshot.scheduler_conf or "", address)
+        found = measure_usage(conf, "", ["n1", "n2"], NOW, [])
+        form = urlencode({"query": USAGE_QUERIES["cpu"]}).encode()
         with urllib.request.urlopen(f"{address}/api/v1/query", form) as answer:
             posted = json.loads(answer.read())
-        with urllib.request.urlopen(f"{address}/api/v1/query?query={quote(QUERIES['cpu'])}") as answer:
+        with urllib.request.urlopen(f"{address}/api/v1/query?query={quote(USAGE_QUERIES['cpu'])}") as answer:
             assert posted == json.loads(answer.read())
     assert (44.6, 20.25, 0.0) == (found["n1"]["cpu"]["10m"], found["n1"]["mem"]["10m"], found["n2"]["cpu"]["10m"])
     assert 0 == wire.requests
@@ -72,11 +76,11 @@ def test_our_own_queries_are_answered_over_the_wire_in_either_form() -> None:
 
 def test_a_configuration_asks_us_or_nobody() -> None:
     conf = 'actions: "allocate"\nmetrics:\n  type: elasticsearch\n  address: http://prod\n'
-    assert "prod" not in asking(conf, "http://127.0.0.1:1/x")
-    assert "http://127.0.0.1:1/x" in asking(conf, "http://127.0.0.1:1/x")
-    assert 'actions: "allocate"\n' == asking(conf, "")
-    assert "tiers: [" == asking("tiers: [", "http://x")
-    assert "{a: 1}" == asking("{a: 1}", "")
+    assert "prod" not in conf_with_metrics(conf, "http://127.0.0.1:1/x")
+    assert "http://127.0.0.1:1/x" in conf_with_metrics(conf, "http://127.0.0.1:1/x")
+    assert 'actions: "allocate"\n' == conf_with_metrics(conf, "")
+    assert "tiers: [" == conf_with_metrics("tiers: [", "http://x")
+    assert "{a: 1}" == conf_with_metrics("{a: 1}", "")
 
 
 def test_a_scheduler_that_refuses_its_configuration_asks_for_no_measurements() -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from tests.actions.outcome import ops
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
-from vcdebug.verify.follow import follow
-from vcdebug.verify.outcome import predicted
-from vcdebug.verify.placements import Placements
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.verify.follow import follow_scheduler
+from vcdebug.verify.outcome import predicted_outcome
+from vcdebug.verify.placements import PlacementLog
 
 LINE = "I1123 14:40:08.49 7 statement.go:287] After {} Task <default/j-0> to Node <{}>: idle <>"
 
@@ -23,25 +23,25 @@ def twice_placed() -> Snapshot:
 
 
 def test_the_log_tells_one_place_after_the_other_without_repeats_at_the_end() -> None:
-    found = Placements()
+    found = PlacementLog()
     for what, where in (("allocated", "n2"), ("pipelined", "n1"), ("pipelined", "n1")):
-        found.read(LINE.format(what, where))
-    found.read("I1123 14:40:08.49 7 allocate.go:956] Binding Task <default/j-0> to node <n2>")
-    assert {"default/j-0": "n2;n1"} == found.texts()
-    found.clear()
-    assert {} == found.texts()
+        found.read_line(LINE.format(what, where))
+    found.read_line("I1123 14:40:08.49 7 allocate.go:956] Binding Task <default/j-0> to node <n2>")
+    assert {"default/j-0": "n2;n1"} == found.chance_texts()
+    found.clear_cycle()
+    assert {} == found.chance_texts()
 
 
 def test_the_replay_follows_each_place_in_turn() -> None:
-    told = replace(twice_placed(), chance=Chance(choices={"default/j-0": "n2;n1"}))
+    told = replace(twice_placed(), chance=ChanceSettings(choices={"default/j-0": "n2;n1"}))
     assert ["allocate j-0@n2", "unallocate j-0@n2", "pipeline j-0@n1"] == [
-        op for op in ops(replay(told)) if "j-0" in op
+        op for op in ops(replay_cycle(told)) if "j-0" in op
     ][:3]
-    assert ["allocate j-0@n1"] == [op for op in ops(replay(twice_placed())) if "j-0" in op][:1]
+    assert ["allocate j-0@n1"] == [op for op in ops(replay_cycle(twice_placed())) if "j-0" in op][:1]
 
 
 def test_what_the_log_tells_is_tried_where_the_nodes_alone_explain_too_little() -> None:
-    seen = predicted(replay(twice_placed()))
+    seen = predicted_outcome(replay_cycle(twice_placed()))
     seen.nominated["default/j-2"] = "n1"
-    followed = follow(twice_placed(), seen, seeds=0, told=Chance(choices={"default/j-0": "n2;n1"}))
+    followed = follow_scheduler(twice_placed(), seen, seeds=0, told=ChanceSettings(choices={"default/j-0": "n2;n1"}))
     assert 3 == followed.tried

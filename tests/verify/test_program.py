@@ -12,15 +12,15 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priorit
 from tests.cli.transcripts import call
 from tests.verify.deeds import recorded, scheduler
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.save import save
+from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.save import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.verify import Program, verify_program
-from vcdebug.verify.address import Address
-from vcdebug.verify.outcome import Outcome
+from vcdebug.verify import SchedulerProgram, verify_program
+from vcdebug.verify.address import ApiAddress
+from vcdebug.verify.outcome import CycleOutcome
 from vcdebug.verify.program import quiet_after
-from vcdebug.verify.server import Written
+from vcdebug.verify.server import ApiWrite
 
 PREEMPT = Path("tests/golden/random/preempt-0007")
 
@@ -31,24 +31,24 @@ def ties() -> Snapshot:
 
 
 def test_a_scheduler_that_does_what_was_recorded_agrees(tmp_path: Path) -> None:
-    snapshot = load(PREEMPT)
+    snapshot = load_snapshot(PREEMPT)
     outcome = recorded(snapshot)
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, outcome))
     assert (outcome.bound, outcome.evicted) == (found.observed.bound, found.observed.evicted)
     assert outcome.evicted
     assert {"agreed"} == {one.word for one in found.jobs}
-    assert found.agrees
+    assert found.is_agreed
     assert () == found.chance
 
 
 def test_one_bind_elsewhere_is_the_difference_that_is_found(tmp_path: Path) -> None:
-    snapshot = load(Path("tests/golden/random/basic-0000"))
+    snapshot = load_snapshot(Path("tests/golden/random/basic-0000"))
     outcome = recorded(snapshot)
     pod = min(outcome.bound)
     altered = replace(outcome, bound={**outcome.bound, pod: "node-that-is-not-there"})
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered))
     differing = [one for one in found.jobs if one.word == "differs"]
-    assert not found.agrees
+    assert not found.is_agreed
     assert [pod] == [difference.subject for one in differing for difference in one.differences]
     assert differing[0].decision is not None
     assert outcome.bound[pod] in differing[0].decision.text
@@ -59,14 +59,14 @@ def test_a_node_drawn_among_equals_is_followed_not_called_a_difference(tmp_path:
     outcome = recorded(snapshot)
     assert {"default/j-0": "n0"} == outcome.bound
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, replace(outcome, bound={"default/j-0": "n3"})))
-    assert found.agrees
+    assert found.is_agreed
     assert ("chance:choices[default/j-0]=n3",) == found.chance
 
 
 def test_a_program_that_ends_is_said_to_have_ended(tmp_path: Path) -> None:
-    found = verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), panics="books do not balance"))
+    found = verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), panics="books do not balance"))
     assert "the program ended: panic: books do not balance" == found.ended
-    assert not found.agrees
+    assert not found.is_agreed
 
 
 def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_that_says_so(tmp_path: Path) -> None:
@@ -80,13 +80,13 @@ def test_a_program_whose_action_panics_still_closes_and_agrees_with_a_replay_tha
     program = scheduler(tmp_path, snapshot, outcome, panics_at_last=outcome.panic)
     found = verify_program(snapshot, program)
     assert f"the program ended: panic: {outcome.panic}" == found.ended
-    assert found.agrees
-    assert 1 == found.count("agreed")
+    assert found.is_agreed
+    assert 1 == found.count_verdicts("agreed")
 
 
 def test_a_program_that_dies_before_its_cycle_is_an_error_and_no_difference(tmp_path: Path) -> None:
     with pytest.raises(VcdebugError, match="ended before the cycle that counts: panic: no ledger"):
-        verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), dies="no ledger"))
+        verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), dies="no ledger"))
 
 
 def test_a_program_that_dies_before_its_cycle_agrees_with_a_replay_that_panics(tmp_path: Path) -> None:
@@ -94,11 +94,11 @@ def test_a_program_that_dies_before_its_cycle_agrees_with_a_replay_that_panics(t
     runs = pod("r-0", "r", on="n1", annotations={"volcano.sh/gpu-index": "0"})
     runs["spec"]["containers"] = [{"name": "c", "resources": {"limits": {"volcano.sh/gpu-memory": "1"}}}]
     snapshot = cluster(node("n1"), pod_group("r"), runs, conf=conf_of("gang", "predicates deviceshare") + arguments)
-    snapshot = released(snapshot, "v1.15.1")
-    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), dies="no ledger"))
+    snapshot = snapshot_at_release(snapshot, "v1.15.1")
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), dies="no ledger"))
     assert "it ended before the cycle that counts: panic: no ledger" == found.ended
     assert "nil pointer" in found.predicted.panic
-    assert found.agrees
+    assert found.is_agreed
 
 
 def test_writes_on_their_way_when_the_process_ends_at_once_are_no_difference(tmp_path: Path) -> None:
@@ -109,16 +109,16 @@ def test_writes_on_their_way_when_the_process_ends_at_once_are_no_difference(tmp
     groups = [pod_group("a", priority_class="high"), pod_group("b")]
     conf = conf_of("priority gang", "predicates deviceshare", actions="allocate") + arguments
     objects = [node("n1"), node("n2"), priority_class("high", 9), *groups, pod("a-0", "a", requests={"cpu": "1"}), asks]
-    snapshot = released(cluster(*objects, conf=conf), "v1.15.1")
-    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), panics="nil pointer"))
+    snapshot = snapshot_at_release(cluster(*objects, conf=conf), "v1.15.1")
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), panics="nil pointer"))
     assert ["default/a-0"] == list(found.predicted.bound)
-    assert found.agrees
+    assert found.is_agreed
     assert "1 write of the replay may have been on the way when the process ended" in found.notes
 
 
 def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:
     plain, claim = (
-        Written("patch", Address("", "v1", plural, "default", "j-0", ""), {})
+        ApiWrite("patch", ApiAddress("", "v1", plural, "default", "j-0", ""), {})
         for plural in ("pods", "persistentvolumeclaims")
     )
     assert quiet_after([plain]) < 1.0 < quiet_after([plain, claim])
@@ -126,14 +126,14 @@ def test_pods_whose_volumes_are_being_bound_are_waited_for_longer() -> None:
 
 def test_a_program_that_never_schedules_is_an_error_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(VcdebugError, match="unknown flag"):
-        verify_program(ties(), scheduler(tmp_path, ties(), Outcome(), ends="unknown flag"))
+        verify_program(ties(), scheduler(tmp_path, ties(), CycleOutcome(), ends="unknown flag"))
 
 
 def test_a_program_that_cannot_be_run_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "scheduler"
     file.write_text("no program", encoding="utf-8")
     with pytest.raises(VcdebugError, match="cannot be run"):
-        verify_program(ties(), Program(str(file)))
+        verify_program(ties(), SchedulerProgram(str(file)))
 
 
 @pytest.mark.parametrize("arguments", [("-v=3",), ("--v=1",), ("-v", "2"), ("-v5", "-v=0")])
@@ -145,7 +145,7 @@ def test_a_program_that_would_say_too_little_is_not_run(tmp_path: Path, argument
 
 def test_the_command_prints_verdicts_and_exits_by_them(tmp_path: Path) -> None:
     snapshot = ties()
-    save(snapshot, tmp_path / "s.tar.gz")
+    save_snapshot(snapshot, tmp_path / "s.tar.gz")
     outcome = recorded(snapshot)
     program = scheduler(tmp_path, snapshot, replace(outcome, bound={}))
     words = ["verify", str(tmp_path / "s.tar.gz"), "--scheduler", program.path, f"--argument={program.arguments[0]}"]
@@ -178,5 +178,5 @@ def test_claims_that_the_replay_does_not_allocate_are_said(tmp_path: Path) -> No
     slices = {"kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": devices}
     waits = pod("j-0", "j", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
     snapshot = cluster(node("n1"), classes, slices, claim, pod_group("j"), waits)
-    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome()))
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome()))
     assert any("claims-undecided: 1 pod with resource claims" in note for note in found.notes)

@@ -12,14 +12,14 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.verify.deeds import recorded, scheduler
 from vcdebug.framework.record import PredicateEvent
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.verify import verify_program
-from vcdebug.verify.follow import follow
-from vcdebug.verify.kept_log import KeptLog
-from vcdebug.verify.outcome import Outcome, predicted
-from vcdebug.verify.searches import Searches
+from vcdebug.verify.follow import follow_scheduler
+from vcdebug.verify.kept_log import SchedulerLog
+from vcdebug.verify.outcome import CycleOutcome, predicted_outcome
+from vcdebug.verify.searches import SearchLog
 
 POD = "default/j-0"
 
@@ -34,8 +34,8 @@ def sampled(*, small: str = "", count: int = 1) -> Snapshot:
 
 
 def search(snapshot: Snapshot, searches: str, choice: str = "") -> PredicateEvent:
-    chance = Chance(choices={POD: choice} if choice else {}, searches={POD: searches} if searches else {})
-    events = replay(replace(snapshot, chance=chance)).events
+    chance = ChanceSettings(choices={POD: choice} if choice else {}, searches={POD: searches} if searches else {})
+    events = replay_cycle(replace(snapshot, chance=chance)).events
     return next(event for event in events if isinstance(event, PredicateEvent))
 
 
@@ -69,7 +69,7 @@ def test_a_bind_that_a_sample_would_not_explain_but_that_fits_is_chance(tmp_path
     altered = replace(outcome, bound={**outcome.bound, POD: "n0"})
     found = verify_program(snapshot, scheduler(tmp_path, snapshot, altered))
     (job,) = found.jobs
-    assert ("by chance", True) == (job.word, found.agrees)
+    assert ("by chance", True) == (job.word, found.is_agreed)
     assert job.decision is not None
     assert "sampled search: 3 of 10 nodes were looked at" in job.decision.text
 
@@ -87,13 +87,16 @@ def test_where_all_nodes_are_looked_at_another_node_differs(tmp_path: Path) -> N
 def test_what_would_have_won_was_dropped() -> None:
     """The replay learns from the choice, among nodes that the log names, which of them came too late."""
     snapshot = sampled()
-    seen = predicted(replay(snapshot))
+    seen = predicted_outcome(replay_cycle(snapshot))
     seen = replace(seen, bound={POD: "n5"})
-    found = follow(snapshot, seen, told=Chance(searches={POD: "6-6,4-5"}))
-    assert (0, 0) == found.rank
+    found = follow_scheduler(snapshot, seen, told=ChanceSettings(searches={POD: "6-6,4-5"}))
+    assert (0, 0) == found.difference_rank
     assert {POD: "4-6"} == found.recording.snapshot.chance.searches
     assert (
-        0 < follow(snapshot, replace(seen, bound={POD: "n4"}), told=Chance(searches={POD: "6-6,4-5"}), seeds=0).rank[0]
+        0
+        < follow_scheduler(
+            snapshot, replace(seen, bound={POD: "n4"}), told=ChanceSettings(searches={POD: "6-6,4-5"}), seeds=0
+        ).difference_rank[0]
     )
 
 
@@ -103,13 +106,13 @@ def lines(task: str, nodes: Iterable[str]) -> list[str]:
 
 
 def test_the_log_names_the_nodes_of_every_search_in_the_order_of_the_round() -> None:
-    searches = Searches()
+    searches = SearchLog()
     for line in [*lines("x/a", ("n3", "n0", "n2")), *lines("x/b", ("n1",)), *lines("x/a", ("n0", "n1", "n0"))]:
-        searches.read(line)
-    assert {"x/a": "2-3,0-0;0-1;0-0", "x/b": "1-1"} == searches.texts(["n0", "n1", "n2", "n3"])
-    assert {"x/b": "1-1"} == searches.texts(["n0", "n1"])
-    searches.clear()
-    assert {} == searches.texts(["n0"])
+        searches.read_line(line)
+    assert {"x/a": "2-3,0-0;0-1;0-0", "x/b": "1-1"} == searches.chance_texts(["n0", "n1", "n2", "n3"])
+    assert {"x/b": "1-1"} == searches.chance_texts(["n0", "n1"])
+    searches.clear_cycle()
+    assert {} == searches.chance_texts(["n0"])
 
 
 def test_where_searches_were_followed_it_is_said_that_the_lines_are_not_compared(tmp_path: Path) -> None:
@@ -133,12 +136,12 @@ def test_no_search_is_followed_where_all_nodes_are_looked_at(tmp_path: Path) -> 
 
 def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
     with (tmp_path / "log").open("w", encoding="utf-8") as file:
-        log = KeptLog(file, kept=2)
+        log = SchedulerLog(file, kept=2)
         for number in range(4):
-            log.add(f"line {number}")
-        assert log.whole
-        log.add("panic: no")
-        assert (["line 0", "line 1", "line 3", "panic: no"], False) == ([*log], log.whole)
+            log.add_line(f"line {number}")
+        assert log.is_whole
+        log.add_line("panic: no")
+        assert (["line 0", "line 1", "line 3", "panic: no"], False) == ([*log], log.is_whole)
     assert "panic: no" == log.last_words()
     assert 5 == len((tmp_path / "log").read_text(encoding="utf-8").splitlines())
 
@@ -168,8 +171,8 @@ class Hasty:
 def test_a_cycle_that_saw_too_few_jobs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No other cycle follows."""
     snapshot, clock = sampled(), Hasty()
-    monkeypatch.setattr("vcdebug.verify.program.time", clock)
-    found = verify_program(snapshot, scheduler(tmp_path, snapshot, Outcome(), sees=0), tell=clock.hear)
+    monkeypatch.setattr("vcdebug.conformance.scheduler_program.time", clock)
+    found = verify_program(snapshot, scheduler(tmp_path, snapshot, CycleOutcome(), sees=0), tell=clock.hear)
     assert clock.ahead
     assert "the cycle did not end in time" == found.ended
     assert any("its cycle began with 0 jobs, the replay's with 1" in note for note in found.notes)

@@ -13,13 +13,13 @@ from kubernetes import client, watch
 
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.verify import wire
-from vcdebug.verify.messages import Request
-from vcdebug.verify.patches import patched
-from vcdebug.verify.protobuf import CONTENT_TYPE, MAGIC, decoded
+from vcdebug.verify.messages import ApiRequest
+from vcdebug.verify.patches import apply_patch
+from vcdebug.verify.protobuf import CONTENT_TYPE, MAGIC, decode_object
 from vcdebug.verify.server import ApiServer
-from vcdebug.verify.wire import Wire, served
+from vcdebug.verify.wire import LoopbackServer, serve_on_loopback
 
-PODS = KIND_BY_NAME["Pod"].path
+PODS = KIND_BY_NAME["Pod"].api_path
 POD = {
     "metadata": {"name": "a", "namespace": "x", "annotations": {"k": "v"}},
     "spec": {"containers": []},
@@ -41,16 +41,16 @@ def pod_in_protobuf() -> bytes:
 
 def server() -> ApiServer:
     api = ApiServer()
-    api.store.put(PODS, POD)
+    api.store.put_object(PODS, POD)
     return api
 
 
 def send(api: ApiServer, method: str, path: str, body: Any = None, content_type: str = "application/json") -> int:
-    return api.reply(Request(method, path, {}, {"Content-Type": content_type}, body)).status
+    return api.answer_request(ApiRequest(method, path, {}, {"Content-Type": content_type}, body)).status
 
 
 def test_nobody_without_the_token_is_answered() -> None:
-    with served(Wire(server(), "secret")) as address:
+    with serve_on_loopback(LoopbackServer(server(), "secret")) as address:
         with urllib.request.urlopen(f"{address}{PODS}") as answer:
             assert 1 == len(json.loads(answer.read())["items"])
         assert "/secret" in address
@@ -60,9 +60,9 @@ def test_nobody_without_the_token_is_answered() -> None:
 
 def test_a_status_in_protobuf_changes_what_it_says_and_nothing_else() -> None:
     api = server()
-    body = decoded(pod_in_protobuf())
+    body = decode_object(pod_in_protobuf())
     assert 200 == send(api, "PUT", "/api/v1/namespaces/x/pods/a/status", body, CONTENT_TYPE)
-    pod = api.store.get(PODS, "x/a")
+    pod = api.store.get_object(PODS, "x/a")
     assert pod is not None
     assert "n1" == pod["status"]["nominatedNodeName"]
     assert [("PodScheduled", "no room")] == [(one["type"], one["message"]) for one in pod["status"]["conditions"]]
@@ -72,7 +72,7 @@ def test_a_status_in_protobuf_changes_what_it_says_and_nothing_else() -> None:
 @pytest.mark.parametrize("content", [b"", b"{}", MAGIC + b"\x0a\xff", MAGIC + b"\x0b", pod_in_protobuf()[:-3]])
 def test_what_is_no_message_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r"protobuf|breaks off|form"):
-        decoded(content)
+        decode_object(content)
 
 
 def test_bindings_evictions_and_events_are_carried_out_and_written_down() -> None:
@@ -83,7 +83,7 @@ def test_bindings_evictions_and_events_are_carried_out_and_written_down() -> Non
     assert 200 == send(api, "DELETE", path)
     assert 404 == send(api, "DELETE", "/api/v1/namespaces/x/pods/b")
     assert ["bind", "create", "delete"] == [one.verb for one in api.written]
-    pod = api.store.get(PODS, "x/a")
+    pod = api.store.get_object(PODS, "x/a")
     assert pod is not None
     assert ("n1", True) == (pod["spec"]["nodeName"], "deletionTimestamp" in pod["metadata"])
 
@@ -93,7 +93,7 @@ def test_what_is_not_kept_is_answered_all_the_same() -> None:
     api.keeps = lambda _: False
     assert 201 == send(api, "POST", "/api/v1/namespaces/x/pods/a/binding", {"target": {"name": "n1"}})
     assert [] == api.written
-    assert POD["spec"] == (api.store.get(PODS, "x/a") or {})["spec"]
+    assert POD["spec"] == (api.store.get_object(PODS, "x/a") or {})["spec"]
 
 
 GROUPS = ("scheduling.volcano.sh", "v1beta1")
@@ -101,15 +101,15 @@ GROUPS = ("scheduling.volcano.sh", "v1beta1")
 
 def test_a_client_of_the_kubernetes_package_lists_watches_and_writes() -> None:
     api = server()
-    path = KIND_BY_NAME["PodGroup"].path
-    with served(Wire(api, "secret")) as address:
+    path = KIND_BY_NAME["PodGroup"].api_path
+    with serve_on_loopback(LoopbackServer(api, "secret")) as address:
         options = client.Configuration()
         options.host = address
         with client.ApiClient(options) as connection:
             core, custom = client.CoreV1Api(connection), client.CustomObjectsApi(connection)
             assert 1 == len(core.list_pod_for_all_namespaces().items)
             known: Any = custom.list_cluster_custom_object(*GROUPS, "podgroups")
-            api.store.put(path, {"metadata": {"name": "g", "namespace": "x"}, "status": {"phase": "Pending"}})
+            api.store.put_object(path, {"metadata": {"name": "g", "namespace": "x"}, "status": {"phase": "Pending"}})
             watching = watch.Watch().stream  # type: ignore[no-untyped-call]  # as the client has it
             revision = known["metadata"]["resourceVersion"]
             events = watching(custom.list_cluster_custom_object, *GROUPS, "podgroups", resource_version=revision)  # type: ignore[no-untyped-call]  # as the client has it
@@ -122,20 +122,22 @@ def test_a_client_of_the_kubernetes_package_lists_watches_and_writes() -> None:
             core.create_namespaced_pod_binding("a", "x", binding, _preload_content=False)
             core.delete_namespaced_pod("a", "x")
     assert ["update", "patch", "bind", "delete"] == [one.verb for one in api.written]
-    assert "Inqueue" == (api.store.get(path, "x/g") or {})["status"]["phase"]
-    pod = api.store.get(PODS, "x/a") or {}
+    assert "Inqueue" == (api.store.get_object(path, "x/g") or {})["status"]["phase"]
+    pod = api.store.get_object(PODS, "x/a") or {}
     assert ("n1", "n2") == (pod["spec"]["nodeName"], pod["status"]["nominatedNodeName"])
 
 
 def test_the_list_that_is_given_last_waits_until_nothing_else_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "STILL", 0.05)
+    monkeypatch.setattr(wire, "STILL_SECONDS", 0.05)
     api, order = server(), list[str]()
     api.metrics = None
-    held = Wire(api, "secret", last_list=PODS)
-    asked = [Thread(target=lambda: order.append(str(held.reply(Request("GET", PODS, {}, {}, None)).status)))]
+    held = LoopbackServer(api, "secret", last_list=PODS)
+    asked = [
+        Thread(target=lambda: order.append(str(held.answer_request(ApiRequest("GET", PODS, {}, {}, None)).status)))
+    ]
     asked[0].start()
     for kind in ("PersistentVolume", "PersistentVolumeClaim", "Node"):
-        held.reply(Request("GET", KIND_BY_NAME[kind].path, {}, {}, None))
+        held.answer_request(ApiRequest("GET", KIND_BY_NAME[kind].api_path, {}, {}, None))
         order.append(kind)
     asked[0].join()
     assert ["PersistentVolume", "PersistentVolumeClaim", "Node", "200"] == order
@@ -145,16 +147,16 @@ def volumes() -> ApiServer:
     """A claim, a volume that may be its own, and the class of both."""
     api = ApiServer()
     claim = {"metadata": {"name": "c", "namespace": "x", "uid": "1"}, "spec": {"storageClassName": "fast"}}
-    api.store.put(KIND_BY_NAME["PersistentVolumeClaim"].path, claim)
-    api.store.put(KIND_BY_NAME["PersistentVolume"].path, {"metadata": {"name": "v"}, "spec": {}})
-    api.store.put(KIND_BY_NAME["StorageClass"].path, {"metadata": {"name": "fast"}, "provisioner": "d"})
+    api.store.put_object(KIND_BY_NAME["PersistentVolumeClaim"].api_path, claim)
+    api.store.put_object(KIND_BY_NAME["PersistentVolume"].api_path, {"metadata": {"name": "v"}, "spec": {}})
+    api.store.put_object(KIND_BY_NAME["StorageClass"].api_path, {"metadata": {"name": "fast"}, "provisioner": "d"})
     return api
 
 
 def claimed(api: ApiServer) -> tuple[str | None, str | None, list[str]]:
     """Volume and phase of the claim, and every volume that is bound."""
-    claim = api.store.get(KIND_BY_NAME["PersistentVolumeClaim"].path, "x/c") or {}
-    bound = [one for one in api.store.at(KIND_BY_NAME["PersistentVolume"].path) if one.get("status")]
+    claim = api.store.get_object(KIND_BY_NAME["PersistentVolumeClaim"].api_path, "x/c") or {}
+    bound = [one for one in api.store.objects_at(KIND_BY_NAME["PersistentVolume"].api_path) if one.get("status")]
     return (
         claim["spec"].get("volumeName"),
         claim.get("status", {}).get("phase"),
@@ -167,7 +169,7 @@ def test_a_volume_that_a_scheduler_chose_is_bound_to_its_claim() -> None:
     reference = field(2, b"x") + field(3, b"c")
     entry = field(1, b"pv.kubernetes.io/bound-by-controller") + field(2, b"yes")
     volume = field(1, field(1, b"v") + field(12, entry)) + field(2, field(4, reference))
-    body = decoded(MAGIC + field(1, field(1, b"v1") + field(2, b"PersistentVolume")) + field(2, volume))
+    body = decode_object(MAGIC + field(1, field(1, b"v1") + field(2, b"PersistentVolume")) + field(2, volume))
     assert 200 == send(api, "PUT", "/api/v1/persistentvolumes/v", body, CONTENT_TYPE)
     assert ("v", "Bound", ["v"]) == claimed(api)
     assert ["update"] == [one.verb for one in api.written]
@@ -181,20 +183,20 @@ def test_a_claim_for_which_a_node_was_chosen_gets_a_volume_if_its_class_provides
     assert ("made-x-c", "Bound", ["made-x-c"]) == claimed(api)
     api = volumes()
     by_hand = {"metadata": {"name": "fast"}, "provisioner": "kubernetes.io/no-provisioner"}
-    api.store.put(KIND_BY_NAME["StorageClass"].path, by_hand)
+    api.store.put_object(KIND_BY_NAME["StorageClass"].api_path, by_hand)
     assert 200 == send(api, "PATCH", path, chosen, "application/merge-patch+json")
     assert (None, None, []) == claimed(api)
 
 
 def test_patches_of_every_kind() -> None:
     before = {"a": {"b": 1, "c": 2}, "conditions": [{"type": "X", "status": "True"}, {"type": "Y", "status": "True"}]}
-    assert {"b": 1} == patched(before, {"a": {"c": None}}, "application/merge-patch+json")["a"]
-    changed = patched(
+    assert {"b": 1} == apply_patch(before, {"a": {"c": None}}, "application/merge-patch+json")["a"]
+    changed = apply_patch(
         before, {"conditions": [{"type": "Y", "status": "False"}]}, "application/strategic-merge-patch+json"
     )
     assert ["True", "False"] == [one["status"] for one in changed["conditions"]]
     steps = [{"op": "remove", "path": "/conditions/0"}, {"op": "add", "path": "/a/d~1e", "value": 3}]
-    stepped = patched(before, steps, "application/json-patch+json")
+    stepped = apply_patch(before, steps, "application/json-patch+json")
     assert (["Y"], 3) == ([one["type"] for one in stepped["conditions"]], stepped["a"]["d/e"])
     assert 2 == len(before["conditions"])
 

@@ -3,25 +3,25 @@
 import pytest
 
 from tests.explain.test_circles import MIDDLE, OLD, OLDEST, YOUNG, replayed
-from vcdebug.verify.compare import BOUND, NOTHING, Difference, verdicts
+from vcdebug.verify.compare import BOUND, NOTHING_DONE, OutcomeDifference, judge_jobs
 
 
-def swapped(bound: str, instead: str) -> list[Difference]:
-    one = Difference("default/j", bound, BOUND, "n1", NOTHING)
-    return [one, Difference("default/j", instead, BOUND, NOTHING, "n1")]
+def swapped(bound: str, instead: str) -> list[OutcomeDifference]:
+    one = OutcomeDifference("default/j", bound, BOUND, "n1", NOTHING_DONE)
+    return [one, OutcomeDifference("default/j", instead, BOUND, NOTHING_DONE, "n1")]
 
 
 @pytest.mark.parametrize(("age", "word"), [(MIDDLE, "by chance"), (YOUNG, "differs"), (OLDEST, "differs")])
 def test_which_pods_come_first_is_chance_where_their_order_goes_round(age: str, word: str) -> None:
     """Two go by their indexes, and by its age the third one comes between them, or does not."""
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", age))
-    first, second = verdicts(found, swapped("default/j-w-0", "default/j-w-1"))
+    first, second = judge_jobs(found, swapped("default/j-w-0", "default/j-w-1"))
     assert (word, "agreed") == (first.word, second.word)
 
 
 def test_the_circle_is_named() -> None:
     found = replayed(("j-w-0", YOUNG), ("j-w-1", OLD), ("j-w-x", MIDDLE))
-    decision = verdicts(found, swapped("default/j-w-0", "default/j-w-1"))[0].decision
+    decision = judge_jobs(found, swapped("default/j-w-0", "default/j-w-1"))[0].decision
     assert decision is not None
     way = "default/j-w-0 before default/j-w-1 before default/j-w-x before default/j-w-0"
     assert f"the order of its pods goes round: {way}; which of them come first is chance" == decision.text

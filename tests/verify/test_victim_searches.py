@@ -7,12 +7,12 @@ from tests.actions.outcome import ops
 from tests.actions.test_reclaim import TIERS
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.verify.deeds import recorded, scheduler
-from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.edit_apply import released
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.edit_apply import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 from vcdebug.verify import verify_program
-from vcdebug.verify.victim_searches import PREEMPT, RECLAIM, VictimSearches
+from vcdebug.verify.victim_searches import PREEMPT_MARK, RECLAIM_MARK, VictimSearchLog
 
 OF_PREEMPT = "I1124 14:24:26.796526   29168 preempt.go:269] Considering Task <{}> on Node <{}>."
 LINE = "I1123 23:43:16.407115   7904 reclaim.go:155] Considering Task <{}> on Node <{}>."
@@ -29,42 +29,42 @@ def three_nodes() -> Snapshot:
     snapshot = cluster(
         nodes, queue("rich"), queue("poor"), small, large, waiting, conf=conf_of(*TIERS, actions="reclaim")
     )
-    return released(snapshot, "master,+reclaim-immediate")
+    return snapshot_at_release(snapshot, "master,+reclaim-immediate")
 
 
 def test_the_log_tells_the_nodes_in_turn() -> None:
-    found = VictimSearches(RECLAIM)
+    found = VictimSearchLog(RECLAIM_MARK)
     for pod, on in (("d/a", "n3"), ("d/a", "n1"), ("d/b", "n1")):
-        found.read(LINE.format(pod, on))
-    found.read(OF_PREEMPT.format("d/b", "n2"))
-    assert {"d/a": "n3;n1"} == found.texts()
+        found.read_line(LINE.format(pod, on))
+    found.read_line(OF_PREEMPT.format("d/b", "n2"))
+    assert {"d/a": "n3;n1"} == found.chance_texts()
 
 
 def test_each_action_has_its_own() -> None:
-    found = VictimSearches(PREEMPT)
+    found = VictimSearchLog(PREEMPT_MARK)
     for on in ("n2", "n1", "n2"):
-        found.read(OF_PREEMPT.format("d/a", on))
-        found.read(LINE.format("d/b", on))
-    assert {"d/a": "n2;n1"} == found.texts()
-    found.clear()
-    assert {} == found.texts()
+        found.read_line(OF_PREEMPT.format("d/a", on))
+        found.read_line(LINE.format("d/b", on))
+    assert {"d/a": "n2;n1"} == found.chance_texts()
+    found.clear_cycle()
+    assert {} == found.chance_texts()
 
 
 def test_the_order_that_is_known_is_followed() -> None:
     snapshot = three_nodes()
-    known = replace(snapshot, chance=Chance(reclaims={"default/p-0": "n3;n1"}))
-    assert ["evict l-0@n1", "pipeline p-0@n1"] == ops(replay(snapshot))
-    assert ["evict s-1@n3", "evict l-0@n1", "pipeline p-0@n1"] == ops(replay(known))
+    known = replace(snapshot, chance=ChanceSettings(reclaims={"default/p-0": "n3;n1"}))
+    assert ["evict l-0@n1", "pipeline p-0@n1"] == ops(replay_cycle(snapshot))
+    assert ["evict s-1@n3", "evict l-0@n1", "pipeline p-0@n1"] == ops(replay_cycle(known))
 
 
 def test_verify_follows_the_log(tmp_path: Path) -> None:
     snapshot = three_nodes()
-    drawn = replace(snapshot, chance=Chance(reclaims={"default/p-0": "n3;n1"}))
+    drawn = replace(snapshot, chance=ChanceSettings(reclaims={"default/p-0": "n3;n1"}))
     says = [LINE.format("default/p-0", "n3"), LINE.format("default/p-0", "n1")]
-    assert verify_program(snapshot, scheduler(tmp_path, snapshot, recorded(drawn), says=says)).agrees
+    assert verify_program(snapshot, scheduler(tmp_path, snapshot, recorded(drawn), says=says)).is_agreed
 
 
-def evicted_for(drawn: Chance) -> list[str]:
+def evicted_for(drawn: ChanceSettings) -> list[str]:
     """What a task evicts that asks for a whole node, of which two are equally good and the third, n3, is worse."""
     low = [pod_group("l", phase="Running", priority_class="low", min_member=0), *pods("l", 3, cpu="2", on="n1")]
     for place, on in ((2, "n2"), (3, "n3")):
@@ -74,11 +74,11 @@ def evicted_for(drawn: Chance) -> list[str]:
     nodes = [node("n1", cpu="2"), node("n2", cpu="2"), node("n3", cpu="2", taints=[taint])]
     classes = [priority_class("high", 100), priority_class("low", 1)]
     conf = conf_of("priority gang", "predicates nodeorder", actions="preempt")
-    return ops(replay(replace(cluster(classes, nodes, low, high, conf=conf), chance=drawn)))
+    return ops(replay_cycle(replace(cluster(classes, nodes, low, high, conf=conf), chance=drawn)))
 
 
 def test_preempt_goes_through_equally_good_nodes_in_the_order_that_is_known() -> None:
-    assert ["evict l-0@n1", "pipeline h-0@n1"] == evicted_for(Chance())
-    assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(Chance(preempts={H: "n3;n2;n1"}))
-    assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(Chance(choices={H: "n2"}))
-    assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(Chance(preempts={H: "n2;n1"}, choices={H: "n1"}))
+    assert ["evict l-0@n1", "pipeline h-0@n1"] == evicted_for(ChanceSettings())
+    assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(ChanceSettings(preempts={H: "n3;n2;n1"}))
+    assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(ChanceSettings(choices={H: "n2"}))
+    assert ["evict l-1@n2", "pipeline h-0@n2"] == evicted_for(ChanceSettings(preempts={H: "n2;n1"}, choices={H: "n1"}))

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay
-from vcdebug.verify.compare import BOUND, EVICTED, NOTHING, Difference
-from vcdebug.verify.follow import ALIKE, follow, other_victims
-from vcdebug.verify.outcome import predicted
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.verify.compare import BOUND, EVICTED, NOTHING_DONE, OutcomeDifference
+from vcdebug.verify.follow import ENOUGH_ALIKE, follow_scheduler, other_victims
+from vcdebug.verify.outcome import predicted_outcome
 
 MEMBERS = 9
 KEEPS_THE_LAST_BUT_ONE = 14
@@ -27,27 +27,27 @@ def reclaimed() -> Snapshot:
 
 
 def drawn(seed: int) -> Snapshot:
-    return replace(reclaimed(), chance=Chance(order_seed=seed))
+    return replace(reclaimed(), chance=ChanceSettings(order_seed=seed))
 
 
 def test_a_rare_choice_of_victims_is_found_behind_many_that_are_alike() -> None:
-    seen = predicted(replay(drawn(KEEPS_THE_LAST_BUT_ONE)))
+    seen = predicted_outcome(replay_cycle(drawn(KEEPS_THE_LAST_BUT_ONE)))
     assert ["default/a-8", "default/a-6"] == [*seen.evicted]
-    usual = {tuple(predicted(replay(drawn(seed))).evicted) for seed in range(1, ALIKE + 3)}
+    usual = {tuple(predicted_outcome(replay_cycle(drawn(seed))).evicted) for seed in range(1, ENOUGH_ALIKE + 3)}
     assert {("default/a-8", "default/a-7")} == usual
-    assert (0, 0) == follow(reclaimed(), seen).rank
+    assert (0, 0) == follow_scheduler(reclaimed(), seen).difference_rank
 
 
 @pytest.mark.parametrize(
     ("others", "found"),
     [
-        (True, [(EVICTED, "yes", NOTHING), (EVICTED, NOTHING, "yes")]),
-        (False, [(EVICTED, "yes", NOTHING)]),
-        (False, [(EVICTED, NOTHING, "yes"), (BOUND, "n1", NOTHING)]),
+        (True, [(EVICTED, "yes", NOTHING_DONE), (EVICTED, NOTHING_DONE, "yes")]),
+        (False, [(EVICTED, "yes", NOTHING_DONE)]),
+        (False, [(EVICTED, NOTHING_DONE, "yes"), (BOUND, "n1", NOTHING_DONE)]),
     ],
 )
 def test_other_victims_are_some_instead_of_others(others: bool, found: list[tuple[str, str, str]]) -> None:
-    differences = [Difference("default/a", "default/a-0", what, mine, theirs) for what, mine, theirs in found]
+    differences = [OutcomeDifference("default/a", "default/a-0", what, mine, theirs) for what, mine, theirs in found]
     assert others == other_victims(differences)
 
 
@@ -60,6 +60,6 @@ def test_reclaim_goes_to_the_node_that_was_taken_first(taken: str, victim: str) 
     running = [*pods("a", 1, on="n1"), *pods("b", 1, on="n2")]
     asking = [pod_group("d", queue="mine"), *pods("d", 1)]
     snapshot = cluster(nodes, queues, held, running, asking, conf=conf)
-    seen = predicted(replay(replace(snapshot, chance=Chance(choices={"default/d-0": taken}))))
-    followed = follow(snapshot, seen, seeds=0, told=Chance(choices={"default/d-0": taken}))
-    assert ((0, 0), [victim]) == (followed.rank, [*followed.outcome.evicted])
+    seen = predicted_outcome(replay_cycle(replace(snapshot, chance=ChanceSettings(choices={"default/d-0": taken}))))
+    followed = follow_scheduler(snapshot, seen, seeds=0, told=ChanceSettings(choices={"default/d-0": taken}))
+    assert ((0, 0), [victim]) == (followed.difference_rank, [*followed.outcome.evicted])

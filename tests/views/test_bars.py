@@ -4,7 +4,7 @@ import pytest
 
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.resource import CPU, Resource
-from vcdebug.views.pictures import bar, fullest, node_bar
+from vcdebug.views.pictures import draw_bar, fullest_dimension, node_bar
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from vcdebug.views.pictures import bar, fullest, node_bar
     ],
 )
 def test_each_part_that_is_there_has_a_sign(parts: tuple[float, ...], drawn: str) -> None:
-    assert drawn == bar(parts, "█▒▸·", 8, 8)
+    assert drawn == draw_bar(parts, "█▒▸·", 8, 8)
 
 
 def cores(value: float) -> Resource:
@@ -34,4 +34,4 @@ def test_a_promise_is_made_on_what_leaves_first() -> None:
 def test_nothing_offered_has_no_bar() -> None:
     amounts = NodeAmounts(idle=cores(0), used=cores(0), releasing=cores(0), pipelined=cores(0))
     assert "" == node_bar(amounts, cores(0), CPU, 8)
-    assert "" == fullest(amounts, cores(0), [CPU])
+    assert "" == fullest_dimension(amounts, cores(0), [CPU])

@@ -5,22 +5,22 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.recorded import BLOCKED, bundled, golden
-from vcdebug.amount_text import amount, short_name
+from vcdebug.amount_text import format_amount, short_name
 from vcdebug.debugger import figures
-from vcdebug.debugger.figure_words import figure_of
+from vcdebug.debugger.figure_words import parse_figure_line
 from vcdebug.debugger.figures import Figure
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Table, value_text
-from vcdebug.views.equation import equation
+from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.job_page import job_page
-from vcdebug.views.jobs import jobs
+from vcdebug.views.jobs import jobs_table
 from vcdebug.views.node_page import node_page
-from vcdebug.views.nodes import nodes
-from vcdebug.views.queues import queues
-from vcdebug.views.statement import statement
+from vcdebug.views.nodes import nodes_table
+from vcdebug.views.queues import queues_table
+from vcdebug.views.statement import statement_table
 
 RECORDINGS: dict[str, Callable[[], Recording]] = {
     BLOCKED: bundled,
@@ -46,9 +46,9 @@ def text(figure: Figure, value: object) -> str:
     """As the lists write a figure."""
     if figure.dim:
         assert isinstance(value, float | int)
-        return amount(figure.dim, value)
+        return format_amount(figure.dim, value)
     if isinstance(value, Resource):
-        shown = [f"{short_name(n)} {amount(n, v)}" for n, v in value.items() if v and n != "pods"]
+        shown = [f"{short_name(n)} {format_amount(n, v)}" for n, v in value.items() if v and n != "pods"]
         return ", ".join(shown) or "–"
     return value_text(value) or "–"
 
@@ -62,60 +62,62 @@ def bare(cell: str) -> str:
 def test_each_number_of_the_jobs_is_its_figures_value(name: str) -> None:
     recording = RECORDINGS[name]()
     for seq in stops(recording):
-        for head, cell, figure in cells(jobs(recording, seq)):
+        for head, cell, figure in cells(jobs_table(recording, seq)):
             if figure is None:
                 assert head in ("job", "queue")
                 continue
-            assert text(figure, figures.value(recording, figure, seq)) == (cell if head == "phase" else bare(cell))
+            assert text(figure, figures.figure_value(recording, figure, seq)) == (
+                cell if head == "phase" else bare(cell)
+            )
 
 
 @EACH
 def test_each_number_of_the_nodes_is_its_figures_value(name: str) -> None:
     recording = RECORDINGS[name]()
     for seq in stops(recording):
-        for head, cell, figure in cells(nodes(recording, seq)):
+        for head, cell, figure in cells(nodes_table(recording, seq)):
             if figure is None:
                 assert head in ("node", "fullest", "remarks")
             elif cell == "–":
-                assert text(figure, figures.value(recording, figure, seq)) in ("0", "–")
+                assert text(figure, figures.figure_value(recording, figure, seq)) in ("0", "–")
             else:
-                assert text(figure, figures.value(recording, figure, seq)) == bare(cell)
+                assert text(figure, figures.figure_value(recording, figure, seq)) == bare(cell)
 
 
 @EACH
 def test_each_number_of_the_queues_is_its_figures_value(name: str) -> None:
     recording = RECORDINGS[name]()
     for seq in stops(recording):
-        for head, cell, figure in cells(queues(recording, seq)):
+        for head, cell, figure in cells(queues_table(recording, seq)):
             if figure is None:
                 assert head in ("queue", "dim", "state") or cell in ("", "–")
                 continue
-            expected = text(figure, figures.value(recording, figure, seq))
+            expected = text(figure, figures.figure_value(recording, figure, seq))
             assert expected == (cell.partition(" ")[0] if figure.part == "share" else bare(cell))
 
 
 @EACH
 def test_a_cells_figure_is_the_one_that_its_words_name(name: str) -> None:
     recording = RECORDINGS[name]()
-    for view in (jobs, nodes, queues):
+    for view in (jobs_table, nodes_table, queues_table):
         for _, _, figure in cells(view(recording, len(recording))):
-            assert figure is None or figure == figure_of(recording, str(figure))
+            assert figure is None or figure == parse_figure_line(recording, str(figure))
 
 
 @EACH
 def test_an_operations_rows_are_the_figures_that_it_wrote(name: str) -> None:
     recording = RECORDINGS[name]()
-    for seq in list(recording.index.of_type(OpEvent))[:40]:
+    for seq in list(recording.index.seqs_of_type(OpEvent))[:40]:
         table = event_view(recording, int(seq))
         for row in table.rows:
             figure = table.figures(row, 4)
             assert figure is not None
-            value = figures.value(recording, figure, int(seq))
-            assert row.cells[4].text == (amount(figure.dim, value) if figure.dim else value_text(value))
+            value = figures.figure_value(recording, figure, int(seq))
+            assert row.cells[4].text == (format_amount(figure.dim, value) if figure.dim else value_text(value))
 
 
 def test_a_statements_tasks_lead_to_their_status_and_node() -> None:
-    table = statement(bundled(), 110)
+    table = statement_table(bundled(), 110)
     found = [str(table.figures(table.rows[0], column)) for column in range(3)]
     assert [
         "task research/resnet-sweep-worker-0 status",
@@ -135,12 +137,12 @@ def test_pages_lead_to_their_tasks_figures() -> None:
 def test_an_equations_figure_has_the_value_that_is_shown(name: str) -> None:
     recording = RECORDINGS[name]()
     led = 0
-    for seq in list(recording.index.of_type(HookEvent))[::3]:
-        table = equation(recording, int(seq))
+    for seq in list(recording.index.seqs_of_type(HookEvent))[::3]:
+        table = event_equation(recording, int(seq))
         for _, cell, figure in cells(table):
             if figure is not None and cell:
                 led += 1
-                values = [figures.value(recording, figure, at) for at in (int(seq), int(seq) - 1)]
+                values = [figures.figure_value(recording, figure, at) for at in (int(seq), int(seq) - 1)]
                 shown = [text(figure, value).replace(" ", "") for value in values]
                 assert any(cell.replace(",", "").replace(" ", "") == one for one in shown) or figure.dim == ""
     assert 0 < led
@@ -151,7 +153,7 @@ def test_the_room_on_a_node_leads_to_the_nodes_amounts() -> None:
     table = next(
         table
         for seq in range(1, len(recording))
-        if (table := equation(recording, seq)).title.startswith("Equation  room for")
+        if (table := event_equation(recording, seq)).title.startswith("Equation  room for")
         and any(column.title == "= idle" for column in table.columns)
     )
     heads = [column.title for column in table.columns]

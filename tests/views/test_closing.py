@@ -7,22 +7,22 @@ from weakref import ref
 import pytest
 
 from tests.recorded import ROOT
-from vcdebug.causes.pending import explain
-from vcdebug.compare.invariants import violations
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.compare.invariants import find_violations
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.figure_history import history
+from vcdebug.debugger.figure_history import figure_history
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.what_if import with_edits, without_last
-from vcdebug.explain.equations import equation
-from vcdebug.explain.evictions import evictions
-from vcdebug.explain.funnel import funnels
-from vcdebug.snapshot.load import load
+from vcdebug.explain.equations import equation_at
+from vcdebug.explain.evictions import planned_evictions
+from vcdebug.explain.funnel import funnels_around
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.views.base import plain
-from vcdebug.views.outcome import outcome
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.views.base import format_table
+from vcdebug.views.outcome import span_outcome
 from vcdebug.views.panels import PANEL_VIEWS
-from vcdebug.views.pending import waiting
+from vcdebug.views.pending import pending_jobs_table
 
 SNAPSHOTS = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())[:12]
 pytestmark = pytest.mark.memory
@@ -31,22 +31,22 @@ LOOKS = 8
 
 
 def opened(name: str) -> Recording:
-    return replay(load(ROOT / "fixtures" / name))
+    return replay_cycle(load_snapshot(ROOT / "fixtures" / name))
 
 
 def look_around(driver: Driver) -> Iterator[object]:
     """Ask what a front end asks."""
-    recording = driver.recordings.shown
-    yield [equation(recording, seq) for seq in range(1, len(recording) + 1)]
-    yield [explain(recording, job) for job in recording.session.jobs]
-    yield violations(recording), evictions(recording)
-    yield [outcome(recording, index) for index in range(len(recording.spans))]
-    yield [history(recording, Figure("job", job, "phase")) for job in recording.session.jobs]
+    recording = driver.open_recordings.shown_recording
+    yield [equation_at(recording, seq) for seq in range(1, len(recording) + 1)]
+    yield [explain_by_name(recording, job) for job in recording.session.jobs]
+    yield find_violations(recording), planned_evictions(recording)
+    yield [span_outcome(recording, index) for index in range(len(recording.spans))]
+    yield [figure_history(recording, Figure("job", job, "phase")) for job in recording.session.jobs]
     for seq in range(1, len(recording) + 1, max(len(recording) // LOOKS, 1)):
-        here = driver.goto(seq)
-        yield funnels(recording, seq)
-        yield [plain(view(here)) for view in PANEL_VIEWS.values()]
-        yield plain(waiting(here))
+        here = driver.goto_event(seq)
+        yield funnels_around(recording, seq)
+        yield [format_table(view(here)) for view in PANEL_VIEWS.values()]
+        yield format_table(pending_jobs_table(here))
 
 
 def answers(driver: Driver) -> int:
@@ -57,9 +57,9 @@ def answers(driver: Driver) -> int:
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_a_recording_that_is_closed_is_freed_after_equations_funnels_explanations_and_panels(name: str) -> None:
     driver = Driver(opened(name))
-    closed = ref(driver.recordings.shown)
+    closed = ref(driver.open_recordings.shown_recording)
     assert answers(driver) > LOOKS
-    assert driver.recordings.shown.memo
+    assert driver.open_recordings.shown_recording.memo
     del driver
     gc.collect()
     assert closed() is None
@@ -67,18 +67,18 @@ def test_a_recording_that_is_closed_is_freed_after_equations_funnels_explanation
 
 def test_an_undone_edit_frees_its_recording_while_the_original_stays_open() -> None:
     driver = Driver(opened("preempt-blocked-by-gang"))
-    original = ref(driver.recordings.shown)
-    driver.take(with_edits(driver.recordings, ["conf:plugins.gang.enablePreemptable=false"]), "set")
-    branch = ref(driver.recordings.shown)
+    original = ref(driver.open_recordings.shown_recording)
+    driver.show_recordings(with_edits(driver.open_recordings, ["conf:plugins.gang.enablePreemptable=false"]), "set")
+    branch = ref(driver.open_recordings.shown_recording)
     assert branch() is not original()
     assert answers(driver) > LOOKS
-    driver.take(without_last(driver.recordings), "undo")
+    driver.show_recordings(without_last(driver.open_recordings), "undo")
     gc.collect()
-    assert (None, driver.recordings.shown) == (branch(), original())
+    assert (None, driver.open_recordings.shown_recording) == (branch(), original())
 
 
 def test_an_answer_is_given_once_and_kept_in_the_recording() -> None:
     recording = opened("preempt-works")
-    first = violations(recording)
-    assert first is violations(recording)
+    first = find_violations(recording)
+    assert first is find_violations(recording)
     assert ["violations"] == [question.__name__ for question in recording.memo]

@@ -5,43 +5,43 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.debugger.breakpoints.base import BreakpointError
-from vcdebug.debugger.commands.asking import VERBS, found
+from vcdebug.debugger.commands.asking import VERBS, find_stops
 from vcdebug.debugger.commands.base import CommandError
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.tokens import ExpressionError
 from vcdebug.framework.record import OpEvent
 from vcdebug.views.base import text_of
-from vcdebug.views.finding import finding
+from vcdebug.views.finding import found_table
 
 LINE = 'victim if plugin == "gang"'
 
 
 def test_the_rows_are_the_events_at_which_the_breakpoint_would_stop() -> None:
-    expected = list(parse_breakpoint(f"break {LINE}", 1).hits(bundled()))
-    assert expected == [row.seq for row in finding(bundled(), 1, LINE).rows]
+    expected = list(parse_breakpoint(f"break {LINE}", 1).hit_seqs(bundled()))
+    assert expected == [row.seq for row in found_table(bundled(), 1, LINE).rows]
     assert 7 == len(expected)
 
 
 def test_outcomes_are_counted_above_the_rows() -> None:
-    heads = [text_of(entry).strip() for entry in finding(bundled(), 1, LINE).head]
+    heads = [text_of(entry).strip() for entry in found_table(bundled(), 1, LINE).head]
     assert ["6 × Preemptable gang ✗ nobody", "1 × Preemptable gang ✓ offers 1 victim"] == heads
 
 
 def test_all_evictions_are_one_question() -> None:
     recording = bundled("preempt-works")
-    seqs = found(recording, "statement evict")
+    seqs = find_stops(recording, "statement evict")
     assert 2 == len(seqs)
-    assert all(isinstance(event := recording.event(seq), OpEvent) and event.op == "evict" for seq in seqs)
+    assert all(isinstance(event := recording.event_at(seq), OpEvent) and event.op == "evict" for seq in seqs)
 
 
 def test_the_present_event_is_marked_and_nothing_found_is_said() -> None:
-    assert "event 120" == finding(bundled(), 120, LINE).current
-    nothing = finding(bundled(), 1, 'predicate if job == "nobody/here"')
+    assert "event 120" == found_table(bundled(), 120, LINE).current
+    nothing = found_table(bundled(), 1, 'predicate if job == "nobody/here"')
     assert (0, "no event of this recording") == (len(nothing.rows), text_of(nothing.foot[0]))
 
 
 def test_a_passed_over_quirk_is_named_in_its_row() -> None:
-    assert "! view-lost-pod" in finding(bundled(), 1, "quirk").rows[0].cells[-1].text
+    assert "! view-lost-pod" in found_table(bundled(), 1, "quirk").rows[0].cells[-1].text
 
 
 def test_the_command_refuses_what_no_breakpoint_would_take() -> None:
@@ -56,12 +56,12 @@ def test_the_command_refuses_what_no_breakpoint_would_take() -> None:
 
 
 def test_starts_of_actions_are_counted_by_their_names() -> None:
-    heads = [text_of(entry).strip() for entry in finding(bundled("preempt-works"), 1, "action start").head]
+    heads = [text_of(entry).strip() for entry in found_table(bundled("preempt-works"), 1, "action start").head]
     assert ["1 × enqueue starts", "1 × allocate starts", "1 × preempt starts", "1 × backfill starts"] == heads
 
 
 def test_a_question_about_a_job_names_it_where_no_span_does() -> None:
-    rows = finding(bundled("preempt-works"), 1, "starving").rows
+    rows = found_table(bundled("preempt-works"), 1, "starving").rows
     assert ("preempt ▸ chat-api", ("job", "assistants/chat-api")) == (rows[0].cells[2].text, rows[0].subject)
 
 
@@ -79,9 +79,9 @@ def test_a_question_about_a_job_names_it_where_no_span_does() -> None:
 )
 def test_a_condition_that_can_never_hold_is_refused(condition: str, why: str) -> None:
     with pytest.raises(ExpressionError, match=why):
-        found(bundled(), f"victim if {condition}")
+        find_stops(bundled(), f"victim if {condition}")
 
 
 def test_conditions_that_can_hold_are_taken() -> None:
     for condition in ('"ml/a-0" in victims', 'result == "x"', "vote == reject", "count(victims) > 1", 'job in ["a/b"]'):
-        assert found(bundled(), f"victim if {condition}") is not None
+        assert find_stops(bundled(), f"victim if {condition}") is not None

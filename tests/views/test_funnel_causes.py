@@ -4,8 +4,8 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.framework.record import ActionEvent
-from vcdebug.views.base import plain
-from vcdebug.views.funnel import funnel
+from vcdebug.views.base import format_table
+from vcdebug.views.funnel import funnel_table
 
 CAUSES = {
     "pending-nothing-starves": "no starving job has a task to place",
@@ -26,7 +26,7 @@ def test_the_funnel_of_preempt_names_the_cause(name: str) -> None:
     recording = bundled(name)
     start = next(
         seq
-        for seq in recording.index.of_type(ActionEvent)
-        if isinstance(event := recording.event(seq), ActionEvent) and event.action == "preempt"
+        for seq in recording.index.seqs_of_type(ActionEvent)
+        if isinstance(event := recording.event_at(seq), ActionEvent) and event.action == "preempt"
     )
-    assert CAUSES[name] in plain(funnel(recording, start))
+    assert CAUSES[name] in format_table(funnel_table(recording, start))

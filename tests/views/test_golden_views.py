@@ -15,31 +15,31 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq
-from vcdebug.snapshot.bundled import find
-from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.load import load
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.snapshot.bundled import find_bundled
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.views.base import Table, plain
-from vcdebug.views.conf import conf
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.views.base import Table, format_table
+from vcdebug.views.conf import conf_table
 from vcdebug.views.detail import subject_detail
-from vcdebug.views.effects import effects
-from vcdebug.views.equation import equation
+from vcdebug.views.effects import effects_table
+from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.evictions import evictions_table
-from vcdebug.views.flow import flow, span_key
-from vcdebug.views.funnel import funnel
-from vcdebug.views.hypernodes import hypernodes
-from vcdebug.views.jobs import jobs
-from vcdebug.views.log import log
-from vcdebug.views.nodes import nodes
-from vcdebug.views.order import orders
-from vcdebug.views.problems import problems
+from vcdebug.views.flow import flow_table, span_key
+from vcdebug.views.funnel import funnel_table
+from vcdebug.views.hypernodes import hypernodes_table
+from vcdebug.views.jobs import jobs_table
+from vcdebug.views.log import log_table
+from vcdebug.views.nodes import nodes_table
+from vcdebug.views.order import orders_table
+from vcdebug.views.problems import problems_table
 from vcdebug.views.queue_page import cluster_page, queue_page
-from vcdebug.views.queues import queues
-from vcdebug.views.quirks import quirks
-from vcdebug.views.statement import statement
+from vcdebug.views.queues import queues_table
+from vcdebug.views.quirks import quirks_table
+from vcdebug.views.statement import statement_table
 
 EXPECTED = Path(__file__).parent / "expected"
 BLOCKED, WORKS, FITS = "preempt-blocked-by-gang", "preempt-works", "pending-no-node-fits"
@@ -49,7 +49,7 @@ View = Callable[[Recording, Seq], Table]
 
 
 def everything_open(recording: Recording, seq: Seq) -> Table:
-    return flow(recording, [span_key(span.index) for span in recording.spans], seq)
+    return flow_table(recording, [span_key(span.index) for span in recording.spans], seq)
 
 
 def first_job(recording: Recording, seq: Seq) -> Table:
@@ -70,7 +70,7 @@ def last_pop(view: View) -> View:
     """A view of the last pop up to the stop."""
 
     def at_pop(recording: Recording, seq: Seq) -> Table:
-        return view(recording, max(each for each in recording.index.of_type(PopEvent) if each <= seq))
+        return view(recording, max(each for each in recording.index.seqs_of_type(PopEvent) if each <= seq))
 
     return at_pop
 
@@ -95,9 +95,11 @@ configurations:
 
 
 def misspelt(recording: Recording) -> Recording:
-    flags = Flags(minimum_feasible_nodes=20, scheduler_names=("volcano", "batch"), feature_gates={"CSIStorage": True})
-    chance = Chance(search_start=3, tie_seed=7)
-    return replay(replace(recording.snapshot, scheduler_conf=MISSPELT, flags=flags, chance=chance))
+    flags = SchedulerFlags(
+        minimum_feasible_nodes=20, scheduler_names=("volcano", "batch"), feature_gates={"CSIStorage": True}
+    )
+    chance = ChanceSettings(search_start=3, tie_seed=7)
+    return replay_cycle(replace(recording.snapshot, scheduler_conf=MISSPELT, flags=flags, chance=chance))
 
 
 def racks(recording: Recording) -> Recording:
@@ -110,7 +112,7 @@ def racks(recording: Recording) -> Recording:
         **recording.snapshot.objects,
         "HyperNode": [*racks, hyper_node("spine", 2, "HyperNode", "rack-a", "rack-b")],
     }
-    return replay(replace(recording.snapshot, objects=objects))
+    return replay_cycle(replace(recording.snapshot, objects=objects))
 
 
 @cache
@@ -130,12 +132,12 @@ def departments() -> Recording:
     ]
     arguments = {"capacity": {"enableHierarchy": "true"}}
     conf = conf_of("gang", "capacity overcommit", actions="enqueue, allocate", arguments=arguments)
-    return replay(cluster(node("n1", cpu="16", memory="64Gi"), queues_of_tree, *jobs, conf=conf))
+    return replay_cycle(cluster(node("n1", cpu="16", memory="64Gi"), queues_of_tree, *jobs, conf=conf))
 
 
 def first(point: str) -> Seq:
     """The first call of a hook in the tree of queues."""
-    return departments().index.at_point(point)[0]
+    return departments().index.seqs_at_point(point)[0]
 
 
 def hyper_node(name: str, tier: int, kind: str, *members: str) -> Manifest:
@@ -150,81 +152,81 @@ CASES: list[tuple[str, str, str, View]] = [
     ("victims", BLOCKED, "victim", event_view),
     ("victims-nobody", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', event_view),
     ("victims-fates", BLOCKED, "victim", lambda recording, seq: page(recording, seq, "victims", str(seq))),
-    ("victims-equation", BLOCKED, 'victim if plugin == "gang"', equation),
+    ("victims-equation", BLOCKED, 'victim if plugin == "gang"', event_equation),
     ("victims-reclaim", RECLAIM, "victim", event_view),
     ("votes-starving", BLOCKED, "starving", event_view),
     ("votes-enqueue", QUOTA, "enqueue reject", event_view),
-    ("votes-enqueue-equation", QUOTA, "enqueue reject", equation),
+    ("votes-enqueue-equation", QUOTA, "enqueue reject", event_equation),
     ("predicates", FITS, "predicate", event_view),
-    ("predicates-equation", FITS, "predicate", equation),
+    ("predicates-equation", FITS, "predicate", event_equation),
     ("scores", BLOCKED, "score", event_view),
     ("predicates-list", FITS, "predicate", lambda recording, seq: page(recording, seq, "reason", "A")),
     ("predicates-short", FITS, "predicate", lambda recording, seq: page(recording, seq, "short of", "memory")),
     ("node-page-predicate", FITS, "predicate", lambda recording, seq: page(recording, seq, "node", "gpu-a100-05")),
     ("node-page-score", BLOCKED, "tie", lambda recording, seq: page(recording, seq, "node", "cpu-01")),
-    ("scores-equation", BLOCKED, "score", equation),
-    ("best-equation", BLOCKED, "tie", equation),
-    ("capacity-admission-equation", QUOTA, "start", lambda *_: equation(departments(), first("JobEnqueueable"))),
-    ("capacity-allocatable-equation", QUOTA, "start", lambda *_: equation(departments(), first("Allocatable"))),
+    ("scores-equation", BLOCKED, "score", event_equation),
+    ("best-equation", BLOCKED, "tie", event_equation),
+    ("capacity-admission-equation", QUOTA, "start", lambda *_: event_equation(departments(), first("JobEnqueueable"))),
+    ("capacity-allocatable-equation", QUOTA, "start", lambda *_: event_equation(departments(), first("Allocatable"))),
     ("best", BLOCKED, "tie", event_view),
     ("evict", WORKS, "statement evict", event_view),
-    ("pipeline-equation", WORKS, "statement pipeline", equation),
-    ("statement-open", BLOCKED, "statement pipeline", statement),
-    ("statement-discarded", BLOCKED, "statement discard if ops > 0", statement),
-    ("statement-committed", WORKS, 'statement commit if action == "preempt"', statement),
+    ("pipeline-equation", WORKS, "statement pipeline", event_equation),
+    ("statement-open", BLOCKED, "statement pipeline", statement_table),
+    ("statement-discarded", BLOCKED, "statement discard if ops > 0", statement_table),
+    ("statement-committed", WORKS, 'statement commit if action == "preempt"', statement_table),
     ("discard", BLOCKED, "statement discard if ops > 0", event_view),
-    ("order", BLOCKED, "start", lambda recording, _: event_view(recording, recording.index.of_type(PopEvent)[0])),
+    ("order", BLOCKED, "start", lambda recording, _: event_view(recording, recording.index.seqs_of_type(PopEvent)[0])),
     ("order-victims", WORKS, "statement evict", last_pop(event_view)),
     (
         "order-equation",
         BLOCKED,
         "start",
-        lambda recording, _: equation(recording, recording.index.of_type(PopEvent)[0]),
+        lambda recording, _: event_equation(recording, recording.index.seqs_of_type(PopEvent)[0]),
     ),
-    ("orders", WORKS, "statement pipeline", orders),
-    ("orders-between-actions", BLOCKED, "start", orders),
-    ("funnel", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', funnel),
-    ("funnel-placed", WORKS, "victim", funnel),
-    ("funnel-of-action", BLOCKED, 'action if action == "preempt"', funnel),
-    ("funnel-elsewhere", BLOCKED, "start", funnel),
+    ("orders", WORKS, "statement pipeline", orders_table),
+    ("orders-between-actions", BLOCKED, "start", orders_table),
+    ("funnel", BLOCKED, 'victim if task == "research/llm-finetune-worker-1"', funnel_table),
+    ("funnel-placed", WORKS, "victim", funnel_table),
+    ("funnel-of-action", BLOCKED, 'action if action == "preempt"', funnel_table),
+    ("funnel-elsewhere", BLOCKED, "start", funnel_table),
     ("evictions", WORKS, "victim", evictions_table),
     ("evictions-discarded", BLOCKED, "statement discard if ops > 0", evictions_table),
     ("action", BLOCKED, 'action if action == "preempt"', event_view),
-    ("jobs", BLOCKED, "statement pipeline", jobs),
-    ("nodes", BLOCKED, "statement pipeline", nodes),
-    ("queues", RECLAIM, "victim", queues),
+    ("jobs", BLOCKED, "statement pipeline", jobs_table),
+    ("nodes", BLOCKED, "statement pipeline", nodes_table),
+    ("queues", RECLAIM, "victim", queues_table),
     ("queue-page", QUOTA, "enqueue reject", lambda recording, seq: queue_page(recording, seq, "team-vision")),
     ("queue-page-without-job", QUOTA, "start", lambda recording, seq: queue_page(recording, seq, "default")),
     ("queue-page-capacity", QUOTA, "start", lambda _, seq: queue_page(departments(), seq, "vision")),
-    ("queues-tree", QUOTA, "start", lambda _, seq: queues(departments(), seq)),
+    ("queues-tree", QUOTA, "start", lambda _, seq: queues_table(departments(), seq)),
     ("cluster-page", QUOTA, "enqueue reject", cluster_page),
     ("job-page", BLOCKED, "victim", first_job),
     ("node-page", BLOCKED, "victim", first_node),
-    ("problems", BLOCKED, "victim", lambda recording, _: problems(recording)),
-    ("quirks", BLOCKED, "quirk", quirks),
-    ("quirks-none", WORKS, "start", quirks),
-    ("effects", WORKS, 'statement commit if action == "preempt"', effects),
-    ("conf", WORKS, "victim", lambda recording, _: conf(recording)),
-    ("conf-misspelt", WORKS, "start", lambda recording, _: conf(misspelt(recording))),
-    ("log", WORKS, "statement pipeline", log),
-    ("log-5", WORKS, "statement pipeline", lambda recording, seq: log(recording, seq, 5)),
-    ("hypernodes", WORKS, "start", lambda recording, _: hypernodes(racks(recording), "gpu-l40s-03")),
-    ("hypernodes-none", WORKS, "start", lambda recording, _: hypernodes(recording)),
+    ("problems", BLOCKED, "victim", lambda recording, _: problems_table(recording)),
+    ("quirks", BLOCKED, "quirk", quirks_table),
+    ("quirks-none", WORKS, "start", quirks_table),
+    ("effects", WORKS, 'statement commit if action == "preempt"', effects_table),
+    ("conf", WORKS, "victim", lambda recording, _: conf_table(recording)),
+    ("conf-misspelt", WORKS, "start", lambda recording, _: conf_table(misspelt(recording))),
+    ("log", WORKS, "statement pipeline", log_table),
+    ("log-5", WORKS, "statement pipeline", lambda recording, seq: log_table(recording, seq, 5)),
+    ("hypernodes", WORKS, "start", lambda recording, _: hypernodes_table(racks(recording), "gpu-l40s-03")),
+    ("hypernodes-none", WORKS, "start", lambda recording, _: hypernodes_table(recording)),
 ]
 
 
 @cache
 def recording_of(name: str) -> Recording:
-    folder = find(name)
+    folder = find_bundled(name)
     assert folder is not None
-    return replay(load(folder))
+    return replay_cycle(load_snapshot(folder))
 
 
 def stop(recording: Recording, words: str) -> Seq:
     if words == "start":
         return 1
     debugger = Debugger(recording)
-    debugger.breakpoints.add(words)
+    debugger.breakpoints.add_breakpoint(words)
     stopped = debugger.continue_()
     assert stopped.breakpoint is not None, f"{words} never stops"
     return stopped.position.seq
@@ -234,7 +236,7 @@ def stop(recording: Recording, words: str) -> Seq:
 def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str, view: View) -> None:
     recording = recording_of(snapshot)
     path = EXPECTED / f"{name}.txt"
-    text = plain(view(recording, stop(recording, words)))
+    text = format_table(view(recording, stop(recording, words)))
     if os.environ.get("VCDEBUG_WRITE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -245,7 +247,18 @@ def test_the_view_says_what_it_always_said(name: str, snapshot: str, words: str,
 def test_every_event_of_a_cycle_can_be_shown(name: str) -> None:
     recording = recording_of(name)
     for seq in range(1, len(recording) + 1):
-        for view in (event_view, equation, statement, jobs, nodes, queues, effects, log, orders, funnel):
+        for view in (
+            event_view,
+            event_equation,
+            statement_table,
+            jobs_table,
+            nodes_table,
+            queues_table,
+            effects_table,
+            log_table,
+            orders_table,
+            funnel_table,
+        ):
             table = view(recording, seq)
             assert table.title
             assert all(len(table.columns) == len(row.cells) for row in table.rows)

@@ -4,10 +4,10 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Table, plain
-from vcdebug.views.flow import around, flow
-from vcdebug.views.jobs import jobs
-from vcdebug.views.nodes import nodes
+from vcdebug.views.base import Table, format_table
+from vcdebug.views.flow import flow_table, open_keys_around
+from vcdebug.views.jobs import jobs_table
+from vcdebug.views.nodes import nodes_table
 
 
 def made_anew(recording: Recording, seq: int) -> list[str]:
@@ -17,11 +17,11 @@ def made_anew(recording: Recording, seq: int) -> list[str]:
 
 def shown(recording: Recording, seq: int) -> list[str]:
     tables: list[Table] = [
-        jobs(recording, seq),
-        nodes(recording, seq),
-        flow(recording, around(recording, seq), seq),
+        jobs_table(recording, seq),
+        nodes_table(recording, seq),
+        flow_table(recording, open_keys_around(recording, seq), seq),
     ]
-    return [f"{table.current}\n{plain(table)}" for table in tables]
+    return [f"{table.current}\n{format_table(table)}" for table in tables]
 
 
 @pytest.mark.parametrize("name", ["preempt-blocked-by-gang", "preempt-works"])
@@ -34,8 +34,8 @@ def test_kept_rows_are_those_of_the_moment(name: str) -> None:
 
 def test_the_rows_are_the_same_until_something_changes() -> None:
     recording = bundled("preempt-works")
-    operations = [seq for seq in range(1, len(recording) + 1) if recording.timeline.same_as(seq) == seq]
+    operations = [seq for seq in range(1, len(recording) + 1) if recording.timeline.earliest_same_seq(seq) == seq]
     first = operations[1]
-    assert jobs(recording, first).rows is jobs(recording, first + 1).rows or first + 1 in operations
-    assert jobs(recording, first - 1).rows is not jobs(recording, first).rows
-    assert nodes(recording, first - 1).rows is not nodes(recording, first).rows
+    assert jobs_table(recording, first).rows is jobs_table(recording, first + 1).rows or first + 1 in operations
+    assert jobs_table(recording, first - 1).rows is not jobs_table(recording, first).rows
+    assert nodes_table(recording, first - 1).rows is not nodes_table(recording, first).rows

@@ -1,14 +1,14 @@
 """Columns that have nothing to say in a whole cycle are left out; those that have something stay throughout."""
 
 from tests.recorded import BLOCKED, ROOT, bundled
-from vcdebug.snapshot.load import load
-from vcdebug.trace.replay import replay
-from vcdebug.views.nodes import nodes
-from vcdebug.views.queues import queues
+from vcdebug.snapshot.load import load_snapshot
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.views.nodes import nodes_table
+from vcdebug.views.queues import queues_table
 
 
 def heads(name: str, seq: int = 1) -> list[str]:
-    return [column.title for column in nodes(bundled(name), seq).columns][-3:]
+    return [column.title for column in nodes_table(bundled(name), seq).columns][-3:]
 
 
 def test_nodes_show_what_is_released_and_promised_where_the_cycle_evicts_or_pipelines() -> None:
@@ -18,18 +18,18 @@ def test_nodes_show_what_is_released_and_promised_where_the_cycle_evicts_or_pipe
 
 
 def test_nodes_show_remarks_where_one_of_them_keeps_pods_away() -> None:
-    found = nodes(bundled("pending-no-node-fits"), 1)
+    found = nodes_table(bundled("pending-no-node-fits"), 1)
     assert "remarks" == found.columns[-1].title
     assert all(len(found.columns) == len(row.cells) for row in found.rows)
 
 
 def test_queues_have_no_state_where_none_is_unusual() -> None:
-    assert "weight" == queues(bundled("preempt-works"), 1).columns[-1].title
+    assert "weight" == queues_table(bundled("preempt-works"), 1).columns[-1].title
 
 
 def test_the_cluster_has_no_row_of_what_nobody_asks_for() -> None:
-    snapshot = load(ROOT / "fixtures" / BLOCKED)
-    for node in snapshot.of("Node"):
+    snapshot = load_snapshot(ROOT / "fixtures" / BLOCKED)
+    for node in snapshot.objects_of("Node"):
         node["status"]["allocatable"]["ephemeral-storage"] = "100Gi"
-    keys = [row.key for row in queues(replay(snapshot), 1).rows]
+    keys = [row.key for row in queues_table(replay_cycle(snapshot), 1).rows]
     assert ["cluster cpu", "cluster memory", "cluster nvidia.com/gpu"] == keys[-3:]

@@ -2,14 +2,14 @@
 
 from tests.scenarios.questions import asked
 from vcdebug.framework.record import Level
-from vcdebug.views.outcome import outcome
+from vcdebug.views.outcome import span_outcome
 
 
 def test_a_task_whose_promise_was_refused_says_that_and_not_an_earlier_no() -> None:
     recording = asked(5884).recording()
     came = [
-        outcome(recording, index).text
-        for index, span in enumerate(recording.tree.spans)
+        span_outcome(recording, index).text
+        for index, span in enumerate(recording.span_tree.spans)
         if span.level is Level.TASK and span.first <= 48 <= span.last
     ]
     assert ["✗ undone on n1"] == came

@@ -14,7 +14,7 @@ from textual.app import App, ComposeResult
 from tests.recorded import bundled
 from vcdebug.debugger.driver import Driver
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.panels import panel as new_panel
+from vcdebug.tui.panels import new_panel as new_panel
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Table
@@ -36,7 +36,7 @@ class At(NamedTuple):
     def driver(self) -> Driver:
         driver = Driver(bundled(self.snapshot))
         driver.add_breakpoint(self.words)
-        assert driver.step("continue", back=False).seq
+        assert driver.take_step("continue", back=False).seq
         return driver
 
 
@@ -82,7 +82,7 @@ class Alone(App[None]):
         if isinstance(self.shown, Table):
             grid.set_table(self.shown)
         elif isinstance(grid, Panel):
-            grid.moment = self.driver.moment()
+            grid.moment = self.driver.current_state()
         grid.focus()
 
     def text(self) -> str:

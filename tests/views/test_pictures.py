@@ -2,35 +2,35 @@
 
 from tests.recorded import BLOCKED, bundled, golden
 from vcdebug.debugger.driver import Driver
-from vcdebug.views.base import plain, text_of
-from vcdebug.views.funnel import funnel
-from vcdebug.views.hypernodes import hypernodes
+from vcdebug.views.base import format_table, text_of
+from vcdebug.views.funnel import funnel_table
+from vcdebug.views.hypernodes import hypernodes_table
 from vcdebug.views.job_page import job_page
-from vcdebug.views.pending import explanation
-from vcdebug.views.pictures import gang, stages
+from vcdebug.views.pending import explanation_table
+from vcdebug.views.pictures import gang_line, stage_lines
 
 
 def test_a_gang_is_drawn_pod_by_pod() -> None:
     works = bundled("preempt-works")
-    assert "gang ▒▒  2 wait for room of 2 needed" == text_of(gang(works, len(works), "assistants/chat-api"))
+    assert "gang ▒▒  2 wait for room of 2 needed" == text_of(gang_line(works, len(works), "assistants/chat-api"))
     blocked = bundled(BLOCKED)
-    assert "gang ··  2 missing of 2 needed" == text_of(gang(blocked, len(blocked), "research/llm-finetune"))
-    assert "gang ████  4 placed of 4 needed" == text_of(gang(blocked, 1, "research/bert-pretrain"))
+    assert "gang ··  2 missing of 2 needed" == text_of(gang_line(blocked, len(blocked), "research/llm-finetune"))
+    assert "gang ████  4 placed of 4 needed" == text_of(gang_line(blocked, 1, "research/bert-pretrain"))
 
 
 def test_the_answer_and_the_page_of_a_job_begin_with_its_gang() -> None:
     blocked = bundled(BLOCKED)
-    assert text_of(explanation(blocked, "research/llm-finetune").head[0]).startswith("gang ··")
-    assert "gang ··  2 missing" in plain(job_page(blocked, 1, "research/llm-finetune"))
+    assert text_of(explanation_table(blocked, "research/llm-finetune").head[0]).startswith("gang ··")
+    assert "gang ··  2 missing" in format_table(job_page(blocked, 1, "research/llm-finetune"))
 
 
 def test_a_funnel_gets_narrower() -> None:
-    lines = [text_of(entry) for entry in stages((("running", 12), ("in reach", 6), ("victims", 0)))]
+    lines = [text_of(entry) for entry in stage_lines((("running", 12), ("in reach", 6), ("victims", 0)))]
     assert [24, 12, 0] == [entry.count("█") for entry in lines]
     driver = Driver(bundled(BLOCKED))
     driver.add_breakpoint("victim")
-    driver.step("continue", back=False)
-    table = funnel(bundled(BLOCKED), driver.moment().seq)
+    driver.take_step("continue", back=False)
+    table = funnel_table(bundled(BLOCKED), driver.current_state().seq)
     assert [sum(int(row.cells[2].text) for row in table.rows if row.cells[2].text.isdigit())] == [
         int(text_of(entry).split()[-1]) for entry in table.head if text_of(entry).strip().startswith("on it")
     ]
@@ -39,6 +39,6 @@ def test_a_funnel_gets_narrower() -> None:
 def test_the_topology_shows_where_a_job_sits() -> None:
     recording = golden("hypernode-0005")
     job = next(job for job in recording.session.jobs.values() if any(task.node_name for task in job.tasks.values()))
-    table = hypernodes(recording, "", job.uid, len(recording))
+    table = hypernodes_table(recording, "", job.uid, len(recording))
     top, pods = table.rows[0].cells[-1].text, len([task for task in job.tasks.values() if task.node_name])
     assert f"{'█' * pods} {pods}" == top

@@ -1,12 +1,12 @@
 """Answers of plugins are told in words: never as Python writes them."""
 
 from vcdebug.framework.record import HookEvent
-from vcdebug.views.headline import answer, placing_words
+from vcdebug.views.headline import answer_piece, placing_words
 
 
 def test_no_victims_of_one_plugin_are_nobody() -> None:
-    assert "– nobody" == answer(HookEvent("VictimTasks", "rescheduling", (), ())).text
-    assert "a-{0,1}" == answer(HookEvent("VictimTasks", "tdm", (), ("ns/a-0", "ns/a-1"))).text
+    assert "– nobody" == answer_piece(HookEvent("VictimTasks", "rescheduling", (), ())).text
+    assert "a-{0,1}" == answer_piece(HookEvent("VictimTasks", "tdm", (), ("ns/a-0", "ns/a-1"))).text
 
 
 def test_nothing_yes_and_no_are_words() -> None:

@@ -6,18 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, queue
-from vcdebug.amount_text import amount, short_name
-from vcdebug.causes.pending import explain
+from vcdebug.amount_text import format_amount, short_name
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.debugger import figures
 from vcdebug.debugger.figures import Figure
-from vcdebug.files.report import text_of
+from vcdebug.files.report import report_text
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.views.base import plain
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.views.base import format_table
 from vcdebug.views.node_page import node_page
-from vcdebug.views.nodes import nodes
-from vcdebug.views.report import Subject
+from vcdebug.views.nodes import nodes_table
+from vcdebug.views.report import ReportSubject
 
 CSI = "ebs.csi.aws.com"
 VOLUMES = f"attachable-volumes-csi-{CSI}"
@@ -35,7 +35,7 @@ def replayed(name: str, quantity: str) -> Recording:
     number, unit = (quantity[:-1], "m") if quantity.endswith("m") else (quantity, "")
     has = {"cpu": "1000", "memory": "64Gi", name: quantity}
     asks = {"cpu": "1", "memory": "1Mi", name: f"{int(number) * 4}{unit}"}
-    return replay(
+    return replay_cycle(
         cluster(
             node("n1", **has),
             queue("default"),
@@ -51,18 +51,18 @@ def replayed(name: str, quantity: str) -> Recording:
 def test_panel_page_debugger_explain_and_report_write_an_amount_alike(data: st.DataObject, name: str) -> None:
     recording = replayed(name, data.draw(QUANTITIES[name]))
     figure = Figure("node", "n1", "allocatable", name)
-    end, value = len(recording), figures.value(recording, figure, 0)
+    end, value = len(recording), figures.figure_value(recording, figure, 0)
     assert isinstance(value, float)
-    text = amount(name, value)
-    assert text == figures.shown(figure, value)
-    assert f" {text}/{text} " in plain(nodes(recording, end))
+    text = format_amount(name, value)
+    assert text == figures.format_figure(figure, value)
+    assert f" {text}/{text} " in format_table(nodes_table(recording, end))
     page = next(
-        line for line in plain(node_page(recording, end, "n1")).splitlines() if line.startswith(short_name(name))
+        line for line in format_table(node_page(recording, end, "n1")).splitlines() if line.startswith(short_name(name))
     )
     assert page.endswith(f"  0 of {text} used")
-    found = explain(recording, "default/train")
+    found = explain_by_name(recording, "default/train")
     assert f"the largest node (n1) has {text} in all" in found.sentence
-    assert found.sentence in text_of(Subject(recording, "1", (), (), ("default/train",)), "md")
+    assert found.sentence in report_text(ReportSubject(recording, "1", (), (), ("default/train",)), "md")
 
 
 def driver(count: int) -> Manifest:
@@ -74,9 +74,11 @@ def driver(count: int) -> Manifest:
 
 
 def test_volumes_that_a_node_can_attach_are_counted_everywhere() -> None:
-    recording = replay(cluster(node("n1"), driver(39), queue("default"), conf=conf_of("gang", actions="allocate")))
-    assert " 39/39 " in plain(nodes(recording, len(recording)))
-    assert "  0 of 39 used" in plain(node_page(recording, len(recording), "n1"))
+    recording = replay_cycle(
+        cluster(node("n1"), driver(39), queue("default"), conf=conf_of("gang", actions="allocate"))
+    )
+    assert " 39/39 " in format_table(nodes_table(recording, len(recording)))
+    assert "  0 of 39 used" in format_table(node_page(recording, len(recording), "n1"))
     figure = Figure("node", "n1", "allocatable", VOLUMES)
-    value = figures.value(recording, figure, 0)
-    assert ("39", 39.0) == (figures.shown(figure, value), figures.plain(figure, value))
+    value = figures.figure_value(recording, figure, 0)
+    assert ("39", 39.0) == (figures.format_figure(figure, value), figures.comparable_value(figure, value))

@@ -1,18 +1,18 @@
 """The panels Watch and Bookmarks as tables."""
 
 from tests.recorded import bundled
-from vcdebug.debugger.commands import execute
+from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.views.base import Table
-from vcdebug.views.bookmarks import bookmarks
-from vcdebug.views.watch import watches
+from vcdebug.views.bookmarks import bookmarks_table
+from vcdebug.views.watch import watches_table
 
 
 def here(*lines: str) -> DebuggerState:
     driver = Driver(bundled())
     for line in lines:
-        execute(driver, line)
-    return driver.moment()
+        execute_line(driver, line)
+    return driver.current_state()
 
 
 def texts(table: Table) -> list[tuple[str, ...]]:
@@ -21,7 +21,7 @@ def texts(table: Table) -> list[tuple[str, ...]]:
 
 def watched(*lines: str) -> Table:
     at = here(*lines)
-    return watches(at.recording, at.seq, at.watches)
+    return watches_table(at.recording, at.seq, at.watches)
 
 
 WATCHES = ("watch queue research allocated gpu", "watch count(victims)", "watch node cpu-02 releasing")
@@ -50,10 +50,10 @@ def test_nothing_that_is_watched_says_how_to_watch() -> None:
 
 def test_bookmarks_stand_in_the_order_of_events_with_what_happened_there() -> None:
     at = here("goto 138", "note the end", "goto 107", "bookmark")
-    table = bookmarks(at.recording, at.seq, at.bookmarks)
+    table = bookmarks_table(at.recording, at.seq, at.bookmarks)
     assert [("2", "107", "–"), ("1", "138", "the end")] == [entry[:3] for entry in texts(table)]
     assert "evict resnet-sweep-worker-0" in table.rows[0].cells[3].text
     assert "2" == table.current
     beyond = at.bookmarks[0]._replace(seq=9999)
-    assert "this recording is shorter" in bookmarks(at.recording, 1, [beyond]).rows[0].cells[3].text
-    assert 0 == bookmarks(at.recording, 1, [beyond]).rows[0].seq
+    assert "this recording is shorter" in bookmarks_table(at.recording, 1, [beyond]).rows[0].cells[3].text
+    assert 0 == bookmarks_table(at.recording, 1, [beyond]).rows[0].seq

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.recorded import GOLDEN, golden
-from vcdebug.views.base import plain
-from vcdebug.views.equation import equation
+from vcdebug.views.base import format_table
+from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import placing_words
 
@@ -31,8 +31,8 @@ def test_hypernodes_are_told_in_order_and_with_their_scores(result: object, word
 def test_no_view_shows_the_programs_own_data(name: str) -> None:
     recording = golden(name)
     for seq in range(1, len(recording) + 1, 7):
-        for view in (event_view, equation):
-            assert not RAW.search(plain(view(recording, seq))), f"{view.__name__} at {seq}"
+        for view in (event_view, event_equation):
+            assert not RAW.search(format_table(view(recording, seq))), f"{view.__name__} at {seq}"
 
 
 @pytest.mark.parametrize(

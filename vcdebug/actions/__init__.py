@@ -25,5 +25,5 @@ OTHER_FORMS: OtherForms = {
 }
 """Actions of which older releases have another form that does not share the newer one's code."""
 
-LATER: dict[str, Change] = {"gangpreempt": GANG_EVICTION, "gangreclaim": GANG_EVICTION}
+LATER_ACTIONS: dict[str, Change] = {"gangpreempt": GANG_EVICTION, "gangreclaim": GANG_EVICTION}
 """Actions that older releases do not have, and the change that brought them."""

@@ -9,7 +9,7 @@ from vcdebug.framework import transitions
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid, pre_predicate_errors
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue, task_queue
-from vcdebug.framework.placement import PredicateHelper, for_allocate, shard_groups
+from vcdebug.framework.placement import PredicateHelper, predicate_for_allocate_action, shard_groups
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import prioritize_nodes, select_best
 from vcdebug.framework.session import Session
@@ -17,7 +17,7 @@ from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
+from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
@@ -30,11 +30,15 @@ class Backfill(Action):
 
     def execute(self, ssn: Session) -> None:
         """The order of all tasks is fixed before the first one is placed. Upstream: actions/backfill.Execute."""
-        for job, task in self._pick(ssn):
-            with ssn.scope(Level.QUEUE, job.queue), ssn.scope(Level.JOB, job.uid), ssn.scope(Level.TASK, task.key):
-                self._place(ssn, job, task)
+        for job, task in self._pick_up_pending_tasks(ssn):
+            with (
+                ssn.open_span(Level.QUEUE, job.queue),
+                ssn.open_span(Level.JOB, job.uid),
+                ssn.open_span(Level.TASK, task.key),
+            ):
+                self._place_task(ssn, job, task)
 
-    def _pick(self, ssn: Session) -> list[tuple[JobInfo, TaskInfo]]:
+    def _pick_up_pending_tasks(self, ssn: Session) -> list[tuple[JobInfo, TaskInfo]]:
         """Upstream: actions/backfill.pickUpPendingTasks."""
         waiting = QueuedJobs(ssn)
         heaps: dict[str, PriorityQueue[TaskInfo]] = {}
@@ -57,37 +61,37 @@ class Backfill(Action):
 
     def _best_effort(self, ssn: Session, job: JobInfo) -> list[TaskInfo]:
         """Pending tasks, and pipelined ones, which are taken back first."""
-        tasks = [t for t in job.with_status(TaskStatus.PENDING) if t.best_effort and not t.sch_gated]
-        for task in job.with_status(TaskStatus.PIPELINED):
+        tasks = [t for t in job.tasks_with_status(TaskStatus.PENDING) if t.best_effort and not t.sch_gated]
+        for task in job.tasks_with_status(TaskStatus.PIPELINED):
             if task.best_effort:
-                transitions.unplace(ssn, task, "unpipeline")
+                transitions.unplace_task(ssn, task, "unpipeline")
                 tasks.append(task)
         return tasks
 
-    def _place(self, ssn: Session, job: JobInfo, task: TaskInfo) -> None:
-        error = ssn.ask(PRE_PREDICATE, task)
+    def _place_task(self, ssn: Session, job: JobInfo, task: TaskInfo) -> None:
+        error = ssn.ask_plugins(PRE_PREDICATE, task)
         if error is not None:
             ssn.log("pre-predicate", task.key)
             job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, ssn.all_rows())
             return
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
-        feasible, errors = helper.predicate_nodes(task, ssn.all_rows(), for_allocate)
+        feasible, errors = helper.predicate_nodes(task, ssn.all_rows(), predicate_for_allocate_action)
         if not len(feasible):
             job.nodes_fit_errors[task.uid] = errors
             return
-        node = self._choose(ssn, task, feasible)
+        node = self._choose_node(ssn, task, feasible)
         ssn.log("binding", task.key, node.name)
         refused = transitions.allocate(ssn, task, node.name)
         if refused is not None:
             errors = FitErrors(ssn.reasons)
-            errors.set_node(node.row, ssn.reasons.error(refused))
+            errors.set_node(node.row, ssn.reasons.error_code(refused))
             job.nodes_fit_errors[task.uid] = errors
 
-    def _choose(self, ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo:
+    def _choose_node(self, ssn: Session, task: TaskInfo, feasible: NodeRows) -> NodeInfo:
         if len(feasible) == 1:
-            return feasible.nodes[0]
+            return feasible.node_infos[0]
         for group in shard_groups(ssn, feasible):
             node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
             if node is not None:
                 return node
-        raise SchedulerPanic(NIL_POINTER)
+        raise SchedulerPanic(NIL_POINTER_TEXT)

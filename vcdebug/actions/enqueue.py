@@ -21,19 +21,19 @@ class Enqueue(Action):
 
     def execute(self, ssn: Session) -> None:
         """Pop queues until none has a pending job left. Upstream: actions/enqueue.Execute."""
-        waiting = self._collect(ssn)
+        waiting = self._collect_jobs(ssn)
         while waiting.queues:
             queue = waiting.queues.pop()
             jobs = waiting.jobs[queue.name]
             if not jobs:
                 continue
-            with ssn.scope(Level.QUEUE, queue.name):
+            with ssn.open_span(Level.QUEUE, queue.name):
                 job = jobs.pop()
-                with ssn.scope(Level.JOB, job.uid):
-                    self._consider(ssn, job)
+                with ssn.open_span(Level.JOB, job.uid):
+                    self._admit_job(ssn, job)
             waiting.queues.push(queue)
 
-    def _collect(self, ssn: Session) -> QueuedJobs:
+    def _collect_jobs(self, ssn: Session) -> QueuedJobs:
         waiting = QueuedJobs(ssn)
         for job in ssn.jobs.values():
             queue = ssn.queues[job.queue]
@@ -43,8 +43,8 @@ class Enqueue(Action):
         ssn.log("try", len([jobs for jobs in waiting.jobs.values() if jobs]))
         return waiting
 
-    def _consider(self, ssn: Session, job: JobInfo) -> None:
+    def _admit_job(self, ssn: Session, job: JobInfo) -> None:
         """A PodGroup without minResources passes unasked; a refused one is gone for this session."""
-        if job.pod_group.min_resources is None or ssn.ask(JOB_ENQUEUEABLE, job):
-            ssn.enqueued(job)
+        if job.pod_group.min_resources is None or ssn.ask_plugins(JOB_ENQUEUEABLE, job):
+            ssn.notify_enqueued(job)
             ssn.set_phase(job, INQUEUE)

@@ -14,7 +14,7 @@ from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.status import preemptable_status
+from vcdebug.model.status import is_preemptable_status
 from vcdebug.model.task import TaskInfo
 
 
@@ -34,8 +34,8 @@ class GangPreempt(Action):
     def execute(self, ssn: Session) -> None:
         self.eviction.execute(ssn)
 
-    def spares(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
-        if not preemptable_status(task.status):
+    def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+        if not is_preemptable_status(task.status):
             return NOT_RUNNING
         if owner.queue != job.queue:
             return OTHER_QUEUE

@@ -35,7 +35,7 @@ class GangReclaim(Action):
     def execute(self, ssn: Session) -> None:
         self.eviction.execute(ssn)
 
-    def spares(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+    def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
         if task.status is not TaskStatus.RUNNING:
             return NOT_RUNNING
         if owner.queue == job.queue:
@@ -50,10 +50,10 @@ class GangReclaim(Action):
         return ssn.victim_queue_order_less(queues[left.queue], queues[right.queue], queues[job.queue])
 
     def may_start(self, ssn: Session, queue: QueueInfo, pending: list[TaskInfo]) -> bool:
-        if ssn.ask(PREEMPTIVE, queue, pending):
+        if ssn.ask_plugins(PREEMPTIVE, queue, pending):
             return True
         ssn.log("refused", queue.name, pending[0].job)
         return False
 
     def passes_over(self, ssn: Session, queue: QueueInfo) -> bool:
-        return ssn.ask(OVERUSED, queue)
+        return ssn.ask_plugins(OVERUSED, queue)

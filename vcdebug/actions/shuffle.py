@@ -13,7 +13,7 @@ from vcdebug.model.names import TaskId
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
-REASON = "shuffle"
+SHUFFLE_REASON = "shuffle"
 
 
 class Shuffle(Action):
@@ -24,11 +24,11 @@ class Shuffle(Action):
 
     def execute(self, ssn: Session) -> None:
         """Ask about all running tasks, then evict. Upstream: actions/shuffle.Execute."""
-        running = [task for job in ssn.jobs.values() for task in job.with_status(TaskStatus.RUNNING)]
-        victims = ssn.ask(VICTIM_TASKS, running)
+        running = [task for job in ssn.jobs.values() for task in job.tasks_with_status(TaskStatus.RUNNING)]
+        victims = ssn.ask_plugins(VICTIM_TASKS, running)
         by_uid: dict[TaskId, list[TaskInfo]] = {}
         for victim in victims:
             by_uid.setdefault(victim.uid, []).append(victim)
-        for victim in (one for uid in ssn.cluster.ordering.keys(by_uid) for one in by_uid[uid]):
+        for victim in (one for uid in ssn.cluster.ordering.order_keys(by_uid) for one in by_uid[uid]):
             ssn.log("victim", victim.name, victim.namespace, victim.job)
-            transitions.evict(ssn, victim, REASON, via="session")
+            transitions.evict(ssn, victim, SHUFFLE_REASON, via="session")

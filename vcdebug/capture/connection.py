@@ -17,14 +17,20 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
 
 from vcdebug import __version__
-from vcdebug.capture.kubeconfig import Choice, choose, default_file, impersonation, shown
+from vcdebug.capture.kubeconfig import (
+    ContextChoice,
+    choose_context,
+    default_kubeconfig,
+    find_impersonation,
+    shown_kubeconfig,
+)
 from vcdebug.capture.options import CaptureOptions
-from vcdebug.capture.transport import Answer, ConnectionFailed
+from vcdebug.capture.transport import ConnectionFailed, HttpAnswer
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.json_values import JsonObject
 
 ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip"}
-PIECE = 1 << 20
+PIECE_BYTES = 1 << 20
 OBJECT_NAME = re.compile(r"^<?\w+\(.*?\)(?: object at \w+>)?: ")
 BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, KeyError, TypeError, AttributeError)
 
@@ -36,22 +42,24 @@ class ClientTransport:
         self,
         client: ApiClient,
         options: CaptureOptions,
-        choice: Choice | None,
+        choice: ContextChoice | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._timeout = options.timeout
         self._clock = clock
         self._end = clock() + options.deadline
-        self._headers = tuple(choice.impersonation.headers()) if choice is not None else ()
+        self._headers = tuple(choice.impersonation.iter_header_pairs()) if choice is not None else ()
         client.user_agent = f"vcdebug/{__version__}"
         self.context = choice.context if choice is not None else ""
-        self.user = choice.who if choice is not None else "this pod's service account"
+        self.user = choice.user_words if choice is not None else "this pod's service account"
         place = f"context {self.context!r}" if self.context else "this pod's cluster"
         unchecked = "" if client.configuration.verify_ssl else ", its certificate not checked"
         self.server = f"{place} ({client.configuration.host}{unchecked})"
 
-    def send(self, method: str, path: str, query: Sequence[tuple[str, str]], body: JsonObject | None = None) -> Answer:
+    def send(
+        self, method: str, path: str, query: Sequence[tuple[str, str]], body: JsonObject | None = None
+    ) -> HttpAnswer:
         try:
             request = self._client.param_serialize(
                 method, path, query_params=list(query), header_params=dict(ACCEPT), auth_settings=["BearerToken"]
@@ -60,10 +68,10 @@ class ClientTransport:
             response = self._client.rest_client.request(  # type: ignore[no-untyped-call]  # the client leaves it so
                 verb, url, headers=self._all_headers(headers, body), body=body, _request_timeout=self._timeout
             )
-            content = self._content(response.response)
+            content = self._read_content(response.response)
         except (urllib3.exceptions.HTTPError, ApiException, OSError) as failure:
             raise ConnectionFailed(reason_text(failure), broken_off=_broke_off(failure)) from failure
-        return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, content)
+        return HttpAnswer(response.status, {name.lower(): value for name, value in response.headers.items()}, content)
 
     def close(self) -> None:
         self._client.rest_client.close()
@@ -77,10 +85,10 @@ class ClientTransport:
             combined.add(name, value)
         return combined
 
-    def _content(self, response: urllib3.BaseHTTPResponse) -> bytes:
+    def _read_content(self, response: urllib3.BaseHTTPResponse) -> bytes:
         """The whole answer, unless it comes so slowly that the time is over before it is there."""
         parts = []
-        while part := response.read1(PIECE):
+        while part := response.read1(PIECE_BYTES):
             parts.append(part)
             if self._clock() >= self._end:
                 response.close()
@@ -95,7 +103,7 @@ def _broke_off(failure: BaseException) -> bool:
     return isinstance(inner, urllib3.exceptions.ProtocolError | ConnectionResetError)
 
 
-def connect(options: CaptureOptions, clock: Callable[[], float] = time.monotonic) -> ClientTransport:
+def connect_client(options: CaptureOptions, clock: Callable[[], float] = time.monotonic) -> ClientTransport:
     """The transport for the kubeconfig context that the options name, or for the pod's own cluster."""
     settings = Configuration()
     settings.host = ""
@@ -104,12 +112,12 @@ def connect(options: CaptureOptions, clock: Callable[[], float] = time.monotonic
         with _as_capture_error("the service account of this pod cannot be used"):
             kube_config.load_incluster_config(settings)  # type: ignore[no-untyped-call]  # the client leaves it so
         if options.as_user:
-            choice = Choice("", "", "this pod's service account", impersonation({}, options))
+            choice = ContextChoice("", "", "this pod's service account", find_impersonation({}, options))
     else:
         choice = _load_kubeconfig(options, settings)
     if not settings.host:
         context = choice.context if choice is not None else ""
-        raise CaptureError(f"the cluster of context {context!r} has no server address", where=shown(options))
+        raise CaptureError(f"the cluster of context {context!r} has no server address", where=shown_kubeconfig(options))
     if not settings.verify_ssl:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     settings.retries = urllib3.Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False)
@@ -119,13 +127,13 @@ def connect(options: CaptureOptions, clock: Callable[[], float] = time.monotonic
 def _use_service_account(options: CaptureOptions) -> bool:
     if options.kubeconfig or options.context or os.environ.get("KUBECONFIG"):
         return False
-    return "KUBERNETES_SERVICE_HOST" in os.environ and not default_file().exists()
+    return "KUBERNETES_SERVICE_HOST" in os.environ and not default_kubeconfig().exists()
 
 
-def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> Choice:
+def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> ContextChoice:
     """Fill the client's settings; the kubeconfig file itself is never written, not even with a refreshed token."""
-    choice = choose(options)
-    with _as_capture_error(f"context {choice.context!r} cannot be used", where=shown(options)):
+    choice = choose_context(options)
+    with _as_capture_error(f"context {choice.context!r} cannot be used", where=shown_kubeconfig(options)):
         kube_config.load_kube_config(choice.files, choice.context, settings, persist_config=False)  # type: ignore[no-untyped-call]
     return choice
 

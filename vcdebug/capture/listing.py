@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from vcdebug.capture.options import Progress
 from vcdebug.capture.transport import Api, ApiRefusal, object_in
-from vcdebug.snapshot.kinds import Kind
+from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.snapshot import Manifest
 
-EXPIRED = 410
-NOT_EXACT = frozenset({400, EXPIRED, 422, 504})
+EXPIRED_STATUS = 410
+NOT_EXACT_STATUSES = frozenset({400, EXPIRED_STATUS, 422, 504})
 """How a server declines to show an earlier state: it does not know how, has forgotten it, or never had it."""
 
 
@@ -21,7 +21,7 @@ class Listing:
     """
 
     def __init__(
-        self, api: Api, kind: Kind, page_size: int, progress: Progress | None, resource_version: str = ""
+        self, api: Api, kind: ResourceKind, page_size: int, progress: Progress | None, resource_version: str = ""
     ) -> None:
         self.kind = kind
         self.items: list[Manifest] = []
@@ -36,7 +36,7 @@ class Listing:
         self._restarted = False
         self._used_tokens: dict[str, None] = {}
 
-    def read(self) -> list[Manifest]:
+    def read_all(self) -> list[Manifest]:
         """Every object of the kind, in the server's order."""
         token = self._first_page()
         while token:
@@ -49,9 +49,9 @@ class Listing:
             return self._next_page("")
         exact = [("resourceVersion", self._asked), ("resourceVersionMatch", "Exact")]
         try:
-            return self._take(self._api.get(self.kind.path, [("limit", str(self._page_size)), *exact]))
+            return self._take_page(self._api.get_object(self.kind.api_path, [("limit", str(self._page_size)), *exact]))
         except ApiRefusal as refusal:
-            if refusal.status not in NOT_EXACT:
+            if refusal.status not in NOT_EXACT_STATUSES:
                 raise
             return self._next_page("")
 
@@ -62,12 +62,12 @@ class Listing:
         self._used_tokens[token] = None
         query = [("limit", str(self._page_size))] + ([("continue", token)] if token else [])
         try:
-            page = self._api.get(self.kind.path, query)
+            page = self._api.get_object(self.kind.api_path, query)
         except ApiRefusal as refusal:
-            if refusal.status != EXPIRED or not token:
+            if refusal.status != EXPIRED_STATUS or not token:
                 raise
             return self._after_expiry(refusal)
-        return self._take(page)
+        return self._take_page(page)
 
     def _after_expiry(self, refusal: ApiRefusal) -> str:
         if not self._restarted:
@@ -81,22 +81,22 @@ class Listing:
         self.inconsistent = True
         return refusal.continue_token
 
-    def _take(self, page: Manifest) -> str:
+    def _take_page(self, page: Manifest) -> str:
         metadata = object_in(page.get("metadata"))
         self.resource_version = self.resource_version or str(metadata.get("resourceVersion") or "")
         api_version = page.get("apiVersion") or self.kind.api_version
-        self.items.extend(complete(item, self.kind.name, api_version) for item in items_of(page, self.kind))
-        self._report(metadata.get("remainingItemCount"))
+        self.items.extend(complete_object(item, self.kind.name, api_version) for item in items_of(page, self.kind))
+        self._report_progress(metadata.get("remainingItemCount"))
         token = metadata.get("continue")
         return token if isinstance(token, str) else ""
 
-    def _report(self, remaining: object) -> None:
+    def _report_progress(self, remaining: object) -> None:
         if self._progress is not None:
             total = len(self.items) + (max(0, remaining) if isinstance(remaining, int) else 0)
             self._progress(self.kind.name, len(self.items), total)
 
 
-def items_of(page: Manifest, kind: Kind) -> list[Manifest]:
+def items_of(page: Manifest, kind: ResourceKind) -> list[Manifest]:
     """The objects of one page; an empty Go slice arrives as null."""
     items = page.get("items", ...)
     if items is None:
@@ -106,7 +106,7 @@ def items_of(page: Manifest, kind: Kind) -> list[Manifest]:
     return items
 
 
-def complete(item: Manifest, kind: str, api_version: str) -> Manifest:
+def complete_object(item: Manifest, kind: str, api_version: str) -> Manifest:
     """The object as a manifest of its own: with kind and apiVersion, which list items lack, without managedFields."""
     manifest: Manifest = {"apiVersion": api_version, "kind": kind} | item
     metadata = item.get("metadata")

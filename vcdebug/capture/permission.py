@@ -4,55 +4,55 @@ from __future__ import annotations
 
 from vcdebug.capture.transport import Api, ApiRefusal
 from vcdebug.errors import CaptureError, VcdebugError
-from vcdebug.grouping import by_key
-from vcdebug.snapshot.device_config import NAME as DEVICES
-from vcdebug.snapshot.kinds import KINDS, Kind
+from vcdebug.grouping import group_by_key
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME as DEVICES
+from vcdebug.snapshot.kinds import KINDS, ResourceKind
 from vcdebug.snapshot.problem import Problem
 
 FORBIDDEN = 403
 NOT_FOUND = 404
-FILE = "capture"
+PROBLEM_FILE = "capture"
 """What the problems of a capture name as their file."""
-AWAITED = (
+AWAITED_EFFECT = (
     "Volcano's scheduler waits for it and begins no cycle, unless a feature gate turns it off: "
     "the replay shows a cycle that this cluster may never run; apply Volcano's CRDs"
 )
-UNUSED = "the scheduler of this cluster works without it, and so does the replay"
+UNUSED_EFFECT = "the scheduler of this cluster works without it, and so does the replay"
 
 
-def can_i(kind: Kind, context_flag: str = "") -> str:
+def can_i(kind: ResourceKind, context_flag: str = "") -> str:
     """The kubectl line that shows whether a kind may be listed."""
     everywhere = " --all-namespaces" if kind.namespaced else ""
-    return f"kubectl {context_flag}auth can-i {kind.permission}{everywhere}"
+    return f"kubectl {context_flag}auth can-i {kind.needed_permission}{everywhere}"
 
 
-def required_failed(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
+def required_failed(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> CaptureError:
     """Why a capture cannot be made without this kind."""
     if refusal.status == FORBIDDEN:
-        return _forbidden(api, kind, refusal)
+        return _forbidden_error(api, kind, refusal)
     if refusal.status == NOT_FOUND:
         hint = "is Volcano installed in this cluster?" if kind.group else "is this a Kubernetes API server?"
-        return CaptureError(f"the server has no {kind.resource} {kind.version}", hint=hint, where=api.server)
-    return CaptureError(f"cannot list {kind.resource}: {refusal}", where=api.server)
+        return CaptureError(f"the server has no {kind.kubectl_resource} {kind.version}", hint=hint, where=api.server)
+    return CaptureError(f"cannot list {kind.kubectl_resource}: {refusal}", where=api.server)
 
 
-def _forbidden(api: Api, kind: Kind, refusal: ApiRefusal) -> CaptureError:
+def _forbidden_error(api: Api, kind: ResourceKind, refusal: ApiRefusal) -> CaptureError:
     """Names the permission in the way, and, as far as the server tells, every other one that is missing."""
     others = _also_missing(api, kind)
     message = (
         f'missing permission: verb "list", resource "{kind.plural}", API group "{kind.group}"'
         f"{' in all namespaces' if kind.namespaced else ''} ({refusal.message})"
     )
-    also = f"; also missing: {', '.join(other.permission for other in others)}" if others else ""
+    also = f"; also missing: {', '.join(other.needed_permission for other in others)}" if others else ""
     return CaptureError(message + also, hint=f"check with: {can_i(kind, api.context_flag)}", where=api.server)
 
 
-def _also_missing(api: Api, known: Kind) -> list[Kind]:
+def _also_missing(api: Api, known: ResourceKind) -> list[ResourceKind]:
     missing = []
     for kind in KINDS:
         if kind is known:
             continue
-        allowed = api.may(kind.permission.partition(" ")[0], kind)
+        allowed = api.is_allowed(kind.needed_permission.partition(" ")[0], kind)
         if allowed is None:
             break
         if not allowed:
@@ -60,70 +60,74 @@ def _also_missing(api: Api, known: Kind) -> list[Kind]:
     return missing
 
 
-def optional_skipped(kind: Kind, refusal: ApiRefusal, groups: dict[str, list[str]]) -> Problem:
+def optional_skipped(kind: ResourceKind, refusal: ApiRefusal, groups: dict[str, list[str]]) -> Problem:
     """What it means that an optional kind could not be read; as it travels with the snapshot, it names no cluster."""
     if refusal.status == NOT_FOUND:
-        return _absent(kind, groups)
+        return _absent_problem(kind, groups)
     effect = f"the replay may be wrong about {kind.falsifies}"
     if refusal.status == FORBIDDEN:
-        what = f'missing permission "{kind.permission}" (check with: {can_i(kind)})'
-        return Problem(FILE, kind.resource, "", what, effect)
-    return Problem(FILE, kind.resource, "", f"cannot be listed: {refusal}", effect)
+        what = f'missing permission "{kind.needed_permission}" (check with: {can_i(kind)})'
+        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, effect)
+    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", f"cannot be listed: {refusal}", effect)
 
 
-def optional_failed(kind: Kind, failure: VcdebugError) -> Problem:
+def optional_failed(kind: ResourceKind, failure: VcdebugError) -> Problem:
     """What it means that the connection broke whenever an optional kind was read."""
-    return Problem(FILE, kind.resource, "", failure.message, f"the replay may be wrong about {kind.falsifies}")
+    return Problem(
+        PROBLEM_FILE, kind.kubectl_resource, "", failure.message, f"the replay may be wrong about {kind.falsifies}"
+    )
 
 
-def _absent(kind: Kind, groups: dict[str, list[str]]) -> Problem:
+def _absent_problem(kind: ResourceKind, groups: dict[str, list[str]]) -> Problem:
     versions = groups.get(kind.group, [])
     if versions and kind.version not in versions:
         what = f"the server has API group {kind.group} only in version {', '.join(versions)}, not {kind.version}"
-        return Problem(FILE, kind.resource, "", what, f"the replay may be wrong about {kind.falsifies}")
+        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, f"the replay may be wrong about {kind.falsifies}")
     if not versions and kind.group:
         what = f"the server has no API group {kind.group}"
     else:
         what = "the server has no such resource"
     if kind.awaited:
-        return Problem(FILE, kind.resource, "", what, AWAITED)
-    return Problem(FILE, kind.resource, "", what, UNUSED)
+        return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, AWAITED_EFFECT)
+    return Problem(PROBLEM_FILE, kind.kubectl_resource, "", what, UNUSED_EFFECT)
 
 
 def served_groups(api: Api) -> dict[str, list[str]]:
     """Every API group with its versions, as far as the server tells."""
     try:
-        groups = api.get("/apis").get("groups")
+        groups = api.get_object("/apis").get("groups")
     except ApiRefusal:
         return {}
     if not isinstance(groups, list):
         return {}
-    return {str(group.get("name")): _versions(group.get("versions")) for group in groups if isinstance(group, dict)}
+    return {
+        str(group.get("name")): _version_names(group.get("versions")) for group in groups if isinstance(group, dict)
+    }
 
 
-def _versions(versions: object) -> list[str]:
+def _version_names(versions: object) -> list[str]:
     if not isinstance(versions, list):
         return []
     return [str(version.get("version")) for version in versions if isinstance(version, dict)]
 
 
-NAME = "vcdebug-capture"
-HEAD = f"""# What `vcdebug capture` reads; it never writes. Bind it to whoever captures:
-#   kubectl create clusterrolebinding {NAME} --clusterrole={NAME} --user=NAME
+ROLE_NAME = "vcdebug-capture"
+ROLE_HEAD = f"""# What `vcdebug capture` reads; it never writes. Bind it to whoever captures:
+#   kubectl create clusterrolebinding {ROLE_NAME} --clusterrole={ROLE_NAME} --user=NAME
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
-  name: {NAME}
+  name: {ROLE_NAME}
 rules:
 """
-CONFIG_MAPS = """- apiGroups: [""]
+CONFIG_MAPS_RULE = """- apiGroups: [""]
   resources: ["configmaps"]
   resourceNames: ["{name}", "{devices}"]
   verbs: ["get"]
 """
 
 
-EVENTS = """- apiGroups: [""]
+EVENTS_RULE = """- apiGroups: [""]
   resources: ["events"]
   verbs: ["list"]
 """
@@ -131,11 +135,13 @@ EVENTS = """- apiGroups: [""]
 
 def cluster_role(config_map: str, *, events: bool = False) -> str:
     """The role as YAML; of ConfigMaps it may get the scheduler's and that of virtual GPUs by name, and list none."""
-    groups = by_key((kind.group, kind.plural) for kind in KINDS if kind.name != "ConfigMap")
-    rules = "".join(_rule(group, plurals) for group, plurals in groups.items())
-    return HEAD + rules + CONFIG_MAPS.format(name=config_map, devices=DEVICES) + (EVENTS if events else "")
+    groups = group_by_key((kind.group, kind.plural) for kind in KINDS if kind.name != "ConfigMap")
+    rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
+    return (
+        ROLE_HEAD + rules + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICES) + (EVENTS_RULE if events else "")
+    )
 
 
-def _rule(group: str, plurals: list[str]) -> str:
+def _role_rule(group: str, plurals: list[str]) -> str:
     resources = ", ".join(f'"{plural}"' for plural in plurals)
     return f'- apiGroups: ["{group}"]\n  resources: [{resources}]\n  verbs: ["list"]\n'

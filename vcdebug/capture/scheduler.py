@@ -10,19 +10,25 @@ from typing import NamedTuple
 
 from vcdebug.capture.devices import read_device_config
 from vcdebug.capture.options import CaptureOptions
-from vcdebug.capture.permission import FILE, FORBIDDEN, NOT_FOUND
-from vcdebug.capture.schedulers import NAMESPACE, Objects, chosen, find_schedulers, started
+from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
+from vcdebug.capture.schedulers import VOLCANO_NAMESPACE, ObjectsByKind, choose_scheduler, find_schedulers, started_at
 from vcdebug.capture.transport import Api, ApiRefusal, object_in
 from vcdebug.errors import CaptureError
 from vcdebug.releases.naming import release_of_image
-from vcdebug.snapshot.command_line import command_line, conf_path, environment, flag_values, scheduler_container
+from vcdebug.snapshot.command_line import (
+    conf_path,
+    container_environment,
+    flag_values,
+    parse_command_line,
+    scheduler_container,
+)
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.report import ProblemReport
 from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 CONFIG_MAP = "volcano-scheduler-configmap"
-SHARED = "MULTI_SCHEDULER_ENABLE"
+SHARED_VARIABLE = "MULTI_SCHEDULER_ENABLE"
 NO_CONF = "the replay uses upstream's built-in configuration; name the right one with --scheduler-configmap"
 CONF_MISSING = "the scheduler's configuration"
 FLAGS_MISSING = "the scheduler's flags"
@@ -48,7 +54,7 @@ class SchedulerSettings:
     """What the cluster's scheduler runs with."""
 
     conf: str | None = None
-    flags: Flags = field(default_factory=Flags)
+    flags: SchedulerFlags = field(default_factory=SchedulerFlags)
     device_config: str | None = None
     image: str = ""
     started: datetime | None = None
@@ -60,17 +66,17 @@ class SchedulerSettings:
     problems: list[Problem] = field(default_factory=list)
 
 
-def read_settings(api: Api, options: CaptureOptions, objects: Objects) -> SchedulerSettings:
+def read_settings(api: Api, options: CaptureOptions, objects: ObjectsByKind) -> SchedulerSettings:
     """Flags and configuration, with a problem for what could not be found."""
     settings = SchedulerSettings()
     found = find_schedulers(api, objects, settings.problems)
-    scheduler = chosen(found, options.scheduler, api.server, settings.problems)
+    scheduler = choose_scheduler(found, options.scheduler, api.server, settings.problems)
     workload = scheduler.workload if scheduler is not None else None
     container = scheduler_container(workload) if workload is not None else {}
     if scheduler is not None:
-        settings.flags = _flags(container, scheduler.where, settings.problems)
+        settings.flags = _scheduler_flags(container, scheduler.problem_place, settings.problems)
         settings.image = str(container.get("image") or "")
-        settings.started = started(scheduler, objects)
+        settings.started = started_at(scheduler, objects)
         settings.schedulers = tuple(one.key for one in [scheduler, *(one for one in found if one is not scheduler)])
     else:
         settings.missing.append(FLAGS_MISSING)
@@ -86,36 +92,36 @@ def read_settings(api: Api, options: CaptureOptions, objects: Objects) -> Schedu
 def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
     """What somebody says, else what the image's tag says; a digest or `latest` says nothing."""
     stated = options.release or release_of_image(settings.image)
-    report = Report()
+    report = ProblemReport()
     field = RELEASE_FIELDS[0] if options.release else RELEASE_FIELDS[2]
-    settings.flags = with_release(settings.flags, stated, report, file=FILE, field=field)
+    settings.flags = with_release(settings.flags, stated, report, file=PROBLEM_FILE, field=field)
     if not stated and settings.image:
         what = f"{settings.image} does not tell which release it is"
-        report.add(what, NO_RELEASE, file=FILE, field=RELEASE_FIELDS[2])
-    settings.problems.extend(report.problems())
+        report.add_problem(what, NO_RELEASE, file=PROBLEM_FILE, field=RELEASE_FIELDS[2])
+    settings.problems.extend(report.all_problems())
 
 
-def _flags(container: Manifest, where: str, problems: list[Problem]) -> Flags:
+def _scheduler_flags(container: Manifest, where: str, problems: list[Problem]) -> SchedulerFlags:
     """Upstream's defaults, changed by the container's command line and environment."""
-    report = Report()
-    flags = with_flags(Flags(), flag_values(container), where, report, "scheduler flag ")
-    problems.extend(report.problems())
-    problems.extend(_unread_flags(container, where))
-    if environment(container).get(SHARED) == "true":
+    report = ProblemReport()
+    flags = with_flags(SchedulerFlags(), flag_values(container), where, report, "scheduler flag ")
+    problems.extend(report.all_problems())
+    problems.extend(_iter_unread_flags(container, where))
+    if container_environment(container).get(SHARED_VARIABLE) == "true":
         effect = "the real scheduler sees only its part of the pods and nodes, the replay sees all"
-        problems.append(Problem(where, SHARED, "", "the cluster is shared among several schedulers", effect))
+        problems.append(Problem(where, SHARED_VARIABLE, "", "the cluster is shared among several schedulers", effect))
     return flags
 
 
-def _unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
+def _iter_unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
     """Flags with an effect on decisions that no replay can have."""
-    given = command_line(container)
+    given = parse_command_line(container)
     for flag, effect in UNREAD_FLAGS.items():
         if given.get(flag, ["false"])[-1] != "false":
             yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
 
 
-def _objects(value: object) -> list[Manifest]:
+def _object_list(value: object) -> list[Manifest]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -136,11 +142,11 @@ def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
 
 def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSource:
     """Where the file of --scheduler-conf comes from; the usual ConfigMap when the Deployment does not tell."""
-    namespace = str(object_in(object_in(deployment).get("metadata")).get("namespace") or NAMESPACE)
+    namespace = str(object_in(object_in(deployment).get("metadata")).get("namespace") or VOLCANO_NAMESPACE)
     path = conf_path(container)
     mount = _mount_of(path, container)
     file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
-    volumes = _objects(_pod_spec(deployment).get("volumes"))
+    volumes = _object_list(_pod_spec(deployment).get("volumes"))
     for volume in volumes:
         if mount and volume.get("name") == mount.get("name"):
             for source in _config_maps(volume):
@@ -152,7 +158,7 @@ def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSou
 
 def _mount_of(path: str, container: Manifest) -> Manifest:
     """The innermost volume mount that a path lies in."""
-    mounts = [mount for mount in _objects(container.get("volumeMounts")) if _lies_in(path, mount.get("mountPath"))]
+    mounts = [mount for mount in _object_list(container.get("volumeMounts")) if _lies_in(path, mount.get("mountPath"))]
     return max(mounts, key=lambda mount: len(str(mount["mountPath"])), default={})
 
 
@@ -162,13 +168,13 @@ def _lies_in(path: str, folder: object) -> bool:
 
 def _config_maps(volume: Manifest) -> list[Manifest]:
     direct = [object_in(volume["configMap"])] if "configMap" in volume else []
-    projected = _objects(object_in(volume.get("projected")).get("sources"))
+    projected = _object_list(object_in(volume.get("projected")).get("sources"))
     return direct + [object_in(source["configMap"]) for source in projected if "configMap" in source]
 
 
 def _key_of_file(source: Manifest, file: str) -> str:
     """The ConfigMap's key behind a file of its volume; empty when the volume leaves the file out."""
-    items = _objects(source.get("items"))
+    items = _object_list(source.get("items"))
     if not items:
         return file
     return next((str(item.get("key")) for item in items if item.get("path") == file), "")
@@ -178,19 +184,19 @@ def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem
     """The configuration's text; a ConfigMap that the user names must be there, another may be missing."""
     where = f"ConfigMap {source.namespace}/{source.name}"
     try:
-        data = api.get(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
+        data = api.get_object(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
         what = f"has no key {source.key}"
         text = _conf_text(object_in(data), source.key)
     except ApiRefusal as refusal:
-        what, text = _refused(source, refusal), None
+        what, text = _refusal_words(source, refusal), None
     if text is None and named:
         raise CaptureError(f"{where}: {what}", where=api.server)
     if text is None:
-        problems.append(Problem(FILE, where, "", what, NO_CONF))
+        problems.append(Problem(PROBLEM_FILE, where, "", what, NO_CONF))
     return text
 
 
-def _refused(source: ConfSource, refusal: ApiRefusal) -> str:
+def _refusal_words(source: ConfSource, refusal: ApiRefusal) -> str:
     if refusal.status == NOT_FOUND:
         return "not found"
     if refusal.status != FORBIDDEN:

@@ -11,19 +11,19 @@ from typing import NamedTuple, Protocol
 
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.errors import CaptureError, VcdebugError
-from vcdebug.snapshot.kinds import Kind
+from vcdebug.snapshot.kinds import ResourceKind
 from vcdebug.snapshot.snapshot import Manifest
 
 Query = Sequence[tuple[str, str]]
 
-RETRIED = frozenset({429, 500, 502, 503, 504})
-LONGEST_WAIT = 30.0
-SHOWN_TEXT = 120
-FUTURE = b"Too large resource version"
-REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
+MAX_WAIT = 30.0
+MAX_SHOWN_TEXT = 120
+FUTURE_VERSION = b"Too large resource version"
+REVIEWS_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """What the server sent back; header names are in lower case."""
 
     status: int
@@ -56,7 +56,7 @@ class Transport(Protocol):
     user: str
     """As whom it speaks, in words."""
 
-    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> Answer:
+    def send(self, method: str, path: str, query: Query, body: Manifest | None = None) -> HttpAnswer:
         """One request; raises ConnectionFailed when there is no answer."""
 
 
@@ -97,7 +97,7 @@ class Api:
         self._sleep = sleep
         self._answered = False
 
-    def get(self, path: str, query: Query = ()) -> Manifest:
+    def get_object(self, path: str, query: Query = ()) -> Manifest:
         """The JSON object at a path; raises ApiRefusal, or CaptureError where going on is pointless."""
         answer = self._send_patiently(path, query)
         if answer.status == 401:
@@ -111,11 +111,11 @@ class Api:
         return json_object(answer)
 
     @property
-    def answered(self) -> bool:
+    def has_answered(self) -> bool:
         """Whether the server has ever answered."""
         return self._answered
 
-    def may(self, verb: str, kind: Kind) -> bool | None:
+    def is_allowed(self, verb: str, kind: ResourceKind) -> bool | None:
         """Whether the user may do something in all namespaces; None when the server does not say."""
         asked = {"verb": verb, "resource": kind.plural, "group": kind.group}
         attributes = {key: text for key, text in asked.items() if text}
@@ -125,7 +125,7 @@ class Api:
             "spec": {"resourceAttributes": attributes},
         }
         try:
-            answer = self._transport.send("POST", REVIEWS, (), review)
+            answer = self._transport.send("POST", REVIEWS_PATH, (), review)
             allowed = json_object(answer).get("status", {}).get("allowed")
         except (ConnectionFailed, ApiRefusal, AttributeError):
             return None
@@ -136,14 +136,14 @@ class Api:
         """The `--context` part of a kubectl command line; empty inside a cluster."""
         return f"--context {self.context} " if self.context else ""
 
-    def _send_patiently(self, path: str, query: Query) -> Answer:
+    def _send_patiently(self, path: str, query: Query) -> HttpAnswer:
         wait = self._options.first_wait
         for attempt in range(1, self._options.attempts + 1):
             last = attempt == self._options.attempts
-            answer = self._send(path, query, last)
+            answer = self._send_once(path, query, last)
             if answer is not None and (last or not _worth_repeating(answer)):
                 return answer
-            pause = min(LONGEST_WAIT, asked_wait(answer, wait))
+            pause = min(MAX_WAIT, asked_wait(answer, wait))
             self._check_time(pause)
             self._sleep(pause)
             wait *= 2
@@ -157,7 +157,7 @@ class Api:
                 where=self.server,
             )
 
-    def _send(self, path: str, query: Query, last: bool) -> Answer | None:
+    def _send_once(self, path: str, query: Query, last: bool) -> HttpAnswer | None:
         """One attempt; a connection that has worked may break off and is tried again."""
         self._check_time()
         try:
@@ -175,7 +175,7 @@ class Api:
         self._read_clock(answer)
         return answer
 
-    def _read_clock(self, answer: Answer) -> None:
+    def _read_clock(self, answer: HttpAnswer) -> None:
         try:
             date = parsedate_to_datetime(answer.headers.get("date", "")).astimezone(UTC)
         except (ValueError, OverflowError):
@@ -184,11 +184,11 @@ class Api:
         self.clock = date if self.clock is None else max(self.clock, date)
 
 
-def _worth_repeating(answer: Answer) -> bool:
+def _worth_repeating(answer: HttpAnswer) -> bool:
     """A busy server, or JSON that breaks off; a state that is yet to come for this server does not come by asking."""
-    if answer.status == 504 and FUTURE in answer.content:
+    if answer.status == 504 and FUTURE_VERSION in answer.content:
         return False
-    return answer.status in RETRIED or (answer.status == 200 and _breaks_off(answer.content))
+    return answer.status in RETRIED_STATUSES or (answer.status == 200 and _breaks_off(answer.content))
 
 
 def _breaks_off(content: bytes) -> bool:
@@ -197,20 +197,20 @@ def _breaks_off(content: bytes) -> bool:
     return not text or (text.startswith(b"{") and not text.endswith(b"}"))
 
 
-def asked_wait(answer: Answer | None, otherwise: float) -> float:
+def asked_wait(answer: HttpAnswer | None, otherwise: float) -> float:
     """The seconds that the server's Retry-After asks for."""
     text = answer.headers.get("retry-after", "") if answer is not None else ""
     return float(text) if text.isdecimal() else otherwise
 
 
-def json_object(answer: Answer) -> Manifest:
+def json_object(answer: HttpAnswer) -> Manifest:
     """The answer's JSON object."""
     try:
         content = json.loads(answer.content)
     except (ValueError, RecursionError):
-        raise ApiRefusal(answer.status, f"not JSON: {shown(answer.content)!r}") from None
+        raise ApiRefusal(answer.status, f"not JSON: {shown_text(answer.content)!r}") from None
     if not isinstance(content, dict):
-        raise ApiRefusal(answer.status, f"JSON, but no object: {shown(answer.content)!r}")
+        raise ApiRefusal(answer.status, f"JSON, but no object: {shown_text(answer.content)!r}")
     return content
 
 
@@ -219,17 +219,17 @@ def object_in(value: object) -> Manifest:
     return value if isinstance(value, dict) else {}
 
 
-def refusal_of(answer: Answer) -> ApiRefusal:
+def refusal_of(answer: HttpAnswer) -> ApiRefusal:
     """The refusal that a Status object, or whatever text came instead, describes."""
     try:
         status = json_object(answer)
     except ApiRefusal:
-        return ApiRefusal(answer.status, shown(answer.content) or "no text")
+        return ApiRefusal(answer.status, shown_text(answer.content) or "no text")
     token = object_in(status.get("metadata")).get("continue")
     message = status.get("message") or status.get("reason") or "no message"
     return ApiRefusal(answer.status, str(message), token if isinstance(token, str) else "")
 
 
-def shown(content: bytes) -> str:
+def shown_text(content: bytes) -> str:
     """The start of an answer, in one line."""
-    return " ".join(content[:SHOWN_TEXT].decode("utf-8", "replace").split())
+    return " ".join(content[:MAX_SHOWN_TEXT].decode("utf-8", "replace").split())

@@ -4,61 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from vcdebug.amount_text import listed, listed_first, plural
-from vcdebug.causes.cards_wanted import cards_wanted
-from vcdebug.causes.devices_wanted import devices_wanted
-from vcdebug.causes.volumes_wanted import volumes_wanted
-from vcdebug.causes.wishes import MOST_HOLDERS, Obstacle, labels_wanted, neighbours_wanted
-from vcdebug.explain.answer import cluster, owner, sharers
+from vcdebug.amount_text import count_noun, join_first_names, join_names
+from vcdebug.causes.cards_wanted import find_card_shortages
+from vcdebug.causes.devices_wanted import find_device_shortages
+from vcdebug.causes.volumes_wanted import find_volume_shortages
+from vcdebug.causes.wishes import MAX_HOLDERS, ConstraintFailure, find_affinity_failures, find_label_failures
+from vcdebug.explain.answer import cluster_admin_advice, owner_advice, queue_admin_advice
 from vcdebug.explain.node_fit import NodeFit, NodeFits
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, Terms, pod_affinity_terms
 from vcdebug.kube.pod_affinity import ANTI_AFFINITY_REASON, EXISTING_ANTI_AFFINITY_REASON
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
-from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, parse_taints, parse_tolerations, tolerated
+from vcdebug.kube.taints import UNSCHEDULABLE_TAINT_KEY, Taint, is_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import NODEGROUP, TDM
-from vcdebug.trace.state_before import requested
+from vcdebug.trace.state_before import requested_together
 
-UNREADY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-PASSING = "node.kubernetes.io/"
+UNREADY_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+CONTROL_PLANE_PREFIX = "node.kubernetes.io/"
 """Taints that the control plane sets and takes away by itself begin like this."""
-HOLDS = (TaskStatus.RUNNING, TaskStatus.BOUND)
+HOLDING_STATUSES = (TaskStatus.RUNNING, TaskStatus.BOUND)
 
 
-def obstacles(room: NodeFits) -> list[Obstacle]:
+def find_constraint_failures(room: NodeFits) -> list[ConstraintFailure]:
     """Those behind the reasons of the nodes that refuse the task."""
-    found = [obstacle for reads in _READERS for obstacle in reads(room)]
+    found = [obstacle for reads in _FAILURE_FINDERS for obstacle in reads(room)]
     return list(dict.fromkeys(found))
 
 
 # Taints
 
 
-def _taints(room: NodeFits) -> Iterator[Obstacle]:
+def _taint_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """Nodes that are out of order are named; other taints are, with what they say."""
     unready: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {}
-    for node in room.nodes:
+    for node in room.node_fits:
         for taint in untolerated_taints(room, node):
-            (unready if taint.key in UNREADY else others).setdefault(written(taint), []).append(node.name)
+            (unready if taint.key in UNREADY_TAINTS else others).setdefault(format_taint(taint), []).append(node.name)
     for text, names in unready.items():
         verb = "is" if len(names) == 1 else "are"
-        yield Obstacle(
-            f"{listed(names)} {verb} NotReady ({text})",
+        yield ConstraintFailure(
+            f"{join_names(names)} {verb} NotReady ({text})",
             (
-                cluster(
-                    f"look at the kubelet of {listed(names)}: it counts again once Ready, and a dead node runs nothing"
+                cluster_admin_advice(
+                    f"look at the kubelet of {join_names(names)}: it counts again once Ready, and a dead node runs nothing"
                 ),
             ),
         )
-    passing = [text for text in others if text.startswith(PASSING)]
+    passing = [text for text in others if text.startswith(CONTROL_PLANE_PREFIX)]
     for text in passing:
         names = others[text]
-        told = text.removeprefix(PASSING).partition(":")[0].replace("-", " ")
-        yield Obstacle(f"{listed(names)} has the condition {told} ({text}), which passes")
+        told = text.removeprefix(CONTROL_PLANE_PREFIX).partition(":")[0].replace("-", " ")
+        yield ConstraintFailure(f"{join_names(names)} has the condition {told} ({text}), which passes")
     for text in [text for text in others if text not in passing]:
-        yield Obstacle(f"the pod tolerates no {text}, the taint of {listed(others[text])}")
+        yield ConstraintFailure(f"the pod tolerates no {text}, the taint of {join_names(others[text])}")
 
 
 def untolerated_taints(room: NodeFits, node: NodeFit) -> Iterator[Taint]:
@@ -70,11 +70,11 @@ def untolerated_taints(room: NodeFits, node: NodeFit) -> Iterator[Taint]:
     for taint in parse_taints(taints):
         if taint.effect == "PreferNoSchedule" or taint.key == UNSCHEDULABLE_TAINT_KEY:
             continue
-        if not tolerated(taint, tolerations):
+        if not is_tolerated(taint, tolerations):
             yield taint
 
 
-def written(taint: Taint) -> str:
+def format_taint(taint: Taint) -> str:
     """`key=value:effect`."""
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
@@ -82,7 +82,7 @@ def written(taint: Taint) -> str:
 # Ports
 
 
-def _ports(room: NodeFits) -> Iterator[Obstacle]:
+def _port_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     release = room.view.recording.snapshot.release
     wanted = host_ports(room.task.pod.spec, release)
     refusing = room.refused_for(NO_FREE_PORTS)
@@ -91,46 +91,52 @@ def _ports(room: NodeFits) -> Iterator[Obstacle]:
             f"{other.name} on {node.name}"
             for node in refusing
             for other in room.tasks_on(node.name)
-            if any(port.conflicts(theirs) for theirs in host_ports(other.pod.spec, release))
+            if any(port.conflicts_with(theirs) for theirs in host_ports(other.pod.spec, release))
         ]
         if held:
-            yield Obstacle(
-                f"host port {port.port} is held by {listed(held, MOST_HOLDERS)}",
-                (owner(f"give the pod another host port than {port.port}, or none: a Service finds it without"),),
+            yield ConstraintFailure(
+                f"host port {port.port} is held by {join_names(held, MAX_HOLDERS)}",
+                (
+                    owner_advice(
+                        f"give the pod another host port than {port.port}, or none: a Service finds it without"
+                    ),
+                ),
             )
 
 
 # Affinity
 
 
-def _apart(room: NodeFits) -> Iterator[Obstacle]:
+def _anti_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """Whom the task may not stand beside, or who does not want it there."""
-    around = [_Neighbours(room, term) for term in _terms(room.task)]
-    held = [(node, one.of(node)) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
+    around = [_TasksByDomain(room, term) for term in _anti_affinity_terms(room.task)]
+    held = [(node, one.tasks_in_domain(node)) for node in room.refused_for(ANTI_AFFINITY_REASON) for one in around]
     total = sum(len(others) for _, others in held)
     if total:
         names = (f"{other.name} on {node.name}" for node, others in held for other in others)
-        yield Obstacle(
-            f"its anti-affinity forbids to stand beside {listed_first(names, total, MOST_HOLDERS)}",
-            (owner("make the anti-affinity preferred, or leave the others out of its labelSelector"),),
+        yield ConstraintFailure(
+            f"its anti-affinity forbids to stand beside {join_first_names(names, total, MAX_HOLDERS)}",
+            (owner_advice("make the anti-affinity preferred, or leave the others out of its labelSelector"),),
             "affinity",
         )
-    mine = _group(room.task)
+    mine = _label_group(room.task)
     objecting = [
         f"{other.name} on {node.name}"
         for node in room.refused_for(EXISTING_ANTI_AFFINITY_REASON)
         for other in room.tasks_on(node.name)
-        if any(term.matches(mine, None) for term in _terms(other))
+        if any(term.matches_group(mine, None) for term in _anti_affinity_terms(other))
     ]
     if objecting:
-        yield Obstacle(f"the anti-affinity of {listed(objecting, MOST_HOLDERS)} keeps it away", (), "affinity")
+        yield ConstraintFailure(
+            f"the anti-affinity of {join_names(objecting, MAX_HOLDERS)} keeps it away", (), "affinity"
+        )
 
 
-def _terms(task: TaskInfo) -> Terms:
+def _anti_affinity_terms(task: TaskInfo) -> Terms:
     return pod_affinity_terms(task.pod.spec.get("affinity") or {}, task.namespace).required_anti_affinity
 
 
-class _Neighbours:
+class _TasksByDomain:
     """Tasks that a term is about, by the domain in which they stand."""
 
     def __init__(self, room: NodeFits, term: AffinityTerm) -> None:
@@ -139,26 +145,26 @@ class _Neighbours:
         self._on_node: dict[str, list[TaskInfo]] = {}
         self._in_domain: dict[str, list[TaskInfo]] = {}
         for name, node in self._nodes.items():
-            found = [task for task in room.tasks_on(name) if term.matches(_group(task), None)]
+            found = [task for task in room.tasks_on(name) if term.matches_group(_label_group(task), None)]
             self._on_node[name] = found
             domain = node.labels.get(self._key)
             if found and domain is not None:
                 self._in_domain.setdefault(domain, []).extend(found)
 
-    def of(self, node: NodeFit) -> Sequence[TaskInfo]:
+    def tasks_in_domain(self, node: NodeFit) -> Sequence[TaskInfo]:
         """Those in a node's domain; a node without the label is one by itself."""
         domain = self._nodes[node.name].labels.get(self._key)
         return self._on_node[node.name] if domain is None else self._in_domain.get(domain, ())
 
 
-def _group(task: TaskInfo) -> LabelGroup:
+def _label_group(task: TaskInfo) -> LabelGroup:
     return LabelGroup(task.namespace, task.pod.labels, deleting=False)
 
 
 # Plugins' own messages
 
 
-def _groups(room: NodeFits) -> Iterator[Obstacle]:
+def _node_group_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """nodegroup: a queue without an affinity finds no place on nodes of a group while it is strict."""
     queue = room.view.queue
     refusing = room.refused_for("node group")
@@ -166,22 +172,22 @@ def _groups(room: NodeFits) -> Iterator[Obstacle]:
         return
     bare = [node.name for node in refusing if any("affinity not specified" in s.reason for s in node.statuses)]
     if bare:
-        yield Obstacle(
+        yield ConstraintFailure(
             f"queue {queue.name} names no node group in spec.affinity, so {NODEGROUP} keeps it off every node of a "
-            f"group ({listed(bare)})",
-            (sharers(f"give queue {queue.name} a spec.affinity with the node group that it may use"),),
+            f"group ({join_names(bare)})",
+            (queue_admin_advice(f"give queue {queue.name} a spec.affinity with the node group that it may use"),),
             "affinity",
         )
     loose = [node.name for node in refusing if any("label not found" in s.reason for s in node.statuses)]
     if loose and bare:
-        takes = f"{listed(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
-        advice = cluster(f"set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}")
-        yield Obstacle(f"and, being strict, off {takes}", (advice,))
+        takes = f"{join_names(loose)}, which {'is' if len(loose) == 1 else 'are'} in no group"
+        advice = cluster_admin_advice(f"set strict: false in the arguments of {NODEGROUP}, so that it may use {takes}")
+        yield ConstraintFailure(f"and, being strict, off {takes}", (advice,))
     elif loose:
-        yield Obstacle(f"{listed(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
+        yield ConstraintFailure(f"{join_names(loose)} {'has' if len(loose) == 1 else 'have'} no label of a node group")
 
 
-def zones_shut(room: NodeFits) -> Iterator[Obstacle]:
+def shut_zone_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """tdm keeps everybody off the nodes of a revocable zone until its window opens."""
     tdm = room.view.session.plugins.get(TDM)
     if tdm is None:
@@ -191,61 +197,65 @@ def zones_shut(room: NodeFits) -> Iterator[Obstacle]:
     if not isinstance(tdm, Tdm):
         return
     for zone, window in tdm.windows.items():
-        error = tdm.zones.error(zone)
+        error = tdm.zones.zone_error(zone)
         names = [node.name for node in room.refused_for(error)] if error else []
         if names:
             now = tdm.zones.now.strftime("%H:%M")
             verb = "is" if len(names) == 1 else "are"
-            yield Obstacle(
-                f"{listed(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
-                (owner(f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"),),
+            yield ConstraintFailure(
+                f"{join_names(names)} {verb} in revocable zone {zone}, open {window} only, and it is {now}",
+                (
+                    owner_advice(
+                        f"wait until the window of zone {zone} opens (vcdebug ask when says when the job gets in)"
+                    ),
+                ),
             )
 
 
 # Who holds what it lacks
 
 
-def waiting_holders(room: NodeFits) -> Iterator[Obstacle]:
+def waiting_holder_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """On the nearest node, where what lacks is held by jobs of which other pods find no place, as this one's do."""
-    near = room.nearest
+    near = room.nearest_node
     if near is None or near.kind != "short":
         return
-    own = [task for task in room.view.job.tasks.values() if task.status in HOLDS]
-    others = [task for task in room.tasks_on(near.name) if task.status in HOLDS and _waits(room, task)]
+    own = [task for task in room.view.job.tasks.values() if task.status in HOLDING_STATUSES]
+    others = [task for task in room.tasks_on(near.name) if task.status in HOLDING_STATUSES and _has_pending(room, task)]
     theirs = [task for task in others if task.job != room.view.job.uid]
-    held = requested(room.view.recording, (task.key for task in theirs))
+    held = requested_together(room.view.recording, (task.key for task in theirs))
     if not own or not theirs or not all(held.get(name) >= lack for name, lack in near.short):
         return
     jobs = dict.fromkeys(task.job for task in theirs)
     verb, lack = ("waits", "its") if len(jobs) == 1 else ("wait", "their")
-    yield Obstacle(
-        f"{near.name} is held by {listed((task.name for task in theirs), MOST_HOLDERS)} of {listed(jobs)}, which "
-        f"{verb} for {lack} own other pods as this job does with {plural(len(own), 'running pod')}: if none can end "
+    yield ConstraintFailure(
+        f"{near.name} is held by {join_names((task.name for task in theirs), MAX_HOLDERS)} of {join_names(jobs)}, which "
+        f"{verb} for {lack} own other pods as this job does with {count_noun(len(own), 'running pod')}: if none can end "
         "without them, they hold each other up for ever",
         (
-            sharers(
-                f"end {listed(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of "
+            queue_admin_advice(
+                f"end {join_names(jobs, 1)} or this job, and let fewer start at once (minMember or minResources of "
                 "whole jobs)"
             ),
         ),
     )
 
 
-def _waits(room: NodeFits, task: TaskInfo) -> bool:
+def _has_pending(room: NodeFits, task: TaskInfo) -> bool:
     job = room.view.session.jobs.get(task.job)
-    return job is not None and job.count(TaskStatus.PENDING) > 0
+    return job is not None and job.count_tasks(TaskStatus.PENDING) > 0
 
 
-_READERS: tuple[Callable[[NodeFits], Iterator[Obstacle]], ...] = (
-    labels_wanted,
-    _taints,
-    _ports,
-    neighbours_wanted,
-    _apart,
-    _groups,
-    cards_wanted,
-    volumes_wanted,
-    devices_wanted,
-    zones_shut,
-    waiting_holders,
+_FAILURE_FINDERS: tuple[Callable[[NodeFits], Iterator[ConstraintFailure]], ...] = (
+    find_label_failures,
+    _taint_failures,
+    _port_failures,
+    find_affinity_failures,
+    _anti_affinity_failures,
+    _node_group_failures,
+    find_card_shortages,
+    find_volume_shortages,
+    find_device_shortages,
+    shut_zone_failures,
+    waiting_holder_failures,
 )

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from vcdebug.causes.gates.not_in_session import incomplete
-from vcdebug.causes.pending import doubt, explain_subject
-from vcdebug.causes.subject import NotFoundError, Subject, find_subject
+from vcdebug.causes.pending import doubt_of_input, explain_subject
+from vcdebug.causes.subject import ExplainSubject, NotFoundError, find_subject
 from vcdebug.collector import collector_paused
 from vcdebug.errors import VcdebugError
-from vcdebug.explain.answer import Explanation, Finding, owner
+from vcdebug.explain.answer import Explanation, Finding, owner_advice
 from vcdebug.model.names import QueueName
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.standing import Standing, standing
+from vcdebug.trace.standing import WaitingSummary, waiting_summary
 
 FAULT = "fault"
 """The cause of a job whose answer failed."""
 
 
-class Surveyed(NamedTuple):
+class SurveyedJob(NamedTuple):
     """One job, and how much of it waits."""
 
     explanation: Explanation
@@ -31,7 +31,7 @@ class Surveyed(NamedTuple):
     """Pods that are Pending when the cycle ends."""
 
     @property
-    def finding(self) -> Finding:
+    def shown_finding(self) -> Finding:
         """What to say about it: of a job that got its minimum, what keeps its other pods waiting."""
         found = self.explanation
         beside = found.contributing if found.scheduled and self.pending else ()
@@ -44,7 +44,7 @@ class Survey:
 
     jobs: int
     """Those of the session and those it never sees."""
-    explained: tuple[Surveyed, ...]
+    explained: tuple[SurveyedJob, ...]
     problems: int
     """Problems of the input, which may falsify it all."""
     named: bool = False
@@ -55,17 +55,17 @@ class Survey:
     """What the snapshot lacks without which no job can be explained; empty where it has jobs, or lacks nothing."""
 
     @property
-    def unscheduled(self) -> list[Surveyed]:
+    def unscheduled_jobs(self) -> list[SurveyedJob]:
         """The jobs that stay unscheduled."""
         return [one for one in self.explained if not one.explanation.scheduled]
 
     @property
-    def partly(self) -> list[Surveyed]:
+    def partly_waiting_jobs(self) -> list[SurveyedJob]:
         """The jobs that have what they need, but not all of their pods run."""
         return [] if self.named else [one for one in self.explained if one.explanation.scheduled]
 
 
-def survey(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
+def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
     """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained.
 
     It explains hundreds of jobs in seconds, so it is kept in the recording.
@@ -73,20 +73,22 @@ def survey(recording: Recording, tell: Callable[[int, int], object] | None = Non
     kept = recording.answered.get("survey")
     if not isinstance(kept, Survey):
         with collector_paused():
-            kept = recording.answered["survey"] = _survey(recording, tell or (lambda *_: None))
+            kept = recording.answered["survey"] = _build_survey(recording, tell or (lambda *_: None))
     return kept
 
 
-def _survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
-    stands, session = standing(recording), recording.session.jobs
-    subjects = _subjects(stands)
+def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
+    stands, session = waiting_summary(recording), recording.session.jobs
+    subjects = _all_subjects(stands)
     broken = [one for one in subjects if one.job in stands.broken or one.job not in session]
-    waiting: list[Surveyed] = []
+    waiting: list[SurveyedJob] = []
     for one in broken:
         tell(len(waiting), len(broken))
-        waiting.append(_surveyed(recording, one, stands.homeless))
+        waiting.append(_survey_subject(recording, one, stands.homeless))
     lacking = "" if subjects else incomplete(recording.snapshot)
-    return Survey(len(subjects), tuple(waiting), len(recording.problems), doubt=doubt(recording), incomplete=lacking)
+    return Survey(
+        len(subjects), tuple(waiting), len(recording.own_problems), doubt=doubt_of_input(recording), incomplete=lacking
+    )
 
 
 def survey_one(recording: Recording, word: str) -> Survey:
@@ -94,26 +96,26 @@ def survey_one(recording: Recording, word: str) -> Survey:
     try:
         subject = find_subject(recording.snapshot, word)
     except NotFoundError:
-        return Survey(0, (), len(recording.problems), named=True, doubt=doubt(recording))
-    surveyed = _surveyed(recording, subject, standing(recording).homeless)
-    return Survey(1, (surveyed,), len(recording.problems), named=True, doubt=doubt(recording))
+        return Survey(0, (), len(recording.own_problems), named=True, doubt=doubt_of_input(recording))
+    surveyed = _survey_subject(recording, subject, waiting_summary(recording).homeless)
+    return Survey(1, (surveyed,), len(recording.own_problems), named=True, doubt=doubt_of_input(recording))
 
 
-def _subjects(stands: Standing) -> list[Subject]:
+def _all_subjects(stands: WaitingSummary) -> list[ExplainSubject]:
     """Jobs of PodGroups, of pods that name a missing PodGroup, and waiting pods of this scheduler without any."""
-    return sorted([*(Subject("", pod) for pod in stands.lone), *map(Subject, stands.jobs)])
+    return sorted([*(ExplainSubject("", pod) for pod in stands.lone), *map(ExplainSubject, stands.jobs)])
 
 
-def _surveyed(recording: Recording, subject: Subject, homeless: Mapping[str, int]) -> Surveyed:
+def _survey_subject(recording: Recording, subject: ExplainSubject, homeless: Mapping[str, int]) -> SurveyedJob:
     explanation = _explain_or_report(recording, subject)
     info = recording.session.jobs.get(subject.job)
     if info is None:
-        return Surveyed(explanation, "", homeless.get(subject.job or subject.pod or "", 0))
+        return SurveyedJob(explanation, "", homeless.get(subject.job or subject.pod or "", 0))
     tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
-    return Surveyed(explanation, info.queue, len([task for task in tasks if task.status is TaskStatus.PENDING]))
+    return SurveyedJob(explanation, info.queue, len([task for task in tasks if task.status is TaskStatus.PENDING]))
 
 
-def _explain_or_report(recording: Recording, subject: Subject) -> Explanation:
+def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explanation:
     """The answer; where vcdebug fails at it, which fault to report, so that the other jobs keep their answers."""
     try:
         return explain_subject(recording, subject)
@@ -122,6 +124,8 @@ def _explain_or_report(recording: Recording, subject: Subject) -> Explanation:
     except Exception as error:  # noqa: BLE001 - boundary: a fault in one answer is an answer
         name = subject.pod or subject.job
         sentence = f"vcdebug cannot explain {name}: {type(error).__name__}: {error}; this is a fault of vcdebug."
-        advice = owner(f"run `vcdebug explain` about {name} alone with VCDEBUG_TRACEBACK=1, and report what it says")
+        advice = owner_advice(
+            f"run `vcdebug explain` about {name} alone with VCDEBUG_TRACEBACK=1, and report what it says"
+        )
         finding = Finding(FAULT, sentence, {}, (), (advice,))
         return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import listed
-from vcdebug.explain.answer import Advice, owner
+from vcdebug.amount_text import join_names
+from vcdebug.explain.answer import Advice, owner_advice
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.grouping import by_key
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.pod_affinity import AFFINITY_REASON
 from vcdebug.kube.selector import Requirement, Selector
 
-MOST_HOLDERS: Final = 4
+MAX_HOLDERS: Final = 4
 
 
-class Obstacle(NamedTuple):
+class ConstraintFailure(NamedTuple):
     """One thing in the way, with names."""
 
     text: str
@@ -28,10 +28,10 @@ class Obstacle(NamedTuple):
 
 NODE_AFFINITY_REASON = "didn't match Pod's node affinity/selector"
 HOSTNAME = "kubernetes.io/hostname"
-MOST_VALUES = 4
+MAX_VALUES = 4
 
 
-def labels_wanted(room: NodeFits) -> Iterator[Obstacle]:
+def find_label_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """Labels that no node has, with those that it could have been meant to be."""
     if not room.refused_for(NODE_AFFINITY_REASON):
         return
@@ -39,47 +39,53 @@ def labels_wanted(room: NodeFits) -> Iterator[Obstacle]:
     terms = wanted.terms or ()
     labels = (term.labels for term in terms if len(terms) == 1)
     for requirement in (each for selector in (wanted.selector, *labels) for each in selector.requirements):
-        yield from _wished(room, requirement)
+        yield from _requirement_failures(room, requirement)
 
 
-def _wished(room: NodeFits, requirement: Requirement) -> Iterator[Obstacle]:
+def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[ConstraintFailure]:
     """Who has it, where few do; else what they have instead."""
-    nodes = [room.view.session.nodes[node.name] for node in room.nodes]
-    have = [node.name for node in nodes if requirement.matches(node.labels)]
+    nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
+    have = [node.name for node in nodes if requirement.matches_labels(node.labels)]
     if have:
         if requirement.key != HOSTNAME:
             having = set(have)
-            yield from _some(have, [node.name for node in nodes if node.name not in having], worded(requirement))
+            yield from _few_nodes_failure(
+                have, [node.name for node in nodes if node.name not in having], format_requirement(requirement)
+            )
         return
     key = requirement.key
-    found = by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
-    wish = f"no node has {worded(requirement)}"
+    found = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
+    wish = f"no node has {format_requirement(requirement)}"
     if not found:
         yield from _unknown_key(room, requirement, wish)
         return
-    values = listed((f"{value or 'empty'} on {listed(names, 2)}" for value, names in found.items()), MOST_VALUES)
-    meant = _close(requirement.values, found) if requirement.operator == "In" else ""
-    advice = (owner(f"did you mean {requirement.key}={meant}? Labels are compared letter by letter"),) if meant else ()
-    yield Obstacle(f"{wish}: {requirement.key} is {values}", advice)
+    values = join_names((f"{value or 'empty'} on {join_names(names, 2)}" for value, names in found.items()), MAX_VALUES)
+    meant = _closest_name(requirement.values, found) if requirement.operator == "In" else ""
+    advice = (
+        (owner_advice(f"did you mean {requirement.key}={meant}? Labels are compared letter by letter"),)
+        if meant
+        else ()
+    )
+    yield ConstraintFailure(f"{wish}: {requirement.key} is {values}", advice)
 
 
-def _some(have: list[str], lack: list[str], wish: str) -> Iterator[Obstacle]:
+def _few_nodes_failure(have: list[str], lack: list[str], wish: str) -> Iterator[ConstraintFailure]:
     """The fewer of the two by name."""
     few, verb = (lack, "lack") if len(lack) <= len(have) else (have, "have")
-    if few and len(few) < MOST_VALUES:
+    if few and len(few) < MAX_VALUES:
         single = {"lack": "lacks", "have": "has"}
         only = "" if verb == "lack" else "only "
-        yield Obstacle(f"{only}{listed(few)} {verb if len(few) > 1 else single[verb]} {wish}")
+        yield ConstraintFailure(f"{only}{join_names(few)} {verb if len(few) > 1 else single[verb]} {wish}")
 
 
-def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterator[Obstacle]:
-    keys = dict.fromkeys(key for node in room.nodes for key in room.view.session.nodes[node.name].labels)
-    meant = _close((requirement.key,), keys)
-    advice = (owner(f"did you mean the label {meant}?"),) if meant else ()
-    yield Obstacle(f"{wish}, nor any label {requirement.key}" if requirement.values else wish, advice)
+def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterator[ConstraintFailure]:
+    keys = dict.fromkeys(key for node in room.node_fits for key in room.view.session.nodes[node.name].labels)
+    meant = _closest_name((requirement.key,), keys)
+    advice = (owner_advice(f"did you mean the label {meant}?"),) if meant else ()
+    yield ConstraintFailure(f"{wish}, nor any label {requirement.key}" if requirement.values else wish, advice)
 
 
-def _close(wanted: Iterable[str], known: Iterable[str]) -> str:
+def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
     """The known word that one of the wanted ones was probably meant to be; empty if none is near."""
     from difflib import get_close_matches
 
@@ -92,7 +98,7 @@ def _close(wanted: Iterable[str], known: Iterable[str]) -> str:
     return ""
 
 
-def worded(requirement: Requirement) -> str:
+def format_requirement(requirement: Requirement) -> str:
     """`zone=b`, `zone in (a, b)`, `the label zone`."""
     values = ", ".join(requirement.values)
     if requirement.operator == "In":
@@ -104,37 +110,37 @@ def worded(requirement: Requirement) -> str:
     return f"{requirement.key} {requirement.operator} {values}"
 
 
-def resource_meant(room: NodeFits, name: str) -> str:
+def format_resource_meant(room: NodeFits, name: str) -> str:
     """The resource that was probably meant by one that no node has, and a node that has it; empty if none is near."""
-    nodes = [room.view.session.nodes[node.name] for node in room.nodes]
+    nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
     known = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
-    meant = _close((name,), [each for each in known if "/" in each])
+    meant = _closest_name((name,), [each for each in known if "/" in each])
     return f"did you mean {meant}, which {known[meant]} has?" if meant else ""
 
 
-def neighbours_wanted(room: NodeFits) -> Iterator[Obstacle]:
+def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
     """Whom the pod wants to stand beside: nobody there is, or where they are."""
     if not room.refused_for(AFFINITY_REASON):
         return
     for term in pod_affinity_terms(room.task.pod.spec.get("affinity") or {}, room.task.namespace).required_affinity:
-        yield _neighbours(room, term)
+        yield _pod_affinity_failure(room, term)
 
 
-def _neighbours(room: NodeFits, term: AffinityTerm) -> Obstacle:
-    wish = f"its affinity wants to stand beside pods with {_labels(term.selector)} (by {term.topology_key})"
+def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailure:
+    wish = f"its affinity wants to stand beside pods with {_format_selector(term.selector)} (by {term.topology_key})"
     there = [
         f"{task.name} on {node.name}"
-        for node in room.nodes
+        for node in room.node_fits
         for task in room.tasks_on(node.name)
-        if term.matches(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
+        if term.matches_group(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
     ]
     if there:
-        return Obstacle(f"{wish}: {listed(there, MOST_HOLDERS)}", (), "affinity")
+        return ConstraintFailure(f"{wish}: {join_names(there, MAX_HOLDERS)}", (), "affinity")
     lacking = f"{wish}, and none runs on any node"
-    return Obstacle(
-        lacking, (owner("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
+    return ConstraintFailure(
+        lacking, (owner_advice("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
     )
 
 
-def _labels(selector: Selector) -> str:
-    return listed(worded(each) for each in selector.requirements) or "any labels"
+def _format_selector(selector: Selector) -> str:
+    return join_names(format_requirement(each) for each in selector.requirements) or "any labels"

@@ -6,70 +6,74 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 
-from vcdebug.cli.arguments import given
+from vcdebug.cli.arguments import snapshot_options
 from vcdebug.cli.output import Output
-from vcdebug.cli.render import show
+from vcdebug.cli.render import write_blocks
 from vcdebug.cli.reports import pending
 from vcdebug.cli.reports.input import problem_count
 from vcdebug.cli.sources import STDIN
 from vcdebug.explain.answer import Explanation
 from vcdebug.trace.recording import Recording
-from vcdebug.views.document import Block, paragraph
+from vcdebug.views.document import Block, make_paragraph
 
-_TITLE = (paragraph(""), paragraph("to go on", "title"))
+_FOLLOW_UP_TITLE = (make_paragraph(""), make_paragraph("to go on", "title"))
 
 
-def again(args: Namespace, command: str, snapshot: str, *words: str) -> str:
+def command_line(args: Namespace, command: str, snapshot: str, *words: str) -> str:
     """The command line that asks something else of what was asked about."""
-    return shlex.join(["vcdebug", *command.split(), snapshot, *words, *given(args)])
+    return shlex.join(["vcdebug", *command.split(), snapshot, *words, *snapshot_options(args)])
 
 
-def to_go_on(explanation: Explanation, args: Namespace) -> Iterator[Block]:
+def follow_up_blocks(explanation: Explanation, args: Namespace) -> Iterator[Block]:
     """Further questions about a job that waits."""
     where, job = args.snapshot, explanation.job
-    yield from _TITLE
+    yield from _FOLLOW_UP_TITLE
     if not args.prove:
-        yield _question("what of this works", again(args, "explain", where, args.job, "--prove"))
-    yield _question("when it gets in", again(args, "ask when", where, job))
-    yield _question("who holds what it needs", again(args, "ask holders", where, job))
-    yield _question("who is tried before it", again(args, "ask next", where))
+        yield _follow_up_line("what of this works", command_line(args, "explain", where, args.job, "--prove"))
+    yield _follow_up_line("when it gets in", command_line(args, "ask when", where, job))
+    yield _follow_up_line("who holds what it needs", command_line(args, "ask holders", where, job))
+    yield _follow_up_line("who is tried before it", command_line(args, "ask next", where))
 
 
-def to_go_on_with(_: Explanation, args: Namespace) -> Iterator[Block]:
+def submit_follow_up_blocks(_: Explanation, args: Namespace) -> Iterator[Block]:
     """The same for a manifest that is not in the snapshot; from standard input it cannot be read again."""
     if not args.prove and args.manifest != STDIN:
-        yield from _TITLE
-        yield _question("what of this works", again(args, "submit", args.snapshot, args.manifest, "--prove"))
+        yield from _FOLLOW_UP_TITLE
+        yield _follow_up_line(
+            "what of this works", command_line(args, "submit", args.snapshot, args.manifest, "--prove")
+        )
 
 
-def _question(words: str, command: str) -> Block:
-    return paragraph(f"{words}: {command}", "muted", 2)
+def _follow_up_line(words: str, command: str) -> Block:
+    return make_paragraph(f"{words}: {command}", "muted", 2)
 
 
-GoOn = Callable[[Explanation, Namespace], Iterable[Block]]
+FollowUpBlocks = Callable[[Explanation, Namespace], Iterable[Block]]
 """Commands to go on with after the answer about a job that waits."""
 
 
-def answered(
-    recording: Recording, explanation: Explanation, args: Namespace, output: Output, go_on: GoOn
+def write_explanation(
+    recording: Recording, explanation: Explanation, args: Namespace, output: Output, go_on: FollowUpBlocks
 ) -> dict[str, object]:
     """The answer about one job, shown where a person reads, with proven remedies where they are asked for."""
     if not args.json:
-        show([*pending.blocks(explanation, advice=not args.prove), *problem_count(recording)], output)
-    answer = pending.document(explanation)
+        write_blocks(
+            [*pending.explanation_blocks(explanation, advice=not args.prove), *problem_count(recording)], output
+        )
+    answer = pending.explanation_document(explanation)
     going_on = [] if args.json or explanation.scheduled else list(go_on(explanation, args))
     if not args.prove:
-        show(going_on, output)
+        write_blocks(going_on, output)
         return answer
     if explanation.scheduled:
         return {**answer, "remedies": []}
-    from vcdebug.cli.proving import proven
+    from vcdebug.cli.proving import search_fixes
     from vcdebug.cli.reports import remedies
 
-    search = proven(recording, explanation, output, seconds=args.budget, workers=args.workers)
+    search = search_fixes(recording, explanation, output, seconds=args.budget, workers=args.workers)
     if not args.json:
-        show(remedies.blocks(search, args.snapshot, args.budget), output)
-        if not any(remedy.proven for remedy in search.remedies):
-            show(pending.advice_blocks(explanation, "what would help (not proven)"), output)
-        show(going_on, output)
-    return {**answer, "remedies": remedies.documents(search)}
+        write_blocks(remedies.fix_blocks(search, args.snapshot, args.budget), output)
+        if not any(remedy.is_proven for remedy in search.best_plans):
+            write_blocks(pending.advice_blocks(explanation, "what would help (not proven)"), output)
+        write_blocks(going_on, output)
+    return {**answer, "remedies": remedies.fix_documents(search)}

@@ -6,45 +6,45 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from vcdebug.cli.keeping import VARIABLE
+from vcdebug.cli.keeping import CACHE_VARIABLE
 
 if TYPE_CHECKING:
-    from vcdebug.framework.bound import Bound
+    from vcdebug.framework.bound import SizeBound
     from vcdebug.framework.webhook import AskExtender
 
-SNAPSHOT: Final = (
+SNAPSHOT_HELP: Final = (
     "a folder, .tar.gz, .zip or file of manifests, - for standard input, the name of a bundled snapshot, or a "
     "recording that run --save wrote"
 )
-BUDGET: Final = 20
+DEFAULT_BUDGET_SECONDS: Final = 20
 """Seconds after the command's start from which on no further remedies are tried."""
 
 
-def positive(text: str) -> int:
+def positive_number(text: str) -> int:
     """A number from 1 on."""
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
 
 
-def _row(*flags: str, **how: Any) -> tuple[tuple[str, ...], Mapping[str, Any]]:  # Any: what argparse takes
+def _argument_row(*flags: str, **how: Any) -> tuple[tuple[str, ...], Mapping[str, Any]]:  # Any: what argparse takes
     return flags, how
 
 
-SHARED: Final = {
-    "snapshot": _row("snapshot", metavar="SNAPSHOT", help=SNAPSHOT),
-    "release": _row(
+SHARED_ARGUMENTS: Final = {
+    "snapshot": _argument_row("snapshot", metavar="SNAPSHOT", help=SNAPSHOT_HELP),
+    "release": _argument_row(
         "--release",
         metavar="VERSION",
         help="replay the scheduler of this release, such as v1.14.4, instead of the one that the snapshot names",
     ),
-    "complete": _row(
+    "complete": _argument_row(
         "--complete",
         action="store_true",
         default=None,
         help="fill in what a server would have filled in hand-written manifests: uid, phase, namespace, defaults",
     ),
-    "edits": _row(
+    "edits": _argument_row(
         "--set",
         metavar="EDIT",
         dest="edits",
@@ -54,49 +54,57 @@ SHARED: Final = {
         "chance:NAME=VALUE, replay:NAME=VALUE, answer:EVENT=VALUE, PATH- to remove a field, :- to remove an object, "
         "@FILE for a file of edits; may be repeated",
     ),
-    "extender": _row(
+    "extender": _argument_row(
         "--extender-url",
         metavar="URL",
         help="ask the extender's webhook at this address what extender.json does not answer; otherwise unknown",
     ),
-    "max-events": _row(
-        "--max-events", metavar="N", type=positive, help="stop the replay after so many events; 5 million by default"
+    "max-events": _argument_row(
+        "--max-events",
+        metavar="N",
+        type=positive_number,
+        help="stop the replay after so many events; 5 million by default",
     ),
-    "max-memory": _row(
-        "--max-memory", metavar="MB", type=positive, help="or once the recording is about this large; 8000 by default"
+    "max-memory": _argument_row(
+        "--max-memory",
+        metavar="MB",
+        type=positive_number,
+        help="or once the recording is about this large; 8000 by default",
     ),
-    "no-cache": _row(
+    "no-cache": _argument_row(
         "--no-cache",
         action="store_true",
-        help=f"run the cycle even if its recording is kept, and keep none; {VARIABLE}=off does the same for good",
+        help=f"run the cycle even if its recording is kept, and keep none; {CACHE_VARIABLE}=off does the same for good",
     ),
-    "json": _row("--json", action="store_true", help="write the answer as one JSON document"),
-    "prove": _row(
+    "json": _argument_row("--json", action="store_true", help="write the answer as one JSON document"),
+    "prove": _argument_row(
         "--prove",
         action="store_true",
         help="carry remedies out on the snapshot, replay them and list what works, the least harmful first",
     ),
-    "budget": _row(
+    "budget": _argument_row(
         "--budget",
         metavar="SECONDS",
-        type=positive,
-        default=BUDGET,
-        help=f"for --prove: stop so long after the command began; {BUDGET} by default",
+        type=positive_number,
+        default=DEFAULT_BUDGET_SECONDS,
+        help=f"for --prove: stop so long after the command began; {DEFAULT_BUDGET_SECONDS} by default",
     ),
 }
 
 
-def share(parser: ArgumentParser, *names: str, scope: str = "") -> None:
+def add_shared_arguments(parser: ArgumentParser, *names: str, scope: str = "") -> None:
     """Rows of the table by name, in this order; the scope before their help says what they are for."""
     for name in names:
-        flags, how = SHARED[name]
+        flags, how = SHARED_ARGUMENTS[name]
         parser.add_argument(*flags, **{**how, "help": f"{scope}{how['help']}"})
 
 
 def add_workers(parser: ArgumentParser, scope: str = "") -> None:
     """Who does the runs, where there are many."""
     who = parser.add_mutually_exclusive_group()
-    who.add_argument("-j", "--workers", metavar="N", type=positive, help=f"{scope}worker processes; one per processor")
+    who.add_argument(
+        "-j", "--workers", metavar="N", type=positive_number, help=f"{scope}worker processes; one per processor"
+    )
     who.add_argument(
         "--scheduler",
         metavar="ADDRESS",
@@ -104,7 +112,7 @@ def add_workers(parser: ArgumentParser, scope: str = "") -> None:
     )
 
 
-def given(args: Namespace) -> Iterator[str]:
+def snapshot_options(args: Namespace) -> Iterator[str]:
     """What the snapshot is read and changed with, to be typed once more."""
     if args.complete:
         yield "--complete"
@@ -125,7 +133,7 @@ def extender_client(url: str | None) -> AskExtender | None:
     return ExtenderClient(url)
 
 
-def limits_of(args: Namespace) -> tuple[int, int]:
+def recording_limits(args: Namespace) -> tuple[int, int]:
     """Events and megabytes that one recording may hold."""
     from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES
 
@@ -133,8 +141,8 @@ def limits_of(args: Namespace) -> tuple[int, int]:
     return events or MAX_EVENTS, megabytes or MAX_MEGABYTES
 
 
-def bound_of(args: Namespace) -> Bound:
+def recording_bound(args: Namespace) -> SizeBound:
     """The same as a bound."""
-    from vcdebug.framework.bound import Bound
+    from vcdebug.framework.bound import SizeBound
 
-    return Bound(*limits_of(args))
+    return SizeBound(*recording_limits(args))

@@ -21,12 +21,12 @@ from textual_serve.server import Server, to_int
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
-PAGE = Path(__file__).with_name("browser.html")
+PAGE_FILE = Path(__file__).with_name("browser.html")
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-GRACE_SECONDS = 2
+SHUTDOWN_SECONDS = 2
 """How long a debugger may take to end when its window is closed or the server is stopped."""
 HEARTBEAT_SECONDS = 15
-TOKEN = "token"
+TOKEN_NAME = "token"
 TOKEN_BYTES = 24
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -41,7 +41,7 @@ def is_loopback(host: str) -> bool:
     return all(ip_address(str(address[4][0]).partition("%")[0]).is_loopback for address in found)
 
 
-def listening(host: str, port: int) -> socket:
+def open_socket(host: str, port: int) -> socket:
     """A socket that browsers can connect to; port 0 takes any that is free."""
     try:
         family, _, _, _, address = getaddrinfo(host, port, type=SOCK_STREAM)[0]
@@ -51,13 +51,13 @@ def listening(host: str, port: int) -> socket:
         raise VcdebugError(f"cannot be served there: {reason}", "choose another --port", f"{host}:{port}") from error
 
 
-def url_of(bound: socket) -> str:
+def socket_url(bound: socket) -> str:
     """Where a browser finds it."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if bound.family == AF_INET6 else f"http://{host}:{port}"
 
 
-class Session(AppService):
+class BrowserSession(AppService):
     """One debugger and the browser window that shows it; neither outlives the other."""
 
     async def run(self) -> None:
@@ -70,7 +70,7 @@ class Session(AppService):
         if self._process is None:
             return
         try:
-            async with asyncio.timeout(GRACE_SECONDS):
+            async with asyncio.timeout(SHUTDOWN_SECONDS):
                 await super().stop()
                 await self._process.wait()
         except TimeoutError:
@@ -96,32 +96,32 @@ class BrowserServer(Server):
     def run(self) -> None:
         """Serve until somebody stops it."""
         with redirect_stdout(self._output.err):
-            web.run_app(self._make_app(), sock=self._bound, print=None, shutdown_timeout=2 * GRACE_SECONDS)
+            web.run_app(self._make_app(), sock=self._bound, print=None, shutdown_timeout=2 * SHUTDOWN_SECONDS)
 
     async def _make_app(self) -> web.Application:
         app: web.Application = await super()._make_app()
-        app.middlewares.append(self._guard)
+        app.middlewares.append(self._check_request)
         return app
 
     async def on_startup(self, app: web.Application) -> None:
-        self._output.narrate(f"open {url_of(self._bound)}/?token={self.token} in a browser; Ctrl-C ends it")
+        self._output.write_notice(f"open {socket_url(self._bound)}/?token={self.token} in a browser; Ctrl-C ends it")
 
     async def on_shutdown(self, app: web.Application) -> None:
         for window in list(self._windows):
             await window.close()
 
     async def handle_index(self, request: web.Request) -> web.Response:
-        if TOKEN in request.query:
+        if TOKEN_NAME in request.query:
             arrived = web.Response(status=302, headers={"Location": "/"})
             arrived.set_cookie(self._cookie, self.token, httponly=True, samesite="Strict")
             return arrived
-        page = PAGE.read_text(encoding="utf-8").replace("{title}", html.escape(self.title))
+        page = PAGE_FILE.read_text(encoding="utf-8").replace("{title}", html.escape(self.title))
         return web.Response(text=page, content_type="text/html")
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         window = web.WebSocketResponse(heartbeat=HEARTBEAT_SECONDS)
         await window.prepare(request)
-        session = Session(
+        session = BrowserSession(
             self.command,
             write_bytes=window.send_bytes,
             write_str=window.send_str,
@@ -138,7 +138,7 @@ class BrowserServer(Server):
         return window
 
     @web.middleware
-    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _check_request(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """A page of another site may not reach it, whether by a socket or by a name that it made point here."""
         name = urlsplit(f"//{request.host}").hostname or ""
         if not self._exposed and name not in LOCAL_NAMES and name != self._bound.getsockname()[0]:
@@ -146,15 +146,15 @@ class BrowserServer(Server):
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:
             raise web.HTTPForbidden(text="this debugger answers to its own page only")
-        if not self._knows(request):
+        if not self._has_token(request):
             raise web.HTTPForbidden(text="open the address that vcdebug serve printed: its token is asked for")
         return await handler(request)
 
-    def _knows(self, request: web.Request) -> bool:
+    def _has_token(self, request: web.Request) -> bool:
         """Whether the token comes with a request: in its address, as a cookie, or as a program sends it."""
         shown = (
-            request.query.get(TOKEN, ""),
+            request.query.get(TOKEN_NAME, ""),
             request.cookies.get(self._cookie, ""),
-            request.headers.get("Authorization", "").removeprefix(f"{TOKEN} "),
+            request.headers.get("Authorization", "").removeprefix(f"{TOKEN_NAME} "),
         )
         return any(secrets.compare_digest(text.encode(), self.token.encode()) for text in shown)

@@ -7,28 +7,28 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.cli.arguments import positive
+from vcdebug.cli.arguments import positive_number
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.between import Between
+    from vcdebug.debugger.between import BetweenCycles
 
-FINISH: Final = ("none", "thirds")
+FINISH_RULES: Final = ("none", "thirds")
 
 
-def add_cycles(parser: ArgumentParser, more: str = "") -> None:
+def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
     """Further cycles, each from what the one before left."""
     parser.add_argument(
         "--cycles",
         metavar="N",
-        type=positive,
+        type=positive_number,
         default=1,
         help=f"run so many cycles of one scheduler process, one after another{more}",
     )
     parser.add_argument(
         "--every",
         metavar="TIME",
-        type=_time_between,
+        type=_parse_time_between,
         help="time between two cycles, such as 31s or 1m30s; 1s by default",
     )
     parser.add_argument(
@@ -37,7 +37,7 @@ def add_cycles(parser: ArgumentParser, more: str = "") -> None:
     parser.add_argument(
         "--finish",
         metavar="RULE",
-        choices=FINISH,
+        choices=FINISH_RULES,
         help="which running pods succeed between cycles: none, the default, or thirds, every third by name in turn",
     )
     parser.add_argument(
@@ -47,17 +47,17 @@ def add_cycles(parser: ArgumentParser, more: str = "") -> None:
     )
 
 
-def _time_between(text: str) -> timedelta:
+def _parse_time_between(text: str) -> timedelta:
     """Seconds, or a duration as Go writes it."""
-    from vcdebug.debugger.between.actors import passing
+    from vcdebug.debugger.between.actors import parse_interval
 
-    found = passing(text)
+    found = parse_interval(text)
     if found is None:
         raise ArgumentTypeError(f"{text!r} is no time that passes, such as 31s or 1m30s")
     return found
 
 
-def check_cycles(args: Namespace) -> None:
+def check_cycle_arguments(args: Namespace) -> None:
     """What is said about the time between cycles needs more than one; raises VcdebugError."""
     between = ("every", "recreate", "finish", "arrivals")
     given = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
@@ -65,12 +65,12 @@ def check_cycles(args: Namespace) -> None:
         raise VcdebugError(f"{given[0]} is about what happens between cycles", "give --cycles N")
 
 
-def between_of(args: Namespace) -> Between:
+def between_cycles(args: Namespace) -> BetweenCycles:
     """What happens between cycles, as the arguments say."""
-    from vcdebug.debugger.between import ONE_SECOND, Between
+    from vcdebug.debugger.between import ONE_SECOND, BetweenCycles
     from vcdebug.snapshot.arrivals import read_arrivals
 
-    return Between(
+    return BetweenCycles(
         every=args.every or ONE_SECOND,
         recreate=args.recreate,
         finish=args.finish or "none",

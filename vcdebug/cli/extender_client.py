@@ -21,12 +21,12 @@ from urllib.request import (
 )
 
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.webhook import Response
+from vcdebug.framework.webhook import WebhookResponse
 
-MAX_BODY = 10 << 20
+MAX_BODY_BYTES = 10 << 20
 """Bytes of an answer that are taken in."""
-CHUNK = 1 << 16
-KEPT = "/?#[]@!$&'()*+,;=%:~"
+CHUNK_BYTES = 1 << 16
+UNQUOTED_CHARACTERS = "/?#[]@!$&'()*+,;=%:~"
 """Characters of a verb that stand for themselves in a URL."""
 TOO_LONG = "http: request body too large"
 TIMED_OUT = "context deadline exceeded"
@@ -37,16 +37,16 @@ class ExtenderClient:
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        self._opener = _opener(_host(url))
+        self._opener = _build_opener(_checked_host(url))
 
-    def __call__(self, verb: str, body: Mapping[str, object], timeout: float | None) -> Response | str:
+    def __call__(self, verb: str, body: Mapping[str, object], timeout: float | None) -> WebhookResponse | str:
         """Ask; the timeout counts for the whole exchange."""
         url = f"{self._url}/{verb}"
         try:
-            return self._exchange(f"{self._url}/{quote(verb, safe=KEPT)}", body, timeout)
+            return self._post_request(f"{self._url}/{quote(verb, safe=UNQUOTED_CHARACTERS)}", body, timeout)
         except HTTPError as error:
             error.close()
-            return Response(error.code, b"")
+            return WebhookResponse(error.code, b"")
         except TimeoutError:
             return f'Post "{url}": {TIMED_OUT}'
         except URLError as error:
@@ -55,26 +55,26 @@ class ExtenderClient:
         except (OSError, HTTPException, ValueError) as error:
             return f'Post "{url}": {str(error) or type(error).__name__}'
 
-    def _exchange(self, url: str, body: Mapping[str, object], timeout: float | None) -> Response | str:
+    def _post_request(self, url: str, body: Mapping[str, object], timeout: float | None) -> WebhookResponse | str:
         deadline = None if timeout is None else time.monotonic() + timeout
         data = json.dumps(body, default=str).encode("utf-8")
         request = Request(url, data=data, headers={"Content-Type": "application/json"}, method="POST")
         with self._opener.open(request, timeout=timeout) as response:
-            taken = _read(response, deadline)
-            return TOO_LONG if len(taken) > MAX_BODY else Response(response.status, taken)
+            taken = _read_body(response, deadline)
+            return TOO_LONG if len(taken) > MAX_BODY_BYTES else WebhookResponse(response.status, taken)
 
 
-def _read(response: HTTPResponse, deadline: float | None) -> bytes:
+def _read_body(response: HTTPResponse, deadline: float | None) -> bytes:
     """The body, or a little more of it than is allowed."""
     taken = bytearray()
-    while len(taken) <= MAX_BODY and (chunk := response.read1(CHUNK)):
+    while len(taken) <= MAX_BODY_BYTES and (chunk := response.read1(CHUNK_BYTES)):
         taken += chunk
         if deadline is not None and time.monotonic() > deadline:
             raise TimeoutError
     return bytes(taken)
 
 
-def _host(url: str) -> str:
+def _checked_host(url: str) -> str:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -87,7 +87,7 @@ def _host(url: str) -> str:
     return host
 
 
-def _opener(host: str) -> OpenerDirector:
+def _build_opener(host: str) -> OpenerDirector:
     """HTTP and HTTPS only; a proxy of the environment is not asked about this machine."""
     opener = OpenerDirector()
     proxies = ProxyHandler({}) if _is_local(host) else ProxyHandler()

@@ -10,34 +10,34 @@ from vcdebug.errors import EngineError, VcdebugError
 
 Result = TypeVar("Result")
 
-REPORT = "this is a fault of vcdebug; run it again with VCDEBUG_TRACEBACK=1 and report what it says"
+REPORT_HINT = "this is a fault of vcdebug; run it again with VCDEBUG_TRACEBACK=1 and report what it says"
 
 
-class Failure(NamedTuple):
+class RunFailure(NamedTuple):
     """A run that came to nothing."""
 
     line: str
     """Where, what, hint."""
 
 
-def attempt(run: Callable[[], Result]) -> Result | Failure:
+def run_or_failure(run: Callable[[], Result]) -> Result | RunFailure:
     """What it returns, or why it did not; only a reader that has gone and an interruption pass through."""
     try:
         return run()
     except BrokenPipeError:
         raise
     except VcdebugError as error:
-        return Failure(error.line())
+        return RunFailure(error.format_line())
     except OSError as error:
-        return Failure(_os_error_line(error))
+        return RunFailure(_os_error_line(error))
     except RecursionError:
-        return Failure("the input is nested too deeply")
+        return RunFailure("the input is nested too deeply")
     except MemoryError:
-        return Failure("not enough memory")
+        return RunFailure("not enough memory")
     except Exception as error:  # boundary: a fault of ours is one line too
         if os.environ.get("VCDEBUG_TRACEBACK"):
             raise
-        return Failure(EngineError(f"{type(error).__name__}: {error}", REPORT).line())
+        return RunFailure(EngineError(f"{type(error).__name__}: {error}", REPORT_HINT).format_line())
 
 
 def _os_error_line(error: OSError) -> str:

@@ -6,26 +6,26 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import span
-from vcdebug.cli.arguments import positive
+from vcdebug.amount_text import format_duration
+from vcdebug.cli.arguments import positive_number
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.foresight.course import Stage
-    from vcdebug.questions.reply import Reply
+    from vcdebug.debugger.foresight.course import ForecastCycle
+    from vcdebug.questions.reply import QuestionReply
     from vcdebug.trace.recording import Recording
 
-WHEN: Final = "when"
+WHEN_QUESTION: Final = "when"
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def add_forecast_arguments(parser: ArgumentParser) -> None:
     """How long pods run, and how far to look."""
     group = parser.add_argument_group("when")
     group.add_argument(
         "--run-time",
         metavar="[NAME=]TIME",
-        type=_run_time,
+        type=_parse_run_time,
         action="append",
         default=[],
         help="how long each pod runs from its start, such as 30m, or those of one job or pod, such as team/etl=2h; "
@@ -34,42 +34,44 @@ def add_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--no-recreate", action="store_true", help="evicted pods stay away: no controller makes them again"
     )
-    group.add_argument("--cycles", metavar="N", type=positive, help="cycles to look ahead at most; 60 by default")
+    group.add_argument(
+        "--cycles", metavar="N", type=positive_number, help="cycles to look ahead at most; 60 by default"
+    )
 
 
-def _run_time(text: str) -> tuple[str, timedelta]:
+def _parse_run_time(text: str) -> tuple[str, timedelta]:
     """(job or pod, time); an empty name stands for all."""
-    from vcdebug.debugger.between.actors import passing
+    from vcdebug.debugger.between.actors import parse_interval
 
     name, _, time = text.rpartition("=")
-    found = passing(time)
+    found = parse_interval(time)
     if found is None:
         raise ArgumentTypeError(f"{time!r} is no time that passes, such as 30m or 1h30m")
     return name, found
 
 
-def check(args: Namespace) -> None:
+def check_forecast_arguments(args: Namespace) -> None:
     """These are about one question; raises VcdebugError."""
     given = [f"--{name.replace('_', '-')}" for name in ("run_time", "no_recreate", "cycles") if getattr(args, name)]
-    if args.question != WHEN and given:
+    if args.question != WHEN_QUESTION and given:
         raise VcdebugError(f"{given[0]} is about what comes after the cycle", "ask when")
 
 
-def foreseen(recording: Recording, args: Namespace, output: Output) -> Reply:
+def forecast_reply(recording: Recording, args: Namespace, output: Output) -> QuestionReply:
     """The answer; raises VcdebugError for a name that nothing has."""
-    from vcdebug.cli.progress import told
-    from vcdebug.debugger.foresight.course import MOST_CYCLES
-    from vcdebug.debugger.foresight.when import Assumptions, when
+    from vcdebug.cli.progress import status_line
+    from vcdebug.debugger.foresight.course import MAX_CYCLES
+    from vcdebug.debugger.foresight.when import ForecastAssumptions, forecast_job
 
     _check_names(recording, [name for name, _ in args.run_time if name])
     times = dict(args.run_time)
-    assumed = Assumptions(times.pop("", None), times, not args.no_recreate, args.cycles or MOST_CYCLES)
-    with told(output, "looking ahead") as tell:
+    assumed = ForecastAssumptions(times.pop("", None), times, not args.no_recreate, args.cycles or MAX_CYCLES)
+    with status_line(output, "looking ahead") as tell:
 
-        def say(stage: Stage) -> None:
-            tell(f"cycle {stage.cycle}, {span(stage.after.total_seconds())} from now")
+        def report_stage(stage: ForecastCycle) -> None:
+            tell(f"cycle {stage.cycle}, {format_duration(stage.after.total_seconds())} from now")
 
-        return when(recording, args.subject, assumed, say)
+        return forecast_job(recording, args.subject, assumed, report_stage)
 
 
 def _check_names(recording: Recording, names: list[str]) -> None:

@@ -13,50 +13,50 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vcdebug.files.kept import KeptRecordings
+    from vcdebug.files.kept import RecordingCache
     from vcdebug.snapshot.sources import Source
     from vcdebug.trace.recording import Recording
 
-VARIABLE: Final = "VCDEBUG_CACHE"
-OFF: Final = ("off", "no", "0")
+CACHE_VARIABLE: Final = "VCDEBUG_CACHE"
+OFF_WORDS: Final = ("off", "no", "0")
 
 
-class Keeping:
+class CachedRecordings:
     """Looks a recording up before its cycle is run, and keeps it once the answer is out."""
 
-    def __init__(self, kept: KeptRecordings, later: Callable[[Callable[[], object]], object]) -> None:
+    def __init__(self, kept: RecordingCache, later: Callable[[Callable[[], object]], object]) -> None:
         self._kept = kept
         self._later = later
 
-    def find(self, source: Source, **options: object) -> tuple[str | None, Recording | None]:
+    def find_recording(self, source: Source, **options: object) -> tuple[str | None, Recording | None]:
         """What a recording of the source would be kept as, and the one that is."""
-        from vcdebug.files.kept import key_of
+        from vcdebug.files.kept import cache_key
 
-        key = key_of(source, options)
-        return key, None if key is None else self._kept.find(key)
+        key = cache_key(source, options)
+        return key, None if key is None else self._kept.find_recording(key)
 
-    def keep(self, key: str, recording: Recording) -> None:
+    def store_later(self, key: str, recording: Recording) -> None:
         """Keep it when everything else is done."""
-        self._later(lambda: self._kept.keep(key, recording))
+        self._later(lambda: self._kept.cache_recording(key, recording))
 
 
-def keeping_of(args: Namespace, output: Output) -> Keeping | None:
+def cached_recordings(args: Namespace, output: Output) -> CachedRecordings | None:
     """None where no recording is to be kept, or other bounds than the usual ones are asked for."""
     bounded = getattr(args, "max_events", None) or getattr(args, "max_memory", None)
-    kept = None if bounded else kept_recordings(args)
-    return None if kept is None else Keeping(kept, output.afterwards.append)
+    kept = None if bounded else open_cache(args)
+    return None if kept is None else CachedRecordings(kept, output.afterwards.append)
 
 
-def kept_recordings(args: Namespace | None = None) -> KeptRecordings | None:
+def open_cache(args: Namespace | None = None) -> RecordingCache | None:
     """The folder of kept recordings; None where there is to be none."""
-    from vcdebug.files.kept import MEGABYTES, KeptRecordings
+    from vcdebug.files.kept import DEFAULT_MEGABYTES, RecordingCache
 
-    said = os.environ.get(VARIABLE, "").strip()
-    if said.lower() in OFF or getattr(args, "no_cache", False):
+    said = os.environ.get(CACHE_VARIABLE, "").strip()
+    if said.lower() in OFF_WORDS or getattr(args, "no_cache", False):
         return None
     if said and not said.isdecimal():
-        raise ConfigError(f"{said!r} is no number of megabytes", "off keeps none", VARIABLE)
-    return KeptRecordings(cache_folder() / "recordings", int(said or MEGABYTES))
+        raise ConfigError(f"{said!r} is no number of megabytes", "off keeps none", CACHE_VARIABLE)
+    return RecordingCache(cache_folder() / "recordings", int(said or DEFAULT_MEGABYTES))
 
 
 def cache_folder() -> Path:

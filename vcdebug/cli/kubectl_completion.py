@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from vcdebug.cli.commands import every_command
-from vcdebug.cli.commands.completion import candidates
+from vcdebug.cli.commands import load_all_commands
+from vcdebug.cli.commands.completion import list_candidates
 from vcdebug.cli.output import Output
 
 DIRECTIVE = ":0"
@@ -15,7 +15,7 @@ DIRECTIVE = ":0"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """One candidate a line, and then what the shell makes of them."""
-    commands = every_command()
+    commands = load_all_commands()
     words = list(sys.argv[1:] if argv is None else argv)
-    Output().text("\n".join([*candidates(words, commands), DIRECTIVE]))
+    Output().write_text("\n".join([*list_candidates(words, commands), DIRECTIVE]))
     return 0

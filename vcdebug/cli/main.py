@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vcdebug import __version__
-from vcdebug.cli.commands import commands_for
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.failure import Failure, attempt
+from vcdebug.cli.commands import load_commands
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.failure import RunFailure, run_or_failure
 from vcdebug.cli.output import Output
-from vcdebug.collector import leave_alone, seldom
+from vcdebug.collector import freeze_heap, raise_gc_threshold
 from vcdebug.errors import VcdebugError
 
 EXIT_ERROR = 1
 EXIT_INTERRUPTED = 130
 EXIT_CODES = {
-    Outcome.DONE: 0,
-    Outcome.UNSCHEDULED: 2,
-    Outcome.DIFFERENT: 2,
-    Outcome.PROBLEMS: 2,
-    Outcome.FAILED: EXIT_ERROR,
-    Outcome.INTERRUPTED: EXIT_INTERRUPTED,
+    CommandOutcome.DONE: 0,
+    CommandOutcome.UNSCHEDULED: 2,
+    CommandOutcome.DIFFERENT: 2,
+    CommandOutcome.PROBLEMS: 2,
+    CommandOutcome.FAILED: EXIT_ERROR,
+    CommandOutcome.INTERRUPTED: EXIT_INTERRUPTED,
 }
 EXIT_READER_LEFT = 141
 """As a program that SIGPIPE ends: nobody is there to be told."""
@@ -36,7 +36,7 @@ class UsageError(VcdebugError):
     """A command line that cannot be understood."""
 
 
-class Parser(ArgumentParser):
+class CommandParser(ArgumentParser):
     """Reports a wrong command line like any other error."""
 
     def error(self, message: str) -> NoReturn:
@@ -46,29 +46,29 @@ class Parser(ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; never a traceback."""
     _fill_closed_descriptors()
-    seldom()
+    raise_gc_threshold()
     output = Output()
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        answer = attempt(lambda: _run(words, output))
+        answer = run_or_failure(lambda: _run_command(words, output))
     except KeyboardInterrupt:
-        output.narrate("interrupted")
+        output.write_notice("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _drop_stdout()
         return EXIT_READER_LEFT
-    if isinstance(answer, Failure):
-        output.narrate(answer.line)
+    if isinstance(answer, RunFailure):
+        output.write_notice(answer.line)
         return EXIT_ERROR
     if argv is None:
-        leave_alone()  # the interpreter would search everything once more before it ends
+        freeze_heap()  # the interpreter would search everything once more before it ends
     return answer
 
 
-def _run(argv: list[str], output: Output) -> int:
+def _run_command(argv: list[str], output: Output) -> int:
     words = argv or [DEFAULT_COMMAND]
-    commands = commands_for(words)
-    args = _parser(commands, words).parse_args(words)
+    commands = load_commands(words)
+    args = _build_parser(commands, words).parse_args(words)
     code = EXIT_CODES[commands[args.command or DEFAULT_COMMAND].execute(args, output)]
     output.flush()
     for task in output.afterwards:
@@ -76,9 +76,9 @@ def _run(argv: list[str], output: Output) -> int:
     return code
 
 
-def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
+def _build_parser(commands: dict[str, Command], words: Sequence[str]) -> CommandParser:
     """Knows every command, and the options of those that the words may mean."""
-    parser = Parser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
+    parser = CommandParser(prog="vcdebug", description=DESCRIPTION, epilog="Without a command: open.")
     parser.add_argument("--version", action="version", version=f"vcdebug {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, command in commands.items():
@@ -90,7 +90,7 @@ def _parser(commands: dict[str, Command], words: Sequence[str]) -> Parser:
             formatter_class=RawDescriptionHelpFormatter,
         )
         if name in words:
-            command.configure(subparser)
+            command.add_arguments(subparser)
     return parser
 
 

@@ -11,8 +11,8 @@ from typing import TextIO
 
 from vcdebug.printable import escape_json, make_printable
 
-PREFIX = "vcdebug: "
-LONGEST = 1200
+NOTICE_PREFIX = "vcdebug: "
+MAX_NOTICE_LENGTH = 1200
 """Characters of a line to stderr; what a file says may be quoted in it."""
 
 
@@ -32,19 +32,19 @@ class Output:
         """Whether a person looks at stdout."""
         return self.out.isatty()
 
-    def text(self, text: str) -> None:
+    def write_text(self, text: str) -> None:
         """One or more lines of data, as `make_printable` leaves them; what the stream cannot encode is escaped."""
-        self.out.write(_writable(make_printable(text), self.out) + "\n")
+        self.out.write(_escape_unencodable(make_printable(text), self.out) + "\n")
 
-    def json(self, document: Mapping[str, object]) -> None:
+    def write_json(self, document: Mapping[str, object]) -> None:
         """A document whose bytes depend on nothing but its values."""
         text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
         self.out.write(escape_json(text) + "\n")
 
-    def narrate(self, line: str) -> None:
+    def write_notice(self, line: str) -> None:
         """One line about what happens."""
         words = make_printable(" ".join(line.split()))
-        self.err.write(_writable(PREFIX + _short(words), self.err) + "\n")
+        self.err.write(_escape_unencodable(NOTICE_PREFIX + _shorten_line(words), self.err) + "\n")
         self.err.flush()
 
     def flush(self) -> None:
@@ -52,10 +52,10 @@ class Output:
         self.out.flush()
 
 
-def _short(line: str) -> str:
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+def _shorten_line(line: str) -> str:
+    return line if len(line) <= MAX_NOTICE_LENGTH else f"{line[:MAX_NOTICE_LENGTH]}..."
 
 
-def _writable(text: str, stream: TextIO) -> str:
+def _escape_unencodable(text: str, stream: TextIO) -> str:
     encoding = stream.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

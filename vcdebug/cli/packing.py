@@ -9,23 +9,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from vcdebug.cli.failure import Failure, attempt
+from vcdebug.cli.failure import RunFailure, run_or_failure
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.sources import is_wanted
 
 
-class Packed(NamedTuple):
+class PackedSnapshot(NamedTuple):
     """One snapshot, not yet parsed."""
 
     name: str
-    data: bytes | Failure
+    data: bytes | RunFailure
     """A file as it is, a folder as an archive, or why it could not be read."""
 
-    def file(self) -> NamedBytes:
+    def open_file(self) -> NamedBytes:
         """To be parsed; raises SnapshotError for one that could not be read."""
-        if isinstance(self.data, Failure):
+        if isinstance(self.data, RunFailure):
             raise SnapshotError(self.data.line)
         return NamedBytes(self.name, self.data)
 
@@ -38,16 +38,18 @@ class NamedBytes(io.BytesIO):
         self.name = name
 
 
-def packed(path: Path, name: str) -> Packed:
+def pack_snapshot(path: Path, name: str) -> PackedSnapshot:
     """Read, not parsed: the worker does that."""
-    return Packed(name, attempt(lambda: _archive(path) if path.is_dir() else read_file(path, MAX_BYTES)))
+    return PackedSnapshot(
+        name, run_or_failure(lambda: _archive_folder(path) if path.is_dir() else read_file(path, MAX_BYTES))
+    )
 
 
-def _archive(folder: Path) -> bytes:
+def _archive_folder(folder: Path) -> bytes:
     """The files that a loader of the folder would look at; links that lead out of it are left behind."""
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w") as archive:
-        for path in sorted(_files(folder)):
+        for path in sorted(_list_files(folder)):
             data = path.read_bytes()
             member = tarfile.TarInfo(path.relative_to(folder).as_posix())
             member.size = len(data)
@@ -55,7 +57,7 @@ def _archive(folder: Path) -> bytes:
     return target.getvalue()
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _list_files(folder: Path) -> Iterator[Path]:
     root = folder.resolve()
     for where, _, names in os.walk(folder):
         for path in (Path(where, name) for name in names):

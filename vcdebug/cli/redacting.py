@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
@@ -14,10 +14,10 @@ from vcdebug.snapshot.file_access import check_replaceable, replace_file
 if TYPE_CHECKING:
     from vcdebug.snapshot.redact import Redaction
 
-MOST_FIELDS = 8
+MAX_SHOWN_FIELDS = 8
 
 
-def check_map(path: str | None, *, force: bool) -> None:
+def check_mapping_target(path: str | None, *, force: bool) -> None:
     """Before anything is read, not after."""
     if path is None:
         return
@@ -29,27 +29,29 @@ def check_map(path: str | None, *, force: bool) -> None:
         raise SnapshotError("no such folder", where=str(target.parent))
 
 
-def write_map(done: Redaction, path: str | None, output: Output) -> None:
+def write_mapping(done: Redaction, path: str | None, output: Output) -> None:
     """What stands for what, readable by its owner alone."""
     if path is None:
         return
-    from vcdebug.snapshot.save import PRIVATE
+    from vcdebug.snapshot.save import PRIVATE_MODE
 
     target = Path(path)
     try:
-        with replace_file(target, PRIVATE) as file:
+        with replace_file(target, PRIVATE_MODE) as file:
             file.write(f"{json.dumps(done.mapping, indent=1, sort_keys=True)}\n".encode())
     except OSError as error:
         raise SnapshotError(f"cannot be written: {error.strerror or error}", where=path) from error
-    output.narrate(f"which name became which is in {path}: keep it to yourself")
+    output.write_notice(f"which name became which is in {path}: keep it to yourself")
 
 
-def report(done: Redaction, output: Output) -> None:
+def report_redaction(done: Redaction, output: Output) -> None:
     """What was replaced, kept and dropped."""
     parts = ", ".join(f"{len(texts)} {part}" for part, texts in done.mapping.items())
-    output.narrate(f"replaced {done.replaced} texts ({parts})")
-    output.narrate(f"kept {done.kept} texts: numbers, quantities, times, and words that the scheduler itself knows")
+    output.write_notice(f"replaced {done.replaced} texts ({parts})")
+    output.write_notice(
+        f"kept {done.kept} texts: numbers, quantities, times, and words that the scheduler itself knows"
+    )
     dropped = sorted(done.dropped, key=lambda row: (-row[1], row[0]))
-    shown = ", ".join(f"{name} {plural(count, 'time')}" for name, count in dropped[:MOST_FIELDS])
-    more = f", and {len(dropped) - MOST_FIELDS} more fields" if len(dropped) > MOST_FIELDS else ""
-    output.narrate(f"dropped {shown}{more}" if dropped else "dropped nothing that the schema does not name")
+    shown = ", ".join(f"{name} {count_noun(count, 'time')}" for name, count in dropped[:MAX_SHOWN_FIELDS])
+    more = f", and {len(dropped) - MAX_SHOWN_FIELDS} more fields" if len(dropped) > MAX_SHOWN_FIELDS else ""
+    output.write_notice(f"dropped {shown}{more}" if dropped else "dropped nothing that the schema does not name")

@@ -8,16 +8,16 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from vcdebug.cli.output import Output
-from vcdebug.views.base import Line, Style, Table, padded, text_of
+from vcdebug.views.base import Line, Style, Table, pad_cells, text_of
 from vcdebug.views.document import Block, Code, Listed, Paragraph
 from vcdebug.views.printable import make_block_printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-Found = ParamSpec("Found")
-GAP = "  "
-MIN_PROSE = 40
+ReportArguments = ParamSpec("ReportArguments")
+COLUMN_GAP = "  "
+MIN_PROSE_WIDTH = 40
 """Columns in which sentences are still pleasant to read."""
 _COLOURS: Final[dict[Style, str]] = {
     "title": "bold",
@@ -29,33 +29,33 @@ _COLOURS: Final[dict[Style, str]] = {
 }
 
 
-def answer(
+def write_answer(
     args: Namespace,
     output: Output,
-    document: Callable[Found, Mapping[str, object]],
-    blocks: Callable[Found, Iterable[Block]],
-    *found: Found.args,
-    **more: Found.kwargs,
+    document: Callable[ReportArguments, Mapping[str, object]],
+    blocks: Callable[ReportArguments, Iterable[Block]],
+    *found: ReportArguments.args,
+    **more: ReportArguments.kwargs,
 ) -> None:
     """What was found: one document for a program, else blocks for a person."""
     if args.json:
-        output.json(document(*found, **more))
+        output.write_json(document(*found, **more))
     else:
-        show(blocks(*found, **more), output)
+        write_blocks(blocks(*found, **more), output)
 
 
-def show(blocks: Iterable[Block], output: Output) -> None:
+def write_blocks(blocks: Iterable[Block], output: Output) -> None:
     """Write the printable form of the blocks, with colours where a person reads them."""
     shown = map(make_block_printable, blocks)
     if output.is_terminal:
-        _show_rich(shown, output)
+        _write_rich_blocks(shown, output)
         return
     for block in shown:
-        for line in _plain(block):
-            output.text(line)
+        for line in _plain_lines(block):
+            output.write_text(line)
 
 
-def _plain(block: Block) -> Iterator[str]:
+def _plain_lines(block: Block) -> Iterator[str]:
     match block:
         case Paragraph(line, _, indent):
             yield from (f"{' ' * indent}{part}".rstrip() for part in text_of(line).split("\n"))
@@ -65,48 +65,48 @@ def _plain(block: Block) -> Iterator[str]:
             yield from text.split("\n")
         case Table():
             yield from ([block.title] if block.title else [])
-            yield from (_indented(line, block) for line in block.head)
-            yield from _rows(block)
-            yield from (_indented(line, block) for line in block.foot)
+            yield from (_indent_line(line, block) for line in block.head)
+            yield from _table_lines(block)
+            yield from (_indent_line(line, block) for line in block.foot)
 
 
-def _indented(line: Line, table: Table) -> str:
+def _indent_line(line: Line, table: Table) -> str:
     return f"{' ' * table.indent}{text_of(line)}".rstrip()
 
 
-def _rows(table: Table) -> list[str]:
+def _table_lines(table: Table) -> list[str]:
     if not table.columns:
         return []
-    widths = _widths(table)
+    widths = _column_widths(table)
     pad = " " * table.indent
-    return [pad + GAP.join(padded(cells, table.columns, widths)).rstrip() for cells in _cells(table)]
+    return [pad + COLUMN_GAP.join(pad_cells(cells, table.columns, widths)).rstrip() for cells in _table_cells(table)]
 
 
-def _cells(table: Table) -> list[list[str]]:
+def _table_cells(table: Table) -> list[list[str]]:
     """The heads, then the rows."""
     return [[column.title for column in table.columns], *([cell.text for cell in row.cells] for row in table.rows)]
 
 
-def _widths(table: Table) -> list[int]:
-    return [max(len(cell) for cell in column) for column in zip(*_cells(table), strict=True)]
+def _column_widths(table: Table) -> list[int]:
+    return [max(len(cell) for cell in column) for column in zip(*_table_cells(table), strict=True)]
 
 
-def _show_rich(blocks: Iterable[Block], output: Output) -> None:
+def _write_rich_blocks(blocks: Iterable[Block], output: Output) -> None:
     """Prose wraps between words under its indent; rows of tables are never broken by us."""
     from rich.console import Console
 
     console = Console(file=output.out, highlight=False)
     for block in blocks:
         if isinstance(block, Table):
-            _table_rich(block, console)
+            _write_rich_table(block, console)
         elif isinstance(block, Paragraph):
-            _line_rich(block.line, block.indent, console)
+            _write_rich_line(block.line, block.indent, console)
         else:
-            for line in _plain(block):
+            for line in _plain_lines(block):
                 console.print(line, soft_wrap=True, markup=False)
 
 
-def _line_rich(line: Line, indent: int, console: Console) -> None:
+def _write_rich_line(line: Line, indent: int, console: Console) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
@@ -114,19 +114,19 @@ def _line_rich(line: Line, indent: int, console: Console) -> None:
     console.print(Padding(text, (0, 0, 0, indent), expand=False) if text else "")
 
 
-def _table_rich(table: Table, console: Console) -> None:
+def _write_rich_table(table: Table, console: Console) -> None:
     from rich.text import Text
 
     if table.title:
         console.print(Text(table.title, style=_COLOURS["title"]))
     for line in table.head:
-        _line_rich(line, table.indent, console)
-    for number, row in enumerate(_rows(table)):
+        _write_rich_line(line, table.indent, console)
+    for number, row in enumerate(_table_lines(table)):
         style = _COLOURS["title"] if number == 0 else ""
-        for part in _wrapped(row, table, console.width) if _holds_prose(table) else [row]:
+        for part in _wrap_row(row, table, console.width) if _holds_prose(table) else [row]:
             console.print(Text(part, style=style), soft_wrap=True)
     for line in table.foot:
-        _line_rich(line, table.indent, console)
+        _write_rich_line(line, table.indent, console)
 
 
 def _holds_prose(table: Table) -> bool:
@@ -134,16 +134,16 @@ def _holds_prose(table: Table) -> bool:
     return table.columns[-1].flexible
 
 
-def _wrapped(row: str, table: Table, width: int) -> list[str]:
+def _wrap_row(row: str, table: Table, width: int) -> list[str]:
     """A row whose last cell goes on below itself, or under the row where that leaves too little room."""
-    start = len(" " * table.indent + GAP.join(" " * one for one in (*_widths(table)[:-1], 0)))
+    start = len(" " * table.indent + COLUMN_GAP.join(" " * one for one in (*_column_widths(table)[:-1], 0)))
     if len(row) <= width:
         return [row]
-    if width - start >= MIN_PROSE:
+    if width - start >= MIN_PROSE_WIDTH:
         cell = wrap(row[start:], width - start, break_on_hyphens=False)
         return [row[:start] + cell[0], *(" " * start + line for line in cell[1:])]
-    below = " " * (table.indent + 2 * len(GAP))
+    below = " " * (table.indent + 2 * len(COLUMN_GAP))
     return [
         row[:start].rstrip(),
-        *(below + line for line in wrap(row[start:], max(MIN_PROSE, width - len(below)), break_on_hyphens=False)),
+        *(below + line for line in wrap(row[start:], max(MIN_PROSE_WIDTH, width - len(below)), break_on_hyphens=False)),
     ]

@@ -11,64 +11,68 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.cli.arguments import extender_client
-from vcdebug.cli.keeping import Keeping
+from vcdebug.cli.keeping import CachedRecordings
 from vcdebug.cli.output import Output
-from vcdebug.cli.progress import Tell, ignored, told
-from vcdebug.cli.sources import one_source
+from vcdebug.cli.progress import StatusCallback, ignore_progress, status_line
+from vcdebug.cli.sources import one_snapshot_source
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.files.recordings import is_recording_file, open_recording
-from vcdebug.framework.bound import Bound
-from vcdebug.snapshot.chance import Chance
+from vcdebug.framework.bound import SizeBound
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.file_access import read_file
-from vcdebug.snapshot.load import load
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
 from vcdebug.trace.conf import parse_conf
-from vcdebug.trace.cut import whole
-from vcdebug.trace.pace import Paced
+from vcdebug.trace.cut import require_whole
+from vcdebug.trace.pace import ProgressBound
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.views.estimate import Estimate
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.views.estimate import TimeEstimate
 
 
-class Loaded(NamedTuple):
+class LoadedSnapshot(NamedTuple):
     """A snapshot and how long it took to read."""
 
     snapshot: Snapshot
     seconds: float
 
 
-class Replayed(NamedTuple):
+class ReplayedSnapshot(NamedTuple):
     """A recording and how long everything took, by stage."""
 
     recording: Recording
     seconds: dict[str, float]
 
 
-def load_snapshot(word: str, complete: bool | None = None, release: str | None = None) -> Loaded:
+def read_snapshot(word: str, complete: bool | None = None, release: str | None = None) -> LoadedSnapshot:
     """Read a snapshot; raises SnapshotError when nothing in it can be replayed."""
-    return _load(one_source(word), complete, release)
+    return _load_source(one_snapshot_source(word), complete, release)
 
 
-def _load(where: Source, complete: bool | None, release: str | None, tell: Tell = ignored) -> Loaded:
+def _load_source(
+    where: Source, complete: bool | None, release: str | None, tell: StatusCallback = ignore_progress
+) -> LoadedSnapshot:
     start = time.perf_counter()
     if is_recording_file(where):
-        snapshot = _recording_in(where, complete, release).snapshot
+        snapshot = _open_recording(where, complete, release).snapshot
         snapshot.objects = {kind: list(manifests) for kind, manifests in snapshot.objects.items()}
-        return Loaded(snapshot, time.perf_counter() - start)
+        return LoadedSnapshot(snapshot, time.perf_counter() - start)
 
-    estimate = Estimate(time.monotonic)
+    estimate = TimeEstimate(time.monotonic)
 
-    def progress(done: int, total: int, name: str) -> bool:
+    def report_progress(done: int, total: int, name: str) -> bool:
         of = f" {done * 100 // total} %" if total else ""
-        tell(f"reading {Path(name).name}{of}{estimate.left(name, done, total)}")
+        tell(f"reading {Path(name).name}{of}{estimate.time_left(name, done, total)}")
         return True
 
-    snapshot = load(where, complete=complete, release=release, notice=Output().narrate, progress=progress)
-    return Loaded(snapshot, time.perf_counter() - start)
+    snapshot = load_snapshot(
+        where, complete=complete, release=release, notice=Output().write_notice, progress=report_progress
+    )
+    return LoadedSnapshot(snapshot, time.perf_counter() - start)
 
 
-def _recording_in(where: Source, complete: bool | None, release: str | None) -> Recording:
+def _open_recording(where: Source, complete: bool | None, release: str | None) -> Recording:
     """The recording in a file: what it was made of is in it already."""
     if complete is not None or release is not None:
         option = "--release" if complete is None else "--complete"
@@ -76,18 +80,18 @@ def _recording_in(where: Source, complete: bool | None, release: str | None) -> 
     return open_recording(Path(str(where)))
 
 
-def edited_snapshot(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
+def with_edits(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
     """The snapshot with what-if edits made, those of `@FILE` too; itself where there are none."""
     if not edits:
         return snapshot
-    from vcdebug.debugger.what_if import edited
+    from vcdebug.debugger.what_if import edited_snapshot
     from vcdebug.snapshot.edit import parse_edit
-    from vcdebug.snapshot.edit_file import expanded
+    from vcdebug.snapshot.edit_file import expand_edits
 
-    return edited(snapshot, [parse_edit(text) for text in expanded(edits)])
+    return edited_snapshot(snapshot, [parse_edit(text) for text in expand_edits(edits)])
 
 
-def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
+def with_configuration(snapshot: Snapshot, path: str) -> Snapshot:
     """The snapshot under the scheduler configuration of a file; raises ConfigError for one that is rejected."""
     text = read_file(path).decode(errors="replace")
     conf = parse_conf(text, snapshot.release)
@@ -96,7 +100,9 @@ def with_conf(snapshot: Snapshot, path: str) -> Snapshot:
     return replace(snapshot, scheduler_conf=text)
 
 
-def replay_of(args: Namespace, *, bound: Bound | None = None, keeping: Keeping | None = None) -> Replayed:
+def replay_arguments(
+    args: Namespace, *, bound: SizeBound | None = None, keeping: CachedRecordings | None = None
+) -> ReplayedSnapshot:
     """The recording that a command's arguments ask for."""
     asked = {name: value for name, value in vars(args).items() if name in ("seed", "edits", "extender_url")}
     return replay_snapshot(
@@ -112,50 +118,52 @@ def replay_snapshot(
     seed: int | None = None,
     edits: Sequence[str] = (),
     extender_url: str | None = None,
-    bound: Bound | None = None,
-    keeping: Keeping | None = None,
-) -> Replayed:
+    bound: SizeBound | None = None,
+    keeping: CachedRecordings | None = None,
+) -> ReplayedSnapshot:
     """Read a snapshot, edit it and execute its cycle; text is a name as on the command line.
 
     A seed draws what upstream leaves to chance. A recording that is full is cut off where a bound is given, else it
     raises CutOffError. A recording in a file is run again only if something about it is to change.
     """
-    where = one_source(origin) if isinstance(origin, str) else origin
+    where = one_snapshot_source(origin) if isinstance(origin, str) else origin
     if is_recording_file(where) and seed is None and not edits and extender_url is None:
         start = time.perf_counter()
-        recording = _recording_in(where, complete, release)
-        return Replayed(recording, {"load": time.perf_counter() - start, **recording.seconds})
+        recording = _open_recording(where, complete, release)
+        return ReplayedSnapshot(recording, {"load": time.perf_counter() - start, **recording.seconds})
     start = time.perf_counter()
     key = None
     if keeping is not None and extender_url is None:
-        key, found = keeping.find(where, complete=complete, release=release, seed=seed, edits=_written_out(edits))
+        key, found = keeping.find_recording(
+            where, complete=complete, release=release, seed=seed, edits=_expand_edits(edits)
+        )
         if found is not None:
-            return Replayed(found, {"load": time.perf_counter() - start, **found.seconds})
+            return ReplayedSnapshot(found, {"load": time.perf_counter() - start, **found.seconds})
     ask_extender = extender_client(extender_url)
-    with told(Output(), "Ctrl-C stops") as tell:
-        loaded = _load(where, complete, release, tell)
+    with status_line(Output(), "Ctrl-C stops") as tell:
+        loaded = _load_source(where, complete, release, tell)
         if seed is not None:
-            loaded.snapshot.chance = Chance.drawn(seed)
-        snapshot = edited_snapshot(loaded.snapshot, edits)
-        estimate = Estimate(time.monotonic)
-        paced = bound or Paced(partial(_tell_replay, tell, estimate, snapshot.name))
-        recording = replay(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
+            loaded.snapshot.chance = ChanceSettings.from_seed(seed)
+        snapshot = with_edits(loaded.snapshot, edits)
+        estimate = TimeEstimate(time.monotonic)
+        paced = bound or ProgressBound(partial(_tell_replay, tell, estimate, snapshot.name))
+        recording = replay_cycle(snapshot, clock=time.perf_counter, ask_extender=ask_extender, bound=paced)
     if bound is None:
-        whole(recording)
+        require_whole(recording)
     if keeping is not None and key is not None:
-        keeping.keep(key, recording)
-    return Replayed(recording, {"load": loaded.seconds, **recording.seconds})
+        keeping.store_later(key, recording)
+    return ReplayedSnapshot(recording, {"load": loaded.seconds, **recording.seconds})
 
 
-def _written_out(edits: Sequence[str]) -> list[str]:
+def _expand_edits(edits: Sequence[str]) -> list[str]:
     """With what files of edits say."""
     if not edits:
         return []
-    from vcdebug.snapshot.edit_file import expanded
+    from vcdebug.snapshot.edit_file import expand_edits
 
-    return list(expanded(edits))
+    return list(expand_edits(edits))
 
 
-def _tell_replay(tell: Tell, estimate: Estimate, name: str, words: str, done: int, total: int) -> None:
+def _tell_replay(tell: StatusCallback, estimate: TimeEstimate, name: str, words: str, done: int, total: int) -> None:
     """How far the cycle is, and how long its present action still takes."""
-    tell(f"replaying {name}: {estimate.beside(words, done, total)}")
+    tell(f"replaying {name}: {estimate.with_time_left(words, done, total)}")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.bundled import place_of
-from vcdebug.snapshot.collection import one_snapshot
+from vcdebug.snapshot.bundled import resolve_snapshot_path
+from vcdebug.snapshot.collection import find_only_snapshot
 
 STDIN = "-"
 
 
-def source(word: str) -> str | Path:
+def snapshot_source(word: str) -> str | Path:
     """A path that exists, standard input, or the folder of a bundled snapshot."""
     if word == STDIN:
         return STDIN
     if not word:
         raise SnapshotError("the name of the snapshot is empty")
-    return place_of(word)
+    return resolve_snapshot_path(word)
 
 
-def one_source(word: str) -> str | Path:
+def one_snapshot_source(word: str) -> str | Path:
     """The same for whoever wants one snapshot: raises SnapshotError for a folder of several."""
-    where = source(word)
-    return one_snapshot(where) if isinstance(where, Path) and where.is_dir() else where
+    where = snapshot_source(word)
+    return find_only_snapshot(where) if isinstance(where, Path) and where.is_dir() else where

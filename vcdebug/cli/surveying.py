@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from vcdebug.causes.survey import Survey, survey, survey_one
-from vcdebug.cli.keeping import Keeping
-from vcdebug.cli.packing import Packed
+from vcdebug.causes.survey import Survey, survey_jobs, survey_one
+from vcdebug.cli.keeping import CachedRecordings
+from vcdebug.cli.packing import PackedSnapshot
 from vcdebug.cli.snapshots import replay_snapshot
 from vcdebug.snapshot.sources import Source
-from vcdebug.trace.passing import passing
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
 
 
@@ -25,12 +25,12 @@ class Surveyor:
     extender_url: str | None
     release: str | None = None
 
-    def __call__(self, item: Packed) -> Survey:
+    def __call__(self, item: PackedSnapshot) -> Survey:
         """The survey of a snapshot that came as bytes."""
-        with passing(self.replay(item.file())) as recording:
-            return self.survey(recording)
+        with disposing(self.replay_cycle(item.open_file())) as recording:
+            return self.survey_jobs(recording)
 
-    def replay(self, where: Source, keeping: Keeping | None = None) -> Recording:
+    def replay_cycle(self, where: Source, keeping: CachedRecordings | None = None) -> Recording:
         """The cycle of a snapshot."""
         return replay_snapshot(
             where,
@@ -41,6 +41,6 @@ class Surveyor:
             keeping=keeping,
         ).recording
 
-    def survey(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:
+    def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:
         """Its jobs that wait, or the one that was asked about."""
-        return survey(recording, tell) if self.job is None else survey_one(recording, self.job)
+        return survey_jobs(recording, tell) if self.job is None else survey_one(recording, self.job)

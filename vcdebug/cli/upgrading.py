@@ -6,64 +6,64 @@ from argparse import Namespace
 from contextlib import closing
 from dataclasses import dataclass
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.output import Output
-from vcdebug.cli.packing import Packed
-from vcdebug.cli.progress import told
-from vcdebug.cli.rounds import Rounds
-from vcdebug.debugger.upgrades.search import Upgrade, carried_out, search_for, upgrade
-from vcdebug.debugger.upgrades.trial import Mixture, Trial
+from vcdebug.cli.packing import PackedSnapshot
+from vcdebug.cli.progress import status_line
+from vcdebug.cli.rounds import TrialRounds
+from vcdebug.debugger.upgrades.search import Upgrade, build_upgrade, run_search, start_search
+from vcdebug.debugger.upgrades.trial import ChangeMixture, MixtureTrial
 from vcdebug.errors import EngineError, VcdebugError
-from vcdebug.releases.naming import named_release
-from vcdebug.releases.release import Release, names
-from vcdebug.snapshot.load import load
+from vcdebug.releases.naming import resolve_release
+from vcdebug.releases.release import Release, release_names
+from vcdebug.snapshot.load import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 
 def wanted_release(text: str, output: Output) -> Release:
     """The release that is asked for, or the nearest one, which is said; raises VcdebugError for what is none at all."""
-    named = named_release(text)
+    named = resolve_release(text)
     if not named.readable:
-        raise VcdebugError(named.what, f"there are {', '.join(names())}", "--release")
+        raise VcdebugError(named.what, f"there are {', '.join(release_names())}", "--release")
     if named.what:
-        output.narrate(f"{named.what}: {named.effect}")
+        output.write_notice(f"{named.what}: {named.effect}")
     return named.release
 
 
-def searched(snapshot: Snapshot, after: Release, args: Namespace, output: Output) -> Upgrade:
+def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: Output) -> Upgrade:
     """The search on one snapshot; Ctrl-C keeps what there is."""
-    search, trials = search_for(snapshot, after)
+    search, trials = start_search(snapshot, after)
     with (
-        told(output, "switching changes one by one (Ctrl-C stops)") as tell,
-        closing(Rounds(trials, args.workers)) as rounds,
+        status_line(output, "switching changes one by one (Ctrl-C stops)") as tell,
+        closing(TrialRounds(trials, args.workers)) as rounds,
     ):
 
-        def run(wanted: list[Mixture]) -> list[Trial | None]:
-            tell(plural(search.trials, "cycle"))
+        def run_trials(wanted: list[ChangeMixture]) -> list[MixtureTrial | None]:
+            tell(count_noun(search.trial_count, "cycle"))
             return rounds(wanted)
 
         try:
-            carried_out(search, run)
+            run_search(search, run_trials)
         except KeyboardInterrupt:
-            output.narrate("interrupted: what was found until then follows")
-    return upgrade(snapshot, after, search)
+            output.write_notice("interrupted: what was found until then follows")
+    return build_upgrade(snapshot, after, search)
 
 
 @dataclass(frozen=True, slots=True)
-class Upgrader:
+class UpgradeSearcher:
     """Searches one snapshot of many; only plain values, so that it travels."""
 
     after: Release
     complete: bool | None
 
-    def __call__(self, item: Packed) -> Upgrade:
+    def __call__(self, item: PackedSnapshot) -> Upgrade:
         """What came of a snapshot that came as bytes."""
-        snapshot = load(item.file(), complete=self.complete)
-        search, trials = search_for(snapshot, self.after)
-        with closing(Rounds(trials, workers=1)) as rounds:
-            carried_out(search, rounds)
-        if search.ends is None:
-            trials(search.changes)
+        snapshot = load_snapshot(item.open_file(), complete=self.complete)
+        search, trials = start_search(snapshot, self.after)
+        with closing(TrialRounds(trials, workers=1)) as rounds:
+            run_search(search, rounds)
+        if search.endpoint_trial is None:
+            trials(search.all_changes)
             trials(())
             raise EngineError("a cycle failed once and not again", where=item.name)
-        return upgrade(snapshot, self.after, search)
+        return build_upgrade(snapshot, self.after, search)

@@ -12,15 +12,15 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import CaptureError
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.until import Met
-    from vcdebug.snapshot.history import History
+    from vcdebug.debugger.until import MetReason
+    from vcdebug.snapshot.history import CaptureHistory
     from vcdebug.snapshot.snapshot import Snapshot
 
-EVERY = 10.0
-KEPT = 100
+CAPTURE_SECONDS = 10.0
+KEPT_CAPTURES = 100
 
 
-def add_watching(parser: ArgumentParser, seconds: Callable[[str], float], number: Callable[[str], int]) -> None:
+def add_until_arguments(parser: ArgumentParser, seconds: Callable[[str], float], number: Callable[[str], int]) -> None:
     """When to stop, how often, and how much is kept."""
     parser.add_argument(
         "--until",
@@ -29,14 +29,22 @@ def add_watching(parser: ArgumentParser, seconds: Callable[[str], float], number
         "words of a breakpoint, such as 'victim if plugin == \"gang\"'; -o names a folder then",
     )
     parser.add_argument(
-        "--every", metavar="TIME", type=seconds, default=EVERY, help="with --until: time between two captures (10s)"
+        "--every",
+        metavar="TIME",
+        type=seconds,
+        default=CAPTURE_SECONDS,
+        help="with --until: time between two captures (10s)",
     )
     parser.add_argument(
-        "--keep", metavar="N", type=number, default=KEPT, help=f"with --until: keep so many captures ({KEPT})"
+        "--keep",
+        metavar="N",
+        type=number,
+        default=KEPT_CAPTURES,
+        help=f"with --until: keep so many captures ({KEPT_CAPTURES})",
     )
 
 
-def watch(
+def capture_until(
     args: Namespace,
     take: Callable[[], Snapshot],
     output: Output,
@@ -44,30 +52,30 @@ def watch(
 ) -> Path:
     """Capture until the condition is met; gives the file in which it is."""
     from vcdebug.debugger.until import parse_until
-    from vcdebug.snapshot.history import History
+    from vcdebug.snapshot.history import CaptureHistory
 
     met = parse_until(args.until)
-    history = History(_folder(args.output), args.keep)
+    history = CaptureHistory(_captures_folder(args.output), args.keep)
     while True:
-        file, why = _once(take, history, met)
-        output.narrate(f"{file.name}: {why or 'not yet'}")
+        file, why = _capture_once(take, history, met)
+        output.write_notice(f"{file.name}: {why or 'not yet'}")
         if why:
             return file
         sleep(args.every)
 
 
-def _once(take: Callable[[], Snapshot], history: History, met: Met) -> tuple[Path, str]:
+def _capture_once(take: Callable[[], Snapshot], history: CaptureHistory, met: MetReason) -> tuple[Path, str]:
     """One capture; its recording goes before the next one comes."""
-    from vcdebug.trace.passing import passing
-    from vcdebug.trace.replay import replay
+    from vcdebug.trace.passing import disposing
+    from vcdebug.trace.replay import replay_cycle
 
     snapshot = take()
-    file = history.keep(snapshot)
-    with passing(replay(snapshot)) as recording:
+    file = history.add_capture(snapshot)
+    with disposing(replay_cycle(snapshot)) as recording:
         return file, met(recording)
 
 
-def _folder(word: str | None) -> Path:
+def _captures_folder(word: str | None) -> Path:
     folder = Path(word or "captures")
     if folder.exists() and not folder.is_dir():
         raise CaptureError("is a file", "--until writes into a folder", str(folder))

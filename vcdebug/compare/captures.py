@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from vcdebug.causes.survey import survey
-from vcdebug.compare.cycles import Comparison, changed, compare
+from vcdebug.causes.survey import survey_jobs
+from vcdebug.compare.cycles import CycleComparison, compare_cycles, iter_changed
 from vcdebug.model.names import JobId, Seq
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.manifest import metadata_of
@@ -15,7 +15,7 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 from vcdebug.trace.recording import Recording
 
 NEW, GONE, OTHER = "new", "gone", "changed"
-BESIDE: Final = ("resourceVersion", "generation")
+WRITE_METADATA: Final = ("resourceVersion", "generation")
 """Parts of an object's metadata that change with whatever else changes."""
 
 
@@ -36,21 +36,21 @@ class CauseChange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class CaptureChanges:
     """What parts one capture from the next."""
 
     objects: tuple[ObjectChange, ...]
-    decisions: Comparison
+    decisions: CycleComparison
     causes: tuple[CauseChange, ...]
 
     @property
-    def parted(self) -> Seq | None:
+    def first_difference_seq(self) -> Seq | None:
         """The first event of the later recording that is another one; None where all are the same."""
         found = self.decisions.divergence
         side = found.after or found.before if found is not None else None
         return side.seq if side is not None else None
 
-    def words(self) -> str:
+    def format_changes(self) -> str:
         """All of it in one line."""
         counts = (
             (len(self.objects), "object", ""),
@@ -61,14 +61,16 @@ class Changes:
         return f"changed: {', '.join(said)}" if said else "nothing has changed"
 
 
-def changes(before: Recording, after: Recording) -> Changes:
+def compare_captures(before: Recording, after: Recording) -> CaptureChanges:
     """Everything that is not the same, each list in the order of names."""
-    objects = tuple(_objects(before.snapshot, after.snapshot))
-    causes = changed(_waiting(before), _waiting(after))
-    return Changes(objects, compare(before, after), tuple(CauseChange(job, a or "", b or "") for job, a, b in causes))
+    objects = tuple(_object_changes(before.snapshot, after.snapshot))
+    causes = iter_changed(_cause_by_job(before), _cause_by_job(after))
+    return CaptureChanges(
+        objects, compare_cycles(before, after), tuple(CauseChange(job, a or "", b or "") for job, a, b in causes)
+    )
 
 
-def _objects(before: Snapshot, after: Snapshot) -> Iterator[ObjectChange]:
+def _object_changes(before: Snapshot, after: Snapshot) -> Iterator[ObjectChange]:
     for kind in sorted({**before.objects, **after.objects}):
         old, new = _by_name(before, kind), _by_name(after, kind)
         for name in sorted({**old, **new}):
@@ -76,21 +78,21 @@ def _objects(before: Snapshot, after: Snapshot) -> Iterator[ObjectChange]:
                 yield ObjectChange(kind, name, NEW)
             elif name not in new:
                 yield ObjectChange(kind, name, GONE)
-            elif old[name] is not new[name] and _told(old[name]) != _told(new[name]):
+            elif old[name] is not new[name] and _without_write_marks(old[name]) != _without_write_marks(new[name]):
                 yield ObjectChange(kind, name, OTHER)
     if before.scheduler_conf != after.scheduler_conf:
         yield ObjectChange("configuration", "", OTHER)
 
 
 def _by_name(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
-    return {object_name(manifest): manifest for manifest in snapshot.of(kind)}
+    return {object_name(manifest): manifest for manifest in snapshot.objects_of(kind)}
 
 
-def _told(manifest: Manifest) -> Manifest:
+def _without_write_marks(manifest: Manifest) -> Manifest:
     """The object without what changes at every write."""
     metadata = metadata_of(manifest)
-    return {**manifest, "metadata": {key: value for key, value in metadata.items() if key not in BESIDE}}
+    return {**manifest, "metadata": {key: value for key, value in metadata.items() if key not in WRITE_METADATA}}
 
 
-def _waiting(recording: Recording) -> dict[JobId, str]:
-    return {one.explanation.job: one.finding.cause for one in survey(recording).explained}
+def _cause_by_job(recording: Recording) -> dict[JobId, str]:
+    return {one.explanation.job: one.shown_finding.cause for one in survey_jobs(recording).explained}

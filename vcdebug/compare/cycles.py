@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from vcdebug.compare.first_difference import Divergence, part, part_in_deeds
+from vcdebug.compare.first_difference import Divergence, find_decision_divergence, find_divergence
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskKey
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.model.status import TaskStatus
-from vcdebug.trace.effects import Effects, JobSummary, effects
+from vcdebug.trace.effects import Effects, JobSummary, cycle_effects
 from vcdebug.trace.recording import Recording
 
-DESERVED = "deserved"
+DESERVED_FIGURE = "deserved"
 _Name = TypeVar("_Name", bound=str)
 _State = TypeVar("_State")
 
@@ -57,7 +57,7 @@ class QueueChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class CycleComparison:
     """What became of a cycle under other circumstances."""
 
     jobs: tuple[JobChange, ...]
@@ -71,25 +71,28 @@ class Comparison:
     """The first operation or statement that differs."""
 
     @property
-    def same(self) -> bool:
+    def has_same_decisions(self) -> bool:
         """Whether every decision is the same; votes on the way may still differ."""
         return not (self.jobs or self.tasks or self.queues) and self.panics[0] == self.panics[1]
 
 
-def compare(before: Recording, after: Recording) -> Comparison:
+def compare_cycles(before: Recording, after: Recording) -> CycleComparison:
     """All changed decisions, each list in the order of names, and where the recordings part."""
-    effects_before, effects_after = effects(before), effects(after)
-    return Comparison(
-        tuple(JobChange(*row) for row in changed(_jobs(effects_before), _jobs(effects_after))),
-        tuple(TaskChange(*row) for row in changed(_tasks(before, effects_before), _tasks(after, effects_after))),
-        tuple(_queues(before, after)),
+    effects_before, effects_after = cycle_effects(before), cycle_effects(after)
+    return CycleComparison(
+        tuple(JobChange(*row) for row in iter_changed(_summary_by_job(effects_before), _summary_by_job(effects_after))),
+        tuple(
+            TaskChange(*row)
+            for row in iter_changed(_outcome_by_task(before, effects_before), _outcome_by_task(after, effects_after))
+        ),
+        tuple(_queue_changes(before, after)),
         (effects_before.panic, effects_after.panic),
-        part(before, after),
-        part_in_deeds(before, after),
+        find_divergence(before, after),
+        find_decision_divergence(before, after),
     )
 
 
-def changed(
+def iter_changed(
     before: Mapping[_Name, _State], after: Mapping[_Name, _State]
 ) -> Iterator[tuple[_Name, _State | None, _State | None]]:
     """(name, before, after) of all that is not the same, in the order of names; None on a side without the name."""
@@ -99,11 +102,11 @@ def changed(
             yield name, left, right
 
 
-def _jobs(done: Effects) -> dict[JobId, JobSummary]:
+def _summary_by_job(done: Effects) -> dict[JobId, JobSummary]:
     return {summary.job: summary for summary in done.jobs}
 
 
-def _tasks(recording: Recording, done: Effects) -> dict[TaskKey, TaskOutcome]:
+def _outcome_by_task(recording: Recording, done: Effects) -> dict[TaskKey, TaskOutcome]:
     evicted = dict.fromkeys(effect.task for effect in done.evicted)
     return {
         task.key: TaskOutcome(uid, task.status, task.node_name, task.key in evicted)
@@ -112,19 +115,19 @@ def _tasks(recording: Recording, done: Effects) -> dict[TaskKey, TaskOutcome]:
     }
 
 
-def _queues(before: Recording, after: Recording) -> Iterator[QueueChange]:
-    left, right = _deserved(before), _deserved(after)
+def _queue_changes(before: Recording, after: Recording) -> Iterator[QueueChange]:
+    left, right = _deserved_by_queue(before), _deserved_by_queue(after)
     for plugin, queue in sorted({**left, **right}):
         one, other = left.get((plugin, queue)), right.get((plugin, queue))
         if one is None or other is None or not deep_equal(one, other):
             yield QueueChange(queue, plugin, one, other)
 
 
-def _deserved(recording: Recording) -> dict[tuple[str, QueueName], Resource]:
+def _deserved_by_queue(recording: Recording) -> dict[tuple[str, QueueName], Resource]:
     """(plugin, queue) → what the queue deserves, as the session was opened."""
     books = recording.timeline.opening_books.items()
     return {
         (plugin, name): value
         for (plugin, name, figure), value in books
-        if figure == DESERVED and name in recording.session.queues and isinstance(value, Resource)
+        if figure == DESERVED_FIGURE and name in recording.session.queues and isinstance(value, Resource)
     }

@@ -19,12 +19,12 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.conf import parse_conf, plugins_of
+from vcdebug.trace.conf import parse_conf, plugins_of_release
 
-Fields = JsonDict
-DOCUMENTS = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealNodesSet", "HyperNodes", "Jobs")
+DumpFields = JsonDict
+DOCUMENT_NAMES = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealNodesSet", "HyperNodes", "Jobs")
 """The documents of a dump, in order."""
-OBJECTS = {"Nodes": "node", "HyperNodes": "hypernode", "Jobs": "job"}
+OBJECT_KINDS = {"Nodes": "node", "HyperNodes": "hypernode", "Jobs": "job"}
 ABSENT, PRESENT = "absent", "present"
 _OPEN_MAPS = frozenset(
     (
@@ -43,7 +43,7 @@ _OPEN_MAPS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FieldDifference:
     """One field that the two sides do not share."""
 
     object: str
@@ -63,14 +63,14 @@ class DumpComparison:
     jobs: int
     fields: int
     """Values compared."""
-    differences: tuple[Difference, ...]
+    differences: tuple[FieldDifference, ...]
     unread: tuple[str, ...]
     """Documents that the dump does not hold in full; they are not compared."""
     broken_at: int | None
     """The line where a truncated or damaged dump stops being readable."""
 
     @property
-    def agrees(self) -> bool:
+    def has_no_difference(self) -> bool:
         """Nothing differs, and everything could be compared."""
         return not self.differences and not self.unread
 
@@ -81,19 +81,19 @@ def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
     if not documents:
         raise VcdebugError("not a dump of the scheduler's cache", "six JSON documents, written on SIGUSR1")
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
-    ours = _ours(read_cluster(snapshot, conf, plugins_of(snapshot.release)))
-    walk = _Walk()
+    ours = _replayed_documents(read_cluster(snapshot, conf, plugins_of_release(snapshot.release)))
+    walk = _DumpWalk()
     for name, document in documents.items():
-        walk.document(name, document, ours[name])
+        walk.compare_document(name, document, ours[name])
     nodes, jobs = (len([key for key in documents.get(name, {}) if key in ours[name]]) for name in ("Nodes", "Jobs"))
-    unread = tuple(name for name in DOCUMENTS if name not in documents)
+    unread = tuple(name for name in DOCUMENT_NAMES if name not in documents)
     return DumpComparison(nodes, jobs, walk.fields, tuple(walk.differences), unread, broken_at)
 
 
 def read_documents(text: str) -> tuple[dict[str, JsonObject], int | None]:
     """The documents that are complete, and the line at which reading stopped short."""
     decoder, found, at = json.JSONDecoder(), dict[str, JsonObject](), 0
-    for name in DOCUMENTS:
+    for name in DOCUMENT_NAMES:
         while at < len(text) and text[at].isspace():
             at += 1
         try:
@@ -106,7 +106,7 @@ def read_documents(text: str) -> tuple[dict[str, JsonObject], int | None]:
     return found, None
 
 
-def _ours(cluster: ClusterInfo) -> dict[str, JsonObject]:
+def _replayed_documents(cluster: ClusterInfo) -> dict[str, JsonObject]:
     tree = cluster.hyper_nodes
     return {
         "Nodes": {name: node_fields(node) for name, node in cluster.nodes.items()},
@@ -118,58 +118,60 @@ def _ours(cluster: ClusterInfo) -> dict[str, JsonObject]:
     }
 
 
-class _Walk:
+class _DumpWalk:
     """Collects differences; the replay's fields say what is compared."""
 
     def __init__(self) -> None:
-        self.differences: list[Difference] = []
+        self.differences: list[FieldDifference] = []
         self.fields = 0
 
-    def document(self, name: str, dumped: JsonObject, ours: JsonObject) -> None:
+    def compare_document(self, name: str, dumped: JsonObject, ours: JsonObject) -> None:
         """One document: an object per key, or a set of names."""
-        kind = OBJECTS.get(name)
+        kind = OBJECT_KINDS.get(name)
         if kind is None:
-            self._mapping(name, "", dumped, ours, is_open=True)
+            self._compare_mapping(name, "", dumped, ours, is_open=True)
             return
         for key in sorted({**dumped, **ours}):
             if key not in dumped or key not in ours:
                 sides = (ABSENT if key not in side else PRESENT for side in (dumped, ours))
-                self.differences.append(Difference(f"{kind} {key}", "", *sides))
+                self.differences.append(FieldDifference(f"{kind} {key}", "", *sides))
                 continue
-            self._mapping(f"{kind} {key}", "", _mapping_of(dumped[key]), ours[key], is_open=False)
+            self._compare_mapping(f"{kind} {key}", "", _mapping_of(dumped[key]), ours[key], is_open=False)
 
-    def _mapping(self, where: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
-        for key in _keys(dumped, ours, is_open=is_open):
+    def _compare_mapping(self, where: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
+        for key in _compared_keys(dumped, ours, is_open=is_open):
             field = f"{path}.{key}" if path else key
             theirs, mine = dumped.get(key), ours.get(key)
             lonely = is_open and (key not in dumped or key not in ours)
             if isinstance(mine, Mapping) and not lonely and (theirs is None or isinstance(theirs, Mapping)):
-                self._mapping(where, field, theirs or {}, mine, is_open=key in _OPEN_MAPS or _is_set(where, path))
+                self._compare_mapping(
+                    where, field, theirs or {}, mine, is_open=key in _OPEN_MAPS or _is_set(where, path)
+                )
                 continue
             self.fields += 1
-            if lonely or not _equal(theirs, mine):
-                self._differ(where, field, _value_text(theirs), _value_text(mine))
+            if lonely or not _are_equal(theirs, mine):
+                self._add_difference(where, field, _value_text(theirs), _value_text(mine))
 
-    def _differ(self, where: str, field: str, dumped: str, replayed: str) -> None:
-        self.differences.append(Difference(where, field, dumped, replayed))
+    def _add_difference(self, where: str, field: str, dumped: str, replayed: str) -> None:
+        self.differences.append(FieldDifference(where, field, dumped, replayed))
 
 
 def _is_set(where: str, path: str) -> bool:
     """Below an index by status stand sets of tasks, in a document about tiers and members sets of names."""
-    return path.endswith("TaskStatusIndex") or where in DOCUMENTS
+    return path.endswith("TaskStatusIndex") or where in DOCUMENT_NAMES
 
 
-def _keys(dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> Iterator[str]:
+def _compared_keys(dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> Iterator[str]:
     yield from ours
     if is_open:
         yield from (key for key in dumped if key not in ours)
 
 
-def _mapping_of(value: object) -> Fields:
+def _mapping_of(value: object) -> DumpFields:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _equal(dumped: object, ours: object) -> bool:
+def _are_equal(dumped: object, ours: object) -> bool:
     """Go leaves empty values out or writes null."""
     if dumped is None or ours is None or dumped == "":
         return not dumped and not ours
@@ -189,37 +191,37 @@ def _value_text(value: object) -> str:
 # What a replay knows of it, in upstream's form
 
 
-def node_fields(node: NodeInfo) -> Fields:
+def node_fields(node: NodeInfo) -> DumpFields:
     """A NodeInfo with its tasks, and what scheduling reads of its Node."""
     manifest = {
         "metadata": {"labels": dict(node.labels)},
-        "spec": {"taints": list(node.spec.get("taints") or ()), "unschedulable": node.unschedulable},
+        "spec": {"taints": list(node.spec.get("taints") or ()), "unschedulable": node.is_unschedulable},
     }
     return {**gofields.node_fields(node), "Node": manifest}
 
 
-def job_fields(job: JobInfo) -> Fields:
+def job_fields(job: JobInfo) -> DumpFields:
     """A JobInfo with its tasks and sub jobs; an index by status says which tasks, their fields stand in Tasks."""
     group = job.pod_group
     stated = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
-    return {**gofields.job_fields(job, show_indexed=_uid), "PodGroup": stated}
+    return {**gofields.job_fields(job, show_indexed=_uid_field), "PodGroup": stated}
 
 
-def _uid(task: TaskInfo) -> gofields.GoFields:
+def _uid_field(task: TaskInfo) -> gofields.GoFields:
     return {"UID": task.uid}
 
 
-def tier_fields(tree: HyperNodes) -> Fields:
+def tier_fields(tree: HyperNodes) -> DumpFields:
     """HyperNodesSetByTier."""
     return {str(tier): {name: {} for name in names} for tier, names in tree.tiers.items() if names}
 
 
-def real_node_fields(tree: HyperNodes) -> Fields:
+def real_node_fields(tree: HyperNodes) -> DumpFields:
     """RealNodesSet."""
     return {name: {node: {} for node in nodes} for name, nodes in tree.real_nodes.items()}
 
 
-def hyper_node_fields(tree: HyperNodes) -> Mapping[str, Fields]:
+def hyper_node_fields(tree: HyperNodes) -> Mapping[str, DumpFields]:
     """HyperNodes: parents and children."""
     return {
         name: {"Name": info.name, "Parent": info.parent, "Children": {child: {} for child in info.children}}

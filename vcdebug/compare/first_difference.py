@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from vcdebug.explain.votes import Question, question
+from vcdebug.explain.votes import HookCallGroup, hook_calls_at
 from vcdebug.framework.record import (
     CloseEvent,
     Event,
@@ -28,25 +28,25 @@ from vcdebug.trace.codec import EventEncoder
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
 
-FIGURES: Final = ("plugins", "after", "left")
+FIGURE_FIELDS: Final = ("plugins", "after", "left")
 """Fields of operations and pops that tell amounts, not what was decided."""
-MOST_DIFFERENCES = 12
+MAX_DIFFERENCES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DivergenceSide:
     """One recording's part of it."""
 
     seq: Seq
     path: tuple[Span, ...]
     """The spans around the event, the cycle first."""
     event: Event
-    question: Question | None
+    question: HookCallGroup | None
     """All votes on what was asked here, or just before if the other side still asks it; None for other events."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ValueDifference:
     """One value that differs, by its way into the event as the trace writes it; None where it is missing."""
 
     field: str
@@ -58,67 +58,71 @@ class Difference:
 class Divergence:
     """Events of the same rank at which two recordings say or do something else."""
 
-    before: Side | None
+    before: DivergenceSide | None
     """None where the recording has nothing left to lay beside the other."""
-    after: Side | None
-    differences: tuple[Difference, ...]
+    after: DivergenceSide | None
+    differences: tuple[ValueDifference, ...]
     """For events of one type about one subject: what differs; at most `MOST_DIFFERENCES`."""
 
 
-def part(before: Recording, after: Recording) -> Divergence | None:
+def find_divergence(before: Recording, after: Recording) -> Divergence | None:
     """The first events that differ in an answer, an order, a node, a score or an operation."""
-    return _first(before, after, range(1, len(before) + 1), range(1, len(after) + 1))
+    return _first_divergence(before, after, range(1, len(before) + 1), range(1, len(after) + 1))
 
 
-def part_in_deeds(before: Recording, after: Recording) -> Divergence | None:
+def find_decision_divergence(before: Recording, after: Recording) -> Divergence | None:
     """The first operations and statements that differ: where other answers first had consequences."""
-    return _first(before, after, _deeds(before), _deeds(after))
+    return _first_divergence(before, after, _decision_seqs(before), _decision_seqs(after))
 
 
-def _deeds(recording: Recording) -> Seqs:
+def _decision_seqs(recording: Recording) -> Seqs:
     index = recording.index
-    return sorted([*index.of_type(OpEvent), *index.of_type(StatementEvent)])
+    return sorted([*index.seqs_of_type(OpEvent), *index.seqs_of_type(StatementEvent)])
 
 
-def _first(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Divergence | None:
-    judge = _Judge(before, after)
+def _first_divergence(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Divergence | None:
+    judge = _EventComparison(before, after)
     for one, other in zip_longest(left, right):
-        events = None if one is None else before.event(one), None if other is None else after.event(other)
-        if events[0] is None or events[1] is None or not judge.same(events[0], events[1]):
-            left_side, right_side = _side(before, one), _side(after, other)
-            left_side = _facing(before, left_side, right_side)
-            return Divergence(left_side, _facing(after, right_side, left_side), judge.differences(*events))
+        events = None if one is None else before.event_at(one), None if other is None else after.event_at(other)
+        if events[0] is None or events[1] is None or not judge.is_same(events[0], events[1]):
+            left_side, right_side = _build_side(before, one), _build_side(after, other)
+            left_side = _with_open_question(before, left_side, right_side)
+            return Divergence(
+                left_side, _with_open_question(after, right_side, left_side), judge.list_differences(*events)
+            )
     return None
 
 
-def _side(recording: Recording, seq: Seq | None) -> Side | None:
+def _build_side(recording: Recording, seq: Seq | None) -> DivergenceSide | None:
     if seq is None:
         return None
-    return Side(seq, recording.tree.path(seq), recording.event(seq), question(recording, seq))
+    return DivergenceSide(seq, recording.span_tree.path_to(seq), recording.event_at(seq), hook_calls_at(recording, seq))
 
 
-def _facing(recording: Recording, side: Side | None, other: Side | None) -> Side | None:
+def _with_open_question(
+    recording: Recording, side: DivergenceSide | None, other: DivergenceSide | None
+) -> DivergenceSide | None:
     """With the question that the other side is still asking, where this one has just finished it."""
     if side is None or other is None or other.question is None or _same_question(side.question, other.question):
         return side
-    finished = question(recording, side.seq - 1) if side.seq > 1 else None
+    finished = hook_calls_at(recording, side.seq - 1) if side.seq > 1 else None
     return replace(side, question=finished) if _same_question(finished, other.question) else side
 
 
-def _same_question(one: Question | None, other: Question | None) -> bool:
+def _same_question(one: HookCallGroup | None, other: HookCallGroup | None) -> bool:
     return one is not None and other is not None and (one.point, one.subject) == (other.point, other.subject)
 
 
-class _Judge:
+class _EventComparison:
     """Compares events of two recordings, whose rows and reason codes need not mean the same."""
 
     def __init__(self, before: Recording, after: Recording) -> None:
         self._encoders = EventEncoder(before), EventEncoder(after)
         self._same_rows = list(before.node_names) == list(after.node_names)
-        self._reasons = before.reasons, after.reasons
+        self._reasons = before.reason_table, after.reason_table
         self._codes: dict[tuple[int, int], bool] = {}
 
-    def same(self, left: Event, right: Event) -> bool:
+    def is_same(self, left: Event, right: Event) -> bool:
         """Whether two events decide the same; figures do not count."""
         if type(left) is not type(right):
             return False
@@ -129,15 +133,15 @@ class _Judge:
         if isinstance(left, ScoreEvent) and isinstance(right, ScoreEvent) and self._same_rows:
             return _same_scores(left, right)
         if isinstance(left, OpEvent | PopEvent | PredicateEvent | ScoreEvent):
-            return self._decided(0, left) == self._decided(1, right)
-        return left == right or self._decided(0, left) == self._decided(1, right)
+            return self._decided_fields(0, left) == self._decided_fields(1, right)
+        return left == right or self._decided_fields(0, left) == self._decided_fields(1, right)
 
-    def differences(self, left: Event | None, right: Event | None) -> tuple[Difference, ...]:
+    def list_differences(self, left: Event | None, right: Event | None) -> tuple[ValueDifference, ...]:
         """What differs, where the two can be laid side by side."""
-        if left is None or right is None or _subject(left) != _subject(right):
+        if left is None or right is None or _event_subject(left) != _event_subject(right):
             return ()
-        found = _different("", self._decided(0, left), self._decided(1, right))
-        return tuple(difference for difference, _ in zip(found, range(MOST_DIFFERENCES), strict=False))
+        found = _iter_differences("", self._decided_fields(0, left), self._decided_fields(1, right))
+        return tuple(difference for difference, _ in zip(found, range(MAX_DIFFERENCES), strict=False))
 
     def _same_search(self, left: PredicateEvent, right: PredicateEvent) -> bool:
         if left[:3] != right[:3]:
@@ -149,13 +153,15 @@ class _Judge:
 
     def _same_code(self, pair: tuple[int, int]) -> bool:
         if pair not in self._codes:
-            one, other = (table.statuses(code) for table, code in zip(self._reasons, pair, strict=True))
+            one, other = (table.statuses_of(code) for table, code in zip(self._reasons, pair, strict=True))
             self._codes[pair] = one == other
         return self._codes[pair]
 
-    def _decided(self, side: int, event: Event) -> JsonDict:
-        body = self._encoders[side].encode(event)
-        return {field: value for field, value in body.items() if field not in FIGURES or isinstance(event, ScoreEvent)}
+    def _decided_fields(self, side: int, event: Event) -> JsonDict:
+        body = self._encoders[side].encode_event(event)
+        return {
+            field: value for field, value in body.items() if field not in FIGURE_FIELDS or isinstance(event, ScoreEvent)
+        }
 
 
 def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
@@ -169,7 +175,7 @@ def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
     )
 
 
-def _subject(event: Event) -> tuple[object, ...]:
+def _event_subject(event: Event) -> tuple[object, ...]:
     """What an event is about, without what came of it."""
     if isinstance(event, HookEvent):
         named = tuple((field, str(value)) for field, value in event.subject if field not in ("vote", "candidates"))
@@ -177,9 +183,9 @@ def _subject(event: Event) -> tuple[object, ...]:
     return (type(event), getattr(event, "task", None), getattr(event, "kind", None))
 
 
-def _different(path: str, left: object, right: object) -> Iterator[Difference]:
+def _iter_differences(path: str, left: object, right: object) -> Iterator[ValueDifference]:
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for key in dict.fromkeys([*left, *right]):
-            yield from _different(f"{path} / {key}" if path else str(key), left.get(key), right.get(key))
+            yield from _iter_differences(f"{path} / {key}" if path else str(key), left.get(key), right.get(key))
     elif left != right:
-        yield Difference(path, left, right)
+        yield ValueDifference(path, left, right)

@@ -6,32 +6,32 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from vcdebug.compare.klog import KlogLine, LogCycle, cycles, parse_log
+from vcdebug.compare.klog import KlogLine, LogCycle, parse_log, split_cycles
 from vcdebug.errors import VcdebugError
-from vcdebug.logs.log_writer import LogLine, log_lines
-from vcdebug.logs.message import UNKNOWN, Message, has_parts_in_order
-from vcdebug.logs.messages import BY_KEY, recognise
+from vcdebug.logs.log_writer import ReplayedLine, log_lines
+from vcdebug.logs.message import UNKNOWN_TEXT, LogMessage, has_parts_in_order
+from vcdebug.logs.messages import MESSAGE_BY_KEY, recognise_message
 from vcdebug.trace.recording import Recording
 
-Kind = Literal["different", "missing", "extra", "order"]
+DisagreementKind = Literal["different", "missing", "extra", "order"]
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """The first place where a log and the replay part."""
 
-    kind: Kind
+    kind: DisagreementKind
     """different text; missing in the log; extra in the log; two lines in another order."""
     line: KlogLine | None
     """Where the log goes on; None at its end."""
-    said: LogLine | None
+    said: ReplayedLine | None
     """What the replay would have printed there; None behind its last line."""
     agreed: KlogLine | None
     """The last line of the log that agrees."""
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LogComparison:
     """One cycle of a log beside the replay."""
 
     cycle: LogCycle
@@ -48,51 +48,53 @@ class Comparison:
     disagreement: Disagreement | None
 
 
-class Known(NamedTuple):
+class KnownLine(NamedTuple):
     """A line of the log whose message is known."""
 
     line: KlogLine
-    message: Message
+    message: LogMessage
 
 
-def compare(cycle: LogCycle, narrated: Sequence[LogLine], level: int | None = None) -> Comparison:
+def compare_cycle(cycle: LogCycle, narrated: Sequence[ReplayedLine], level: int | None = None) -> LogComparison:
     """In order; lines that no pattern covers, and kinds that the replay never prints, are passed over."""
-    known = [Known(line, found) for line in cycle.lines if (found := recognise(line.file, line.text)) is not None]
+    known = [
+        KnownLine(line, found) for line in cycle.lines if (found := recognise_message(line.file, line.text)) is not None
+    ]
     loudness = inferred_level(known) if level is None else level
     keys = _compared_keys(known, narrated, loudness)
     log = [one for one in known if one.message.key in keys]
-    said = [line for line in narrated if line.key in keys]
-    walk = _Walk(log, said, complete=cycle.complete)
-    disagreement = walk.run()
+    said = [line for line in narrated if line.message_key in keys]
+    walk = _LogWalk(log, said, complete=cycle.complete)
+    disagreement = walk.find_disagreement()
     first = known[0].line.number if known else 0
     total = len([line for line in cycle.lines if line.number >= first])
-    return Comparison(cycle, loudness, walk.at, len(log), walk.reordered, total, disagreement)
+    return LogComparison(cycle, loudness, walk.at, len(log), walk.reordered, total, disagreement)
 
 
-def inferred_level(known: Iterable[Known]) -> int:
+def inferred_level(known: Iterable[KnownLine]) -> int:
     """The loudest message of certain level that the log has."""
     return max((one.message.level for one in known if one.message.firm), default=0)
 
 
-def _compared_keys(known: Sequence[Known], narrated: Sequence[LogLine], level: int) -> dict[str, None]:
+def _compared_keys(known: Sequence[KnownLine], narrated: Sequence[ReplayedLine], level: int) -> dict[str, None]:
     """Certain levels count always; other kinds where both sides have them."""
     seen = dict.fromkeys(one.message.key for one in known)
-    said = dict.fromkeys(line.key for line in narrated)
-    firm = (key for key, message in BY_KEY.items() if message.firm and message.level <= level)
-    return {**dict.fromkeys(firm), **dict.fromkeys(key for key in seen if key in said and not BY_KEY[key].firm)}
+    said = dict.fromkeys(line.message_key for line in narrated)
+    firm = (key for key, message in MESSAGE_BY_KEY.items() if message.firm and message.level <= level)
+    return {**dict.fromkeys(firm), **dict.fromkeys(key for key in seen if key in said and not MESSAGE_BY_KEY[key].firm)}
 
 
-def agrees(text: str, said: str) -> bool:
+def lines_agree(text: str, said: str) -> bool:
     """Whether a line says what the replay says; unknown parts agree with anything."""
-    if UNKNOWN not in said:
+    if UNKNOWN_TEXT not in said:
         return text == said.rstrip()
-    return has_parts_in_order(text, said.rstrip().split(UNKNOWN))
+    return has_parts_in_order(text, said.rstrip().split(UNKNOWN_TEXT))
 
 
-class _Walk:
+class _LogWalk:
     """Both sides from the beginning."""
 
-    def __init__(self, log: Sequence[Known], said: Sequence[LogLine], *, complete: bool) -> None:
+    def __init__(self, log: Sequence[KnownLine], said: Sequence[ReplayedLine], *, complete: bool) -> None:
         self._log = log
         self._said = said
         self._complete = complete
@@ -100,49 +102,53 @@ class _Walk:
         """Lines agreed so far, on both sides."""
         self.reordered = 0
 
-    def run(self) -> Disagreement | None:
+    def find_disagreement(self) -> Disagreement | None:
         """The first disagreement."""
         while self.at < len(self._log) and self.at < len(self._said):
             size = self._run_length()
-            found = self._run_of(size) if size > 1 else self._one()
+            found = self._compare_unordered(size) if size > 1 else self._compare_one()
             if found is not None:
                 return found
         if self.at < len(self._log):
-            return self._disagreement("extra")
+            return self._build_disagreement("extra")
         if self.at < len(self._said) and self._complete:
-            return self._disagreement("missing")
+            return self._build_disagreement("missing")
         return None
 
-    def _matches(self, log: int, said: int) -> bool:
+    def _lines_match(self, log: int, said: int) -> bool:
         if log >= len(self._log) or said >= len(self._said):
             return False
-        return agrees(self._log[log].line.text, self._said[said].text)
+        return lines_agree(self._log[log].line.text, self._said[said].text)
 
-    def _one(self) -> Disagreement | None:
+    def _compare_one(self) -> Disagreement | None:
         here = self.at
-        if self._matches(here, here):
+        if self._lines_match(here, here):
             self.at += 1
             return None
-        if self._matches(here, here + 1):
-            return self._disagreement("order" if self._matches(here + 1, here) else "missing")
-        return self._disagreement("extra" if self._matches(here + 1, here) else "different")
+        if self._lines_match(here, here + 1):
+            return self._build_disagreement("order" if self._lines_match(here + 1, here) else "missing")
+        return self._build_disagreement("extra" if self._lines_match(here + 1, here) else "different")
 
     def _run_length(self) -> int:
         """How many of the replay's next lines belong to one event and have no order among them."""
         seq, end = self._said[self.at].seq, self.at
-        while end < len(self._said) and self._said[end].seq == seq and BY_KEY[self._said[end].key].unordered:
+        while (
+            end < len(self._said)
+            and self._said[end].seq == seq
+            and MESSAGE_BY_KEY[self._said[end].message_key].unordered
+        ):
             end += 1
         return end - self.at
 
-    def _run_of(self, size: int) -> Disagreement | None:
+    def _compare_unordered(self, size: int) -> Disagreement | None:
         """Lines of parallel workers: the same lines in any order."""
         start, end = self.at, min(self.at + size, len(self._log))
-        if all(self._matches(start + step, start + step) for step in range(end - start)):
+        if all(self._lines_match(start + step, start + step) for step in range(end - start)):
             self.at = end
             return None
         taken: dict[int, int] = {}
         for said in range(start, start + size):
-            free = (log for log in range(start, end) if log not in taken and self._matches(log, said))
+            free = (log for log in range(start, end) if log not in taken and self._lines_match(log, said))
             log = next(free, None)
             if log is not None:
                 taken[log] = said
@@ -150,19 +156,19 @@ class _Walk:
             self.reordered += len([log for log, said in taken.items() if log != said])
             self.at = end
             return None
-        return self._parted(start, size, taken)
+        return self._first_unmatched(start, size, taken)
 
-    def _parted(self, start: int, size: int, taken: dict[int, int]) -> Disagreement:
+    def _first_unmatched(self, start: int, size: int, taken: dict[int, int]) -> Disagreement:
         """The first line of the run without a counterpart, on either side."""
         found = dict.fromkeys(taken.values())
         for at in range(start, start + size):
             lonely, unsaid = at not in taken, at not in found
             if lonely or unsaid:
                 self.at = at
-                return self._disagreement("different" if lonely and unsaid else "extra" if lonely else "missing")
+                return self._build_disagreement("different" if lonely and unsaid else "extra" if lonely else "missing")
         raise AssertionError("a run without a difference")
 
-    def _disagreement(self, kind: Kind) -> Disagreement:
+    def _build_disagreement(self, kind: DisagreementKind) -> Disagreement:
         line = self._log[self.at].line if self.at < len(self._log) else None
         said = self._said[self.at] if self.at < len(self._said) else None
         agreed = self._log[self.at - 1].line if self.at else None
@@ -176,28 +182,28 @@ class _Walk:
 class LogCheck:
     """The cycle that matches best."""
 
-    best: Comparison
+    best: LogComparison
     cycles: int
     """How many cycles the log has."""
 
     @property
-    def agrees(self) -> bool:
+    def has_no_disagreement(self) -> bool:
         """Whether the log says what the replay says."""
         return self.best.disagreement is None
 
 
 def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None = None) -> LogCheck:
     """The first cycle that agrees, else the one that agrees longest; or the cycle that is asked for."""
-    found = cycles(parse_log(lines))
+    found = split_cycles(parse_log(lines))
     if not found:
         raise VcdebugError("no scheduling cycle in this log", "the scheduler must run with -v=3 or more")
     if cycle is not None and not 1 <= cycle <= len(found):
         raise VcdebugError(f"no cycle {cycle} in this log", f"it has cycles 1 to {len(found)}")
     written = list(log_lines(recording))
-    best: Comparison | None = None
+    best: LogComparison | None = None
     for candidate in found if cycle is None else [found[cycle - 1]]:
-        comparison = compare(candidate, written)
-        if best is None or _rank(comparison) > _rank(best):
+        comparison = compare_cycle(candidate, written)
+        if best is None or _match_rank(comparison) > _match_rank(best):
             best = comparison
         if comparison.disagreement is None and candidate.complete:
             break
@@ -205,5 +211,5 @@ def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None =
     return LogCheck(best, len(found))
 
 
-def _rank(comparison: Comparison) -> tuple[bool, int]:
+def _match_rank(comparison: LogComparison) -> tuple[bool, int]:
     return comparison.disagreement is None, comparison.compared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vcdebug.debugger.numbered import Numbered
+from vcdebug.debugger.numbered import NumberedList
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 
@@ -26,7 +26,7 @@ class Bookmark(NamedTuple):
     """Whether it lies in the recording that edits made, not in the original."""
 
 
-class BookmarkList(Numbered[Bookmark]):
+class BookmarkList(NumberedList[Bookmark]):
     """Bookmarks by number, one per event at most; kept with their cycles counted from the first capture of all."""
 
     WHAT = "bookmark"
@@ -38,29 +38,29 @@ class BookmarkList(Numbered[Bookmark]):
         """How many captures lie before the first one that is open."""
 
     def __iter__(self) -> Iterator[Bookmark]:
-        return (self._here(mark) for mark in self.kept())
+        return (self._relative_bookmark(mark) for mark in self.absolute_bookmarks())
 
-    def kept(self) -> list[Bookmark]:
+    def absolute_bookmarks(self) -> list[Bookmark]:
         """In order, with their cycles counted from the first capture of all."""
         return sorted(self._things.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
 
-    def _here(self, mark: Bookmark) -> Bookmark:
+    def _relative_bookmark(self, mark: Bookmark) -> Bookmark:
         return mark._replace(cycle=mark.cycle - self.before)
 
     def __getitem__(self, number: int) -> Bookmark:
-        return self._here(super().__getitem__(number))
+        return self._relative_bookmark(super().__getitem__(number))
 
-    def at(self, seq: Seq, cycle: int = 1, *, branch: bool = False) -> Bookmark | None:
+    def bookmark_at(self, seq: Seq, cycle: int = 1, *, branch: bool = False) -> Bookmark | None:
         """The bookmark of an event."""
         return next((mark for mark in self if (mark.seq, mark.cycle, mark.branch) == (seq, cycle, branch)), None)
 
-    def of(self, cycle: int, *, branch: bool = False) -> Iterator[Bookmark]:
+    def iter_bookmarks_of(self, cycle: int, *, branch: bool = False) -> Iterator[Bookmark]:
         """The bookmarks of one recording, in order."""
         return (mark for mark in self if (mark.cycle, mark.branch) == (cycle, branch))
 
-    def set(self, seq: Seq, note: str = "", cycle: int = 1, *, branch: bool = False) -> Bookmark:
+    def set_bookmark(self, seq: Seq, note: str = "", cycle: int = 1, *, branch: bool = False) -> Bookmark:
         """Mark an event; where it is marked already a new note takes the place of the old one."""
-        known = self.at(seq, cycle, branch=branch)
+        known = self.bookmark_at(seq, cycle, branch=branch)
         if known is None:
             self._last += 1
             known = Bookmark(self._last, seq, note.strip(), cycle, branch)

@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from dataclasses import field as part
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.breakpoints import KINDS
-from vcdebug.debugger.breakpoints.base import BreakpointError, Kind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.breakpoints.base import BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Expression, Fields, Value, read_expression, required
-from vcdebug.debugger.field_types import Known
+from vcdebug.debugger.expression import Expression, Fields, Value, read_expression, required_equalities
+from vcdebug.debugger.field_types import KnownFields
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
-from vcdebug.debugger.tokens import Reader
+from vcdebug.debugger.tokens import TokenReader
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import JOB, NODE, PLUGIN, TASK, Seqs
 from vcdebug.trace.recording import Recording
 
-COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
+HIT_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -32,10 +32,10 @@ COMPARE: Final[Mapping[str, Callable[[int, int], bool]]] = {
     ">=": operator.ge,
 }
 _BARE_LOG = re.compile(r"""\s+log\s+(?!["'])(\S.*)$""")
-OPTIONS: Final = ("if", "hits", "once", "log", "disabled")
-ALSO: Final = {"on": "data"}
+BREAKPOINT_OPTIONS: Final = ("if", "hits", "once", "log", "disabled")
+KIND_ALIASES: Final = {"on": "data"}
 """Other words for kinds: `break on queue research allocated`."""
-LEVELS: Final = {"action": Level.ACTION, JOB: Level.JOB, TASK: Level.TASK, NODE: Level.NODE}
+FIELD_LEVELS: Final = {"action": Level.ACTION, JOB: Level.JOB, TASK: Level.TASK, NODE: Level.NODE}
 """Fields that an event states itself or has from the span around it."""
 _FIELD_IN_TEXT: Final = re.compile(r"\{([a-z_]+)\}")
 
@@ -47,9 +47,9 @@ class HitCount(NamedTuple):
     number: int
     every: int = 0
 
-    def holds(self, hit: int) -> bool:
+    def is_met(self, hit: int) -> bool:
         """For the hit of this number, from 1."""
-        return COMPARE[self.sign](hit % self.every if self.every else hit, self.number)
+        return HIT_COMPARISONS[self.sign](hit % self.every if self.every else hit, self.number)
 
     def __str__(self) -> str:
         return f"hits % {self.every} {self.sign} {self.number}" if self.every else f"hits {self.sign} {self.number}"
@@ -60,7 +60,7 @@ class Breakpoint:
     """Where to stop. Hits are counted from the start of the recording, and only where the condition holds."""
 
     number: int
-    kind: Kind
+    kind: BreakpointKind
     condition: Expression | None = None
     condition_text: str = ""
     hit_count: HitCount | None = None
@@ -71,7 +71,7 @@ class Breakpoint:
     _known: tuple[tuple[object, ...], Seqs] | None = part(default=None, repr=False, compare=False)
     """What its hits were looked for in, and what they are."""
 
-    def line(self) -> str:
+    def command_line(self) -> str:
         """The words that set this breakpoint."""
         parts = [f"break {self.kind}"]
         if self.condition is not None:
@@ -81,7 +81,7 @@ class Breakpoint:
         if self.once:
             parts.append("once")
         if self.log is not None:
-            parts.append("log " + _quoted(self.log))
+            parts.append("log " + _quote_text(self.log))
         if not self.enabled:
             parts.append("disabled")
         return " ".join(parts)
@@ -89,10 +89,10 @@ class Breakpoint:
     def next_hit(self, recording: Recording, seq: Seq, step: Step) -> Seq | None:
         """The nearest hit beyond an event, in either direction."""
         if self.hit_count is not None or self._known is not None:
-            return next(_beyond(self.hits(recording), seq, step), None)
-        return next(self._matches(recording, seq, step), None)
+            return next(_iter_seqs_beyond(self.hit_seqs(recording), seq, step), None)
+        return next(self._iter_matches(recording, seq, step), None)
 
-    def hits(self, recording: Recording) -> Seqs:
+    def hit_seqs(self, recording: Recording) -> Seqs:
         """All events at which it stops or speaks; looked for once."""
         asked = (recording, self.condition, self.hit_count)
         if self._known is None or any(one is not other for one, other in zip(self._known[0], asked, strict=True)):
@@ -100,68 +100,68 @@ class Breakpoint:
         return self._known[1]
 
     def _all_hits(self, recording: Recording) -> Seqs:
-        matches = self._matches(recording, 0, FORWARD)
-        if self.condition is None and self.kind.means_all:
-            matches = iter(self._candidates(recording))
+        matches = self._iter_matches(recording, 0, FORWARD)
+        if self.condition is None and self.kind.matches_every_candidate:
+            matches = iter(self._candidate_seqs(recording))
         if self.hit_count is None:
             return list(matches)
-        return [match for number, match in enumerate(matches, start=1) if self.hit_count.holds(number)]
+        return [match for number, match in enumerate(matches, start=1) if self.hit_count.is_met(number)]
 
-    def message(self, recording: Recording, seq: Seq) -> str:
+    def log_text(self, recording: Recording, seq: Seq) -> str:
         """Its log text at an event."""
         fields, own = fields_of(recording, seq), self.kind.FIELDS
 
-        def said(name: str) -> str:
-            return self.kind.said(recording, seq, name) if name in own else _value_text(fields(name))
+        def field_text(name: str) -> str:
+            return self.kind.field_text(recording, seq, name) if name in own else _value_text(fields(name))
 
-        return _FIELD_IN_TEXT.sub(lambda found: said(found[1]), self.log or "")
+        return _FIELD_IN_TEXT.sub(lambda found: field_text(found[1]), self.log or "")
 
-    def why(self, recording: Recording, seq: Seq) -> str:
+    def stop_reason(self, recording: Recording, seq: Seq) -> str:
         """`breakpoint 2 (victim)`, and what the kind has to say about the event."""
-        more = self.kind.why(recording, seq)
+        more = self.kind.stop_detail(recording, seq)
         return f"breakpoint {self.number} ({self.kind.KIND}){f': {more}' if more else ''}"
 
-    def _fields(self, recording: Recording, seq: Seq) -> Fields:
+    def _event_fields(self, recording: Recording, seq: Seq) -> Fields:
         """The event's fields and the kind's own."""
         fields = fields_of(recording, seq)
         if not self.kind.FIELDS:
             return fields
         own = self.kind
-        return lambda name: own.field(recording, seq, name) if name in own.FIELDS else fields(name)
+        return lambda name: own.field_value(recording, seq, name) if name in own.FIELDS else fields(name)
 
-    def _matches(self, recording: Recording, seq: Seq, step: Step) -> Iterator[Seq]:
-        for candidate in _beyond(self._candidates(recording), seq, step):
+    def _iter_matches(self, recording: Recording, seq: Seq, step: Step) -> Iterator[Seq]:
+        for candidate in _iter_seqs_beyond(self._candidate_seqs(recording), seq, step):
             if self._matches_at(recording, candidate) and self._is_first(recording, candidate):
                 yield candidate
 
     def _matches_at(self, recording: Recording, seq: Seq) -> bool:
-        if not self.kind.means(recording, seq):
+        if not self.kind.is_match(recording, seq):
             return False
-        return self.condition is None or bool(self.condition.value(self._fields(recording, seq)))
+        return self.condition is None or bool(self.condition.evaluate(self._event_fields(recording, seq)))
 
     def _is_first(self, recording: Recording, seq: Seq) -> bool:
         first = self.kind.first_of_group(recording, seq)
         return not any(self._matches_at(recording, earlier) for earlier in range(first, seq))
 
-    def _candidates(self, recording: Recording) -> Seqs:
+    def _candidate_seqs(self, recording: Recording) -> Seqs:
         """The kind's own, or fewer where the condition asks for one action, job, task, node or plugin."""
-        candidates = self.kind.candidates(recording)
+        candidates = self.kind.candidate_seqs(recording)
         searches = PredicateEvent in self.kind.WATCHES or ScoreEvent in self.kind.WATCHES
-        for field, name in required(self.condition).items():
-            if field in LEVELS or (field == PLUGIN and not searches):
-                candidates = _narrowed(recording, candidates, field, name, searches=searches)
+        for field, name in required_equalities(self.condition).items():
+            if field in FIELD_LEVELS or (field == PLUGIN and not searches):
+                candidates = _narrow_candidates(recording, candidates, field, name, searches=searches)
         return candidates
 
 
-def _narrowed(recording: Recording, candidates: Seqs, field: str, name: str, *, searches: bool) -> Seqs:
+def _narrow_candidates(recording: Recording, candidates: Seqs, field: str, name: str, *, searches: bool) -> Seqs:
     """Candidates that state the name, or lie in a span of it; passes over nodes name too many nodes to be listed."""
     if field == NODE and searches:
         return candidates
-    about = recording.index.about(field, name)
+    about = recording.index.seqs_about(field, name)
     if len(about) > len(candidates):
         return candidates
-    kept = dict.fromkeys(_common(about, candidates))
-    level = LEVELS.get(field)
+    kept = dict.fromkeys(_common_seqs(about, candidates))
+    level = FIELD_LEVELS.get(field)
     for span in recording.index.spans_of(level, name) if level is not None else ():
         kept.update(
             dict.fromkeys(candidates[bisect_left(candidates, span.first) : bisect_right(candidates, span.last)])
@@ -169,14 +169,14 @@ def _narrowed(recording: Recording, candidates: Seqs, field: str, name: str, *, 
     return sorted(kept)
 
 
-def _beyond(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
+def _iter_seqs_beyond(seqs: Seqs, seq: Seq, step: Step) -> Iterator[Seq]:
     positions = (
         range(bisect_right(seqs, seq), len(seqs)) if step == FORWARD else range(bisect_left(seqs, seq) - 1, -1, -1)
     )
     return (seqs[position] for position in positions)
 
 
-def _common(few: Seqs, many: Seqs) -> Seqs:
+def _common_seqs(few: Seqs, many: Seqs) -> Seqs:
     kept: list[Seq] = []
     for seq in few:
         position = bisect_left(many, seq)
@@ -191,89 +191,91 @@ def _value_text(value: Value) -> str:
     return "-" if value is None else str(value)
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def parse_breakpoint(line: str, number: int) -> Breakpoint:
     """`[break] KIND [words] [if CONDITION] [hits == 3] [once] [log "text"] [disabled]`."""
-    reader = Reader(_log_quoted(line))
-    reader.accept("break")
-    kind = _kind(reader)
+    reader = TokenReader(_quote_bare_log(line))
+    reader.accept_token("break")
+    kind = _read_kind(reader)
     point = Breakpoint(number, kind)
-    while reader.token.kind != "end":
-        _option(reader, point)
+    while reader.next_token.kind != "end":
+        _read_option(reader, point)
     return point
 
 
-def _log_quoted(line: str) -> str:
+def _quote_bare_log(line: str) -> str:
     """A log text without quotes reaches to the end of the line."""
     for found in _BARE_LOG.finditer(line):
         before = line[: found.start()]
         if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
-            return f"{before} log {_quoted(found[1].strip())}"
+            return f"{before} log {_quote_text(found[1].strip())}"
     return line
 
 
-def _kind(reader: Reader) -> Kind:
-    token = reader.take()
-    name = ALSO.get(token.text, token.text)
-    if name not in KINDS:
-        raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=f"kinds are {', '.join(KINDS)}")
+def _read_kind(reader: TokenReader) -> BreakpointKind:
+    token = reader.take_token()
+    name = KIND_ALIASES.get(token.text, token.text)
+    if name not in BREAKPOINT_KINDS:
+        raise BreakpointError(f"no kind of breakpoint {token.text!r}", hint=f"kinds are {', '.join(BREAKPOINT_KINDS)}")
     words: list[str] = []
-    while reader.token.kind == "text" or (reader.token.kind == "name" and reader.token.text not in OPTIONS):
-        words.append(reader.take().content)
-    kind: type[Kind] = resolve(KINDS[name])
-    return kind.parse(words)
+    while reader.next_token.kind == "text" or (
+        reader.next_token.kind == "name" and reader.next_token.text not in BREAKPOINT_OPTIONS
+    ):
+        words.append(reader.take_token().text_content)
+    kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS[name])
+    return kind.parse_words(words)
 
 
-def _option(reader: Reader, point: Breakpoint) -> None:
-    token = reader.take()
+def _read_option(reader: TokenReader, point: Breakpoint) -> None:
+    token = reader.take_token()
     if token.text == "if":
-        start = reader.token.position
-        point.condition = read_expression(reader, _known(point.kind))
-        point.condition_text = reader.line[start : reader.token.position].strip()
+        start = reader.next_token.position
+        point.condition = read_expression(reader, _known_fields(point.kind))
+        point.condition_text = reader.line[start : reader.next_token.position].strip()
     elif token.text == "hits":
         point.hit_count = _hit_count(reader)
     elif token.text == "log":
-        point.log = _log(reader, (*FIELD_NAMES, *point.kind.FIELDS))
+        point.log = _read_log_text(reader, (*FIELD_NAMES, *point.kind.FIELDS))
     elif token.text == "once":
         point.once = True
     elif token.text == "disabled":
         point.enabled = False
     else:
-        raise reader.error(f"expected one of {', '.join(OPTIONS)}, found {token.shown}", token)
+        raise reader.error_at(f"expected one of {', '.join(BREAKPOINT_OPTIONS)}, found {token.shown_text}", token)
 
 
-def _hit_count(reader: Reader) -> HitCount:
+def _hit_count(reader: TokenReader) -> HitCount:
     every = 0
-    if reader.accept("%"):
-        every = _whole(reader)
+    if reader.accept_token("%"):
+        every = _read_whole_number(reader)
         if every < 1:
-            raise reader.error("hits are counted in steps of at least 1")
-    sign = reader.accept(*COMPARE)
+            raise reader.error_at("hits are counted in steps of at least 1")
+    sign = reader.accept_token(*HIT_COMPARISONS)
     if sign is None:
-        raise reader.error(f"expected one of {' '.join(COMPARE)}")
-    return HitCount(sign.text, _whole(reader), every)
+        raise reader.error_at(f"expected one of {' '.join(HIT_COMPARISONS)}")
+    return HitCount(sign.text, _read_whole_number(reader), every)
 
 
-def _whole(reader: Reader) -> int:
-    token = reader.take()
+def _read_whole_number(reader: TokenReader) -> int:
+    token = reader.take_token()
     if token.kind != "number" or not token.text.isdigit():
-        raise reader.error("expected a whole number", token)
+        raise reader.error_at("expected a whole number", token)
     return int(token.text)
 
 
-def _log(reader: Reader, known: Sequence[str]) -> str:
-    token = reader.take()
+def _read_log_text(reader: TokenReader, known: Sequence[str]) -> str:
+    token = reader.take_token()
     if token.kind != "text":
-        raise reader.error("log needs a text in quotes", token)
-    unknown = [name for name in _FIELD_IN_TEXT.findall(token.content) if name not in known]
+        raise reader.error_at("log needs a text in quotes", token)
+    unknown = [name for name in _FIELD_IN_TEXT.findall(token.text_content) if name not in known]
     if unknown:
-        raise reader.error(f"no field {unknown[0]!r}; fields are {', '.join(known)}", token)
-    return token.content
+        raise reader.error_at(f"no field {unknown[0]!r}; fields are {', '.join(known)}", token)
+    return token.text_content
 
 
-def _known(kind: Kind) -> Known:
+def _known_fields(kind: BreakpointKind) -> KnownFields:
     """The fields of every event, and those of the kind, which hold what the figure does."""
     return {**FIELD_TYPES, **dict.fromkeys(kind.FIELDS, "any")}

@@ -6,109 +6,115 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.recordings import ORIGINAL, NoRecordingError, Recordings
+from vcdebug.debugger.recordings import ORIGINAL, NoRecordingError, OpenRecordings
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
-MOST_OPEN: Final = 8
+MAX_OPEN_CAPTURES: Final = 8
 """Captures whose recordings are kept in memory; earlier ones are read again when somebody goes back to them."""
-Read = Callable[[], Snapshot]
+ReadCapture = Callable[[], Snapshot]
 
 
-class Taken(NamedTuple):
+class NewCapture(NamedTuple):
     """A capture, and how it is read again once it is no longer open."""
 
     snapshot: Snapshot
-    read: Read
+    read: ReadCapture
 
 
 @dataclass
-class Captures:
+class CaptureSeries:
     """Where captures come from; the first of the original's recordings are captures, what follows was foreseen."""
 
-    again: Callable[[], Taken] | None = None
+    again: Callable[[], NewCapture] | None = None
     """Captures the cluster once more; None for captures that lie in a folder."""
-    earlier: list[Read] = field(default_factory=list)
+    earlier: list[ReadCapture] = field(default_factory=list)
     """What lies before the first one that is open, the nearest last."""
-    open: list[Read] = field(default_factory=list)
+    open: list[ReadCapture] = field(default_factory=list)
     """Those that are open, in order."""
-    later: list[Read] = field(default_factory=list)
+    later: list[ReadCapture] = field(default_factory=list)
     """What came after the last one that is open, the nearest first."""
     newest: Recording | None = None
     """The last of all, where it is not open: the next one is compared with it."""
 
     @property
-    def count(self) -> int:
+    def open_count(self) -> int:
         """How many of the original's recordings are captures."""
         return len(self.open)
 
-    def last(self, open_: Recordings) -> Recording:
+    def last_recording(self, open_: OpenRecordings) -> Recording:
         """The recording of the last of all."""
-        return self.newest or open_.original[self.count - 1]
+        return self.newest or open_.original[self.open_count - 1]
 
     @property
-    def all(self) -> list[Read]:
+    def all_captures(self) -> list[ReadCapture]:
         """Every one of them, in order."""
         return [*self.earlier, *self.open, *self.later]
 
 
-def appended(open_: Recordings, captures: Captures, recording: Recording, read: Read) -> Recordings:
+def append_capture(
+    open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture
+) -> OpenRecordings:
     """With one more capture behind the last one, in place of what was foreseen.
 
     Whoever stands at the last capture goes along; whoever looks at an earlier one, or at a branch, stays there. Where
     that leaves no room the new one is not opened, but lies behind what is.
     """
-    if open_.branch and open_.start > captures.count:
+    if open_.branch and open_.start > captures.open_count:
         raise NoRecordingError("the edits are about a cycle that was foreseen", "undo them, then capture again")
-    along = open_.side == ORIGINAL and open_.cycle >= captures.count
-    surplus = captures.count + 1 - MOST_OPEN
-    if captures.later or surplus > _free(open_, captures.count if along else open_.cycle - 1):
+    along = open_.side == ORIGINAL and open_.cycle >= captures.open_count
+    surplus = captures.open_count + 1 - MAX_OPEN_CAPTURES
+    if captures.later or surplus > _count_closable(open_, captures.open_count if along else open_.cycle - 1):
         captures.later.append(read)
         captures.newest = recording
         return open_
-    return _longer(open_, captures, recording, read, captures.count + 1 if along else open_.cycle)
+    return _open_another(open_, captures, recording, read, captures.open_count + 1 if along else open_.cycle)
 
 
-def _free(open_: Recordings, before: int) -> int:
+def _count_closable(open_: OpenRecordings, before: int) -> int:
     """How many of the oldest may go: not what is shown, and not what edits are about."""
     return min(before, open_.start - 1) if open_.branch else before
 
 
-def _longer(open_: Recordings, captures: Captures, recording: Recording, read: Read, cycle: int) -> Recordings:
+def _open_another(
+    open_: OpenRecordings, captures: CaptureSeries, recording: Recording, read: ReadCapture, cycle: int
+) -> OpenRecordings:
     """One more is open, and as many of the oldest less as are too many."""
-    line = (*open_.original[: captures.count], recording)
+    line = (*open_.original[: captures.open_count], recording)
     captures.open.append(read)
-    surplus = max(0, min(captures.count - MOST_OPEN, _free(open_, cycle - 1)))
+    surplus = max(0, min(captures.open_count - MAX_OPEN_CAPTURES, _count_closable(open_, cycle - 1)))
     captures.earlier.extend(captures.open[:surplus])
     del captures.open[:surplus]
     start = open_.start - surplus if open_.branch else open_.start
     return replace(open_, original=line[surplus:], start=start, cycle=cycle - surplus, found=None)
 
 
-def followed(open_: Recordings, captures: Captures, recording: Recording) -> Recordings:
+def open_next_capture(open_: OpenRecordings, captures: CaptureSeries, recording: Recording) -> OpenRecordings:
     """With the capture behind the last one that is open, which is shown."""
     read = captures.later.pop(0)
     if not captures.later:
         captures.newest = None
-    return _longer(replace(open_, side=ORIGINAL), captures, recording, read, captures.count + 1)
+    return _open_another(replace(open_, side=ORIGINAL), captures, recording, read, captures.open_count + 1)
 
 
-def prepended(open_: Recordings, captures: Captures, recording: Recording) -> Recordings:
+def open_previous_capture(open_: OpenRecordings, captures: CaptureSeries, recording: Recording) -> OpenRecordings:
     """With the capture before the first one, which is shown; the last one goes where there are too many."""
     line = (recording, *open_.original)
     captures.open.insert(0, captures.earlier.pop())
     start = open_.start + 1 if open_.branch else open_.start
-    if captures.count > MOST_OPEN and not open_.branch:
-        captures.newest = captures.newest or line[captures.count - 1]
+    if captures.open_count > MAX_OPEN_CAPTURES and not open_.branch:
+        captures.newest = captures.newest or line[captures.open_count - 1]
         captures.later.insert(0, captures.open.pop())
-        line = line[: captures.count]
+        line = line[: captures.open_count]
     return replace(open_, original=line, start=start, side=ORIGINAL, cycle=1, found=None)
 
 
-def alone(open_: Recordings, captures: Captures, index: int, recording: Recording) -> Recordings:
+def open_only_capture(
+    open_: OpenRecordings, captures: CaptureSeries, index: int, recording: Recording
+) -> OpenRecordings:
     """With one of all captures, and nothing else; it counts from 0."""
-    last = captures.last(open_)
-    every = captures.all
+    last = captures.last_recording(open_)
+    every = captures.all_captures
     captures.earlier, captures.open, captures.later = every[:index], every[index : index + 1], every[index + 1 :]
     captures.newest = last if captures.later else None
     return replace(open_, original=(recording,), side=ORIGINAL, cycle=1, found=None)

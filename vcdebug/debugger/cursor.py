@@ -12,65 +12,69 @@ Step = Literal[1, -1]
 """Forward or backward."""
 FORWARD: Final[Step] = 1
 BACKWARD: Final[Step] = -1
-Verb = Literal["into", "over", "out"]
-Kind = Literal["task", "job", "node", "queue", "plugin", "none"]
-KINDS: Final[tuple[Kind, ...]] = ("task", "job", "node", "queue", "plugin", "none")
+MoveVerb = Literal["into", "over", "out"]
+SelectionKind = Literal["task", "job", "node", "queue", "plugin", "none"]
+SELECTION_KINDS: Final[tuple[SelectionKind, ...]] = ("task", "job", "node", "queue", "plugin", "none")
 
 
-class Selection(NamedTuple):
+class CursorSelection(NamedTuple):
     """What a person is looking at besides the event."""
 
-    kind: Kind
+    kind: SelectionKind
     name: str
 
     def __str__(self) -> str:
         return "nothing" if self.kind == "none" else f"{self.kind} {self.name}"
 
 
-NOTHING = Selection("none", "")
+NO_SELECTION = CursorSelection("none", "")
 
 
 class Position(NamedTuple):
     """An event and a selection."""
 
     seq: Seq
-    selection: Selection = NOTHING
+    selection: CursorSelection = NO_SELECTION
 
 
-def direction(*, back: bool) -> Step:
+def step_direction(*, back: bool) -> Step:
     """The sign of a movement."""
     return BACKWARD if back else FORWARD
 
 
-def into(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
+def step_into(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
     """The neighbouring event, however deep; None beyond the ends."""
     target = seq + step
     return target if 1 <= target <= tree.events else None
 
 
-def over(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
+def step_over(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
     """The neighbour on the same level: at the head of a span the whole span is passed."""
-    first, last = tree.element(seq)
+    first, last = tree.element_bounds(seq)
     beyond = last + 1 if step == FORWARD else first - 1
     if not 1 <= beyond <= tree.events:
         return None
-    return tree.landing(beyond, tree.owner(seq))
+    return tree.landing_seq(beyond, tree.enclosing_span(seq))
 
 
-def out(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
+def step_out(tree: SpanTree, seq: Seq, step: Step) -> Seq | None:
     """What follows the enclosing span, or backward its head; None directly below the cycle."""
-    owner = tree.owner(seq)
+    owner = tree.enclosing_span(seq)
     if owner is None:
         return None
     beyond = owner.last + 1 if step == FORWARD else owner.first
     if beyond > tree.events:
         return None
-    return tree.landing(beyond, tree.parent(owner))
+    return tree.landing_seq(beyond, tree.parent_of(owner))
 
 
-MOVES: Final[Mapping[Verb, Callable[[SpanTree, Seq, Step], Seq | None]]] = {"into": into, "over": over, "out": out}
+MOVES: Final[Mapping[MoveVerb, Callable[[SpanTree, Seq, Step], Seq | None]]] = {
+    "into": step_into,
+    "over": step_over,
+    "out": step_out,
+}
 
 
-def is_subject(selection: Selection) -> bool:
+def is_subject(selection: CursorSelection) -> bool:
     """Whether events can concern the selection."""
     return selection.kind != "none" and bool(selection.name)

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.compare.cycles import compare
-from vcdebug.debugger.between import Between, advance
-from vcdebug.debugger.pod_states import kinds, state_counts
-from vcdebug.debugger.recordings import BRANCH, Recordings
-from vcdebug.framework.bound import Bound
+from vcdebug.compare.cycles import compare_cycles
+from vcdebug.debugger.between import BetweenCycles, next_snapshot
+from vcdebug.debugger.pod_states import pod_kinds, state_counts
+from vcdebug.debugger.recordings import BRANCH, OpenRecordings
+from vcdebug.framework.bound import SizeBound
 from vcdebug.framework.record import OpEvent, PanicEvent
 from vcdebug.model.names import NodeName, TaskKey
-from vcdebug.trace.cut import whole
-from vcdebug.trace.effects import effects
+from vcdebug.trace.cut import require_whole
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import Clock, replay
+from vcdebug.trace.replay import Clock, replay_cycle
 
 
-class Repeat(NamedTuple):
+class CycleRepeat(NamedTuple):
     """A cycle that does what an earlier one did; both count from 1."""
 
     earlier: int
@@ -30,32 +30,34 @@ class Repeat(NamedTuple):
     """The pods whose eviction is planned each time and given back with the statement."""
 
 
-def following(
+def replay_next_cycle(
     recording: Recording,
-    between: Between | None = None,
+    between: BetweenCycles | None = None,
     number: int = 2,
     *,
     clock: Clock | None = None,
-    bound: Bound | None = None,
+    bound: SizeBound | None = None,
 ) -> Recording:
     """Cycle `number`, which starts from what this one left."""
-    snapshot = advance(recording, between or Between(), number)
-    return replay(snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, beside=recording)
+    snapshot = next_snapshot(recording, between or BetweenCycles(), number)
+    return replay_cycle(
+        snapshot, clock=clock, ask_extender=recording.session.ask_extender, bound=bound, beside=recording
+    )
 
 
-class Cycles:
+class CycleChain:
     """A chain of recordings: each cycle starts from what the one before left."""
 
     def __init__(
         self,
         first: Recording,
-        between: Between | None = None,
+        between: BetweenCycles | None = None,
         *,
         clock: Clock | None = None,
-        bound: Bound | None = None,
+        bound: SizeBound | None = None,
     ) -> None:
         self._recordings = [first]
-        self._between = between or Between()
+        self._between = between or BetweenCycles()
         self._clock = clock
         self._bound = bound
 
@@ -65,37 +67,43 @@ class Cycles:
         return tuple(self._recordings)
 
     @property
-    def panicked(self) -> bool:
+    def has_panicked(self) -> bool:
         """Whether the last cycle ended the process."""
         last = self._recordings[-1]
-        return len(last) > 0 and isinstance(last.event(len(last)), PanicEvent)
+        return len(last) > 0 and isinstance(last.event_at(len(last)), PanicEvent)
 
-    def next(self) -> Recording:
+    def run_next(self) -> Recording:
         """Run one more cycle."""
         number = len(self._recordings) + 1
-        more = following(self._recordings[-1], self._between, number, clock=self._clock, bound=self._bound)
+        more = replay_next_cycle(self._recordings[-1], self._between, number, clock=self._clock, bound=self._bound)
         self._recordings.append(more)
         return more
 
-    def run(self, count: int) -> None:
+    def run_cycles(self, count: int) -> None:
         """Run until there are so many cycles, or until one is cut off or ends the process."""
-        while len(self._recordings) < count and not self.panicked and self._recordings[-1].cut is None:
-            self.next()
+        while len(self._recordings) < count and not self.has_panicked and self._recordings[-1].cut_event is None:
+            self.run_next()
 
 
-def first_apart(before: Recording, after: Recording, between: Between, count: int) -> tuple[int, Recording, Recording]:
+def first_different_cycle(
+    before: Recording, after: Recording, between: BetweenCycles, count: int
+) -> tuple[int, Recording, Recording]:
     """Two processes side by side: the first cycle in which they decide otherwise, else the last one of both."""
-    chains = Cycles(before, between), Cycles(after, between)
+    chains = CycleChain(before, between), CycleChain(after, between)
     for number in range(1, count + 1):
-        pair = tuple(whole(chain.recordings[-1]) for chain in chains)
-        if number == count or any(chain.panicked for chain in chains) or not compare(*pair).same:
+        pair = tuple(require_whole(chain.recordings[-1]) for chain in chains)
+        if (
+            number == count
+            or any(chain.has_panicked for chain in chains)
+            or not compare_cycles(*pair).has_same_decisions
+        ):
             break
         for chain in chains:
-            chain.next()
+            chain.run_next()
     return number, pair[0], pair[1]
 
 
-class _Deeds(NamedTuple):
+class _CycleDeeds(NamedTuple):
     """What a cycle did to pods, in order."""
 
     evicted: tuple[TaskKey, ...]
@@ -109,7 +117,7 @@ class _Deeds(NamedTuple):
         return bool(self.evicted or self.given_back)
 
 
-def repeat(recordings: Sequence[Recording]) -> Repeat | None:
+def find_repeat(recordings: Sequence[Recording]) -> CycleRepeat | None:
     """The first cycle that does what an earlier one did: with the same pods, or with pods of the same kind from the
     same state, whatever they are called and however much time has passed.
 
@@ -117,27 +125,27 @@ def repeat(recordings: Sequence[Recording]) -> Repeat | None:
     """
     seen: dict[object, int] = {}
     for number, recording in enumerate(recordings, start=1):
-        deeds = _deeds(recording)
+        deeds = _collect_deeds(recording)
         if not deeds.any_eviction:
             continue
-        for key in (deeds, _anonymous(recording, deeds)):
+        for key in (deeds, _nameless_key(recording, deeds)):
             if key in seen:
-                return Repeat(seen[key], number, deeds.evicted, deeds.given_back)
+                return CycleRepeat(seen[key], number, deeds.evicted, deeds.given_back)
             seen.setdefault(key, number)
     return None
 
 
-def _deeds(recording: Recording) -> _Deeds:
-    done = effects(recording)
-    events = (recording.event(seq) for seq in recording.index.of_type(OpEvent))
+def _collect_deeds(recording: Recording) -> _CycleDeeds:
+    done = cycle_effects(recording)
+    events = (recording.event_at(seq) for seq in recording.index.seqs_of_type(OpEvent))
     given_back = {event.task for event in events if isinstance(event, OpEvent) and event.op == "unevict"}
     placed = sorted((effect.task, effect.node) for effect in (*done.bound, *done.pipelined))
-    return _Deeds(tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed))
+    return _CycleDeeds(tuple(sorted(effect.task for effect in done.evicted)), tuple(sorted(given_back)), tuple(placed))
 
 
-def _anonymous(recording: Recording, deeds: _Deeds) -> object:
+def _nameless_key(recording: Recording, deeds: _CycleDeeds) -> object:
     """The state from which the cycle starts and its deeds, without names of pods."""
-    of = kinds(recording.snapshot)
+    of = pod_kinds(recording.snapshot)
     return (
         frozenset(state_counts(recording.snapshot).items()),
         tuple(sorted(of[task] for task in deeds.evicted)),
@@ -146,11 +154,11 @@ def _anonymous(recording: Recording, deeds: _Deeds) -> object:
     )
 
 
-def advanced(open_: Recordings, count: int = 1, between: Between | None = None) -> Recordings:
+def append_cycles(open_: OpenRecordings, count: int = 1, between: BetweenCycles | None = None) -> OpenRecordings:
     """The shown side with further cycles after its last one, which is then shown."""
-    line = [*open_.line(open_.side)]
+    line = [*open_.cycles_of(open_.side)]
     for _ in range(count):
-        line.append(following(line[-1], between, len(line) + 1))
+        line.append(replay_next_cycle(line[-1], between, len(line) + 1))
     longer = replace(open_, cycle=len(line), found=None)
     if open_.side == BRANCH:
         return replace(longer, branch=tuple(line[open_.start - 1 :]))

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.debugger.breakpoint_list import BreakpointList, LogLine
-from vcdebug.debugger.cursor import BACKWARD, MOVES, NOTHING, Position, Selection, Step, Verb, direction, is_subject
+from vcdebug.debugger.breakpoint_list import BreakpointList, BreakpointLogLine
+from vcdebug.debugger.cursor import (
+    BACKWARD,
+    MOVES,
+    NO_SELECTION,
+    CursorSelection,
+    MoveVerb,
+    Position,
+    Step,
+    is_subject,
+    step_direction,
+)
 from vcdebug.debugger.fields import fields_of
-from vcdebug.debugger.figure_history import history
-from vcdebug.debugger.figures import Figure, shown
+from vcdebug.debugger.figure_history import figure_history
+from vcdebug.debugger.figures import Figure, format_figure
 from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq
-from vcdebug.trace.index import Seqs, after, before
+from vcdebug.trace.index import Seqs, seq_after, seq_before
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
 
-class Stop(NamedTuple):
+class MoveResult(NamedTuple):
     """Where a movement ended, and why."""
 
     position: Position
@@ -25,10 +35,10 @@ class Stop(NamedTuple):
     breakpoint: int | None = None
 
 
-class _Taken(NamedTuple):
+class _StepTaken(NamedTuple):
     """A step that its own opposite undoes exactly."""
 
-    verb: Verb
+    verb: MoveVerb
     step: Step
     origin: Seq
     target: Seq
@@ -41,9 +51,9 @@ class Debugger:
         self.recording = recording
         self.position = Position(1)
         self.breakpoints = breakpoints if breakpoints is not None else BreakpointList()
-        self.log: list[LogLine] = []
+        self.log: list[BreakpointLogLine] = []
         """What breakpoints with a log text have said."""
-        self._trail: list[_Taken] = []
+        self._trail: list[_StepTaken] = []
         self._last = Position(1)
 
     # Where one stands
@@ -58,28 +68,28 @@ class Debugger:
         """The number of the last event."""
         return len(self.recording)
 
-    def event(self) -> Event:
+    def current_event(self) -> Event:
         """The current event."""
-        return self.recording.event(self.seq)
+        return self.recording.event_at(self.seq)
 
-    def path(self) -> tuple[Span, ...]:
+    def span_path(self) -> tuple[Span, ...]:
         """The spans around the current event: cycle, action, queue, job, task, node, as far as it lies in them."""
-        return self.recording.tree.path(self.seq)
+        return self.recording.span_tree.path_to(self.seq)
 
-    def state(self) -> ClusterState:
+    def cluster_state(self) -> ClusterState:
         """The cluster after the current event."""
         return self.recording.timeline.state_at(self.seq)
 
-    def around(self, field: str) -> str:
+    def enclosing_name(self, field: str) -> str:
         """The action, queue, job, task, node or plugin of the current event; empty where it has none, or several."""
         name = fields_of(self.recording, self.seq)(field)
         return name if isinstance(name, str) else ""
 
-    def select(self, selection: Selection = NOTHING) -> None:
+    def select_subject(self, selection: CursorSelection = NO_SELECTION) -> None:
         """Look at a task, job, node, queue or plugin; the event stays."""
         self.position = Position(self.seq, selection)
 
-    def stand(self, seq: Seq) -> None:
+    def place_at(self, seq: Seq) -> None:
         """Begin at an event: no movement led there, and the last jump stays what it was."""
         self._trail.clear()
         self.position = Position(min(max(seq, 1), self.last_seq), self.position.selection)
@@ -91,28 +101,28 @@ class Debugger:
 
     # Steps
 
-    def into(self, *, back: bool = False) -> Stop:
+    def step_into(self, *, back: bool = False) -> MoveResult:
         """The next event, however deep."""
-        return self._step("into", direction(back=back))
+        return self._take_step("into", step_direction(back=back))
 
-    def over(self, *, back: bool = False) -> Stop:
+    def step_over(self, *, back: bool = False) -> MoveResult:
         """The next event or span on the same level; what lies deeper is passed."""
-        return self._step("over", direction(back=back))
+        return self._take_step("over", step_direction(back=back))
 
-    def out(self, *, back: bool = False) -> Stop:
+    def step_out(self, *, back: bool = False) -> MoveResult:
         """What follows the enclosing span; backward, its beginning."""
-        return self._step("out", direction(back=back))
+        return self._take_step("out", step_direction(back=back))
 
-    def _step(self, verb: Verb, step: Step) -> Stop:
+    def _take_step(self, verb: MoveVerb, step: Step) -> MoveResult:
         if self._trail and self._trail[-1] == (verb, -step, self._trail[-1].origin, self.seq):
-            return self._at(self._trail.pop().origin, "step")
-        target = MOVES[verb](self.recording.tree, self.seq, step)
+            return self._move_to(self._trail.pop().origin, "step")
+        target = MOVES[verb](self.recording.span_tree, self.seq, step)
         reason = "step"
         if target is None:
             target, reason = (1, "start") if step == BACKWARD else (self.last_seq, "end")
         if target != self.seq:
-            self._trail.append(_Taken(verb, step, self.seq, target))
-        return self._at(target, reason)
+            self._trail.append(_StepTaken(verb, step, self.seq, target))
+        return self._move_to(target, reason)
 
     @property
     def went_up(self) -> bool:
@@ -121,64 +131,64 @@ class Debugger:
 
     # Jumps
 
-    def continue_(self, *, back: bool = False) -> Stop:
+    def continue_(self, *, back: bool = False) -> MoveResult:
         """To the nearest enabled breakpoint, else to the end (backward: to the start)."""
-        step = direction(back=back)
+        step = step_direction(back=back)
         hit = self.breakpoints.next_stop(self.recording, self.seq, step)
         end = 1 if step == BACKWARD else self.last_seq
         target = end if hit is None else hit.seq
-        self.log.extend(self.breakpoints.spoken(self.recording, self.seq, target, step))
+        self.log.extend(self.breakpoints.log_lines_between(self.recording, self.seq, target, step))
         if hit is None:
-            return self._jump(end, "start" if step == BACKWARD else "end")
+            return self._jump_to(end, "start" if step == BACKWARD else "end")
         point = hit.breakpoint
         if point.once:
             point.enabled = False
-        self._jump(target, "breakpoint")
-        return Stop(self.position, point.why(self.recording, target), point.number)
+        self._jump_to(target, "breakpoint")
+        return MoveResult(self.position, point.stop_reason(self.recording, target), point.number)
 
-    def goto(self, seq: Seq) -> Stop:
+    def goto_event(self, seq: Seq) -> MoveResult:
         """To an event by number; beyond the ends to the first or last one."""
-        return self._jump(min(max(seq, 1), self.last_seq), "goto")
+        return self._jump_to(min(max(seq, 1), self.last_seq), "goto")
 
-    def next_about(self, selection: Selection | None = None, *, back: bool = False) -> Stop:
+    def next_about(self, selection: CursorSelection | None = None, *, back: bool = False) -> MoveResult:
         """The next event that concerns a task, job, node, queue or plugin, by default the selected one."""
         selection = self.position.selection if selection is None else selection
         if not is_subject(selection):
-            return Stop(self.position, "nothing is selected")
-        about = self.recording.index.about(selection.kind, selection.name)
-        target = before(about, self.seq) if back else after(about, self.seq)
+            return MoveResult(self.position, "nothing is selected")
+        about = self.recording.index.seqs_about(selection.kind, selection.name)
+        target = seq_before(about, self.seq) if back else seq_after(about, self.seq)
         if target is None:
             side = "earlier" if back else "later"
-            return Stop(self.position, f"no {side} event about {selection}")
-        self.select(selection)
-        return self._jump(target, f"about {selection}")
+            return MoveResult(self.position, f"no {side} event about {selection}")
+        self.select_subject(selection)
+        return self._jump_to(target, f"about {selection}")
 
-    def last_position(self) -> Stop:
+    def last_position(self) -> MoveResult:
         """Where the last jump began; again, back to where it led."""
         target = self._last
-        stop = self._jump(target.seq, "last position")
+        stop = self._jump_to(target.seq, "last position")
         self.position = target
         return stop._replace(position=target)
 
-    def last_change(self, figure: Figure) -> Stop:
+    def last_change(self, figure: Figure) -> MoveResult:
         """To the event that wrote a figure as it stands now, or to the write before it if one is there."""
-        followed = history(self.recording, figure)
-        change = followed.at(self.seq)
-        found = followed.last(self.seq if change is None else self.seq - 1)
+        followed = figure_history(self.recording, figure)
+        change = followed.change_at(self.seq)
+        found = followed.last_change(self.seq if change is None else self.seq - 1)
         if found is None:
-            return Stop(self.position, f"{figure} is as it was when the session opened")
-        old, new = shown(figure, found.old), shown(figure, found.new)
-        return self._jump(found.seq, f"{figure} {old} → {new}")
+            return MoveResult(self.position, f"{figure} is as it was when the session opened")
+        old, new = format_figure(figure, found.old), format_figure(figure, found.new)
+        return self._jump_to(found.seq, f"{figure} {old} → {new}")
 
-    def hits(self, number: int) -> Seqs:
+    def hit_seqs(self, number: int) -> Seqs:
         """All events at which a breakpoint stops."""
-        return self.breakpoints[number].hits(self.recording)
+        return self.breakpoints[number].hit_seqs(self.recording)
 
-    def _jump(self, seq: Seq, reason: str) -> Stop:
+    def _jump_to(self, seq: Seq, reason: str) -> MoveResult:
         self._trail.clear()
         self._last = self.position
-        return self._at(seq, reason)
+        return self._move_to(seq, reason)
 
-    def _at(self, seq: Seq, reason: str) -> Stop:
+    def _move_to(self, seq: Seq, reason: str) -> MoveResult:
         self.position = Position(seq, self.position.selection)
-        return Stop(self.position, reason)
+        return MoveResult(self.position, reason)

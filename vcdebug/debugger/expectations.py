@@ -8,19 +8,19 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from vcdebug.causes.pending import explain
+from vcdebug.causes.pending import explain_by_name
 from vcdebug.causes.subject import NotFoundError
-from vcdebug.causes.survey import survey
+from vcdebug.causes.survey import survey_jobs
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
-from vcdebug.trace.effects import Effect, Effects, effects
+from vcdebug.trace.effects import Effect, Effects, cycle_effects
 from vcdebug.trace.recording import Recording
 
-TOTALS: Final = ("evictions", "nodes", "waiting")
+TOTAL_FIELDS: Final = ("evictions", "nodes", "waiting")
 """Numbers of the whole cycle: pods evicted, nodes that get pods, jobs that stay unscheduled."""
-Kinds = Mapping[str, tuple[type, ...]]
-_CASE_KINDS: Final[Kinds] = {
+FieldKinds = Mapping[str, tuple[type, ...]]
+_CASE_KINDS: Final[FieldKinds] = {
     "snapshot": (str,),
     "name": (str,),
     "release": (str,),
@@ -32,12 +32,12 @@ _CASE_KINDS: Final[Kinds] = {
     "nodes": (int,),
     "waiting": (int,),
 }
-_JOB_KINDS: Final[Kinds] = {"placed": (bool,), "cause": (str, list), "pods": (int,), "nodes": (int, list)}
-_POD_KINDS: Final[Kinds] = {"placed": (bool,), "evicted": (bool,), "node": (str, list)}
+_JOB_KINDS: Final[FieldKinds] = {"placed": (bool,), "cause": (str, list), "pods": (int,), "nodes": (int, list)}
+_POD_KINDS: Final[FieldKinds] = {"placed": (bool,), "evicted": (bool,), "node": (str, list)}
 _WORDS: Final = {bool: "true or false", int: "a whole number", str: "a text", list: "a list", dict: "a mapping"}
 
 
-class Verdict(NamedTuple):
+class ExpectationVerdict(NamedTuple):
     """One expectation and what the replay says."""
 
     about: str
@@ -77,46 +77,50 @@ def read_expectations(text: str, where: str) -> list[Expectation]:
     cases = document.get("expectations") if isinstance(document, Mapping) else document
     if not isinstance(cases, list) or not cases:
         raise VcdebugError("holds no list of expectations", "each names a snapshot and what it should come to", where)
-    return [_expectation(case, f"{where}: [{at}]") for at, case in enumerate(cases)]
+    return [_read_expectation(case, f"{where}: [{at}]") for at, case in enumerate(cases)]
 
 
-def _expectation(raw: object, where: str) -> Expectation:
-    case = _checked(raw, _CASE_KINDS, where)
+def _read_expectation(raw: object, where: str) -> Expectation:
+    case = _check_fields(raw, _CASE_KINDS, where)
     snapshot = case.get("snapshot")
     if not isinstance(snapshot, str):
         raise VcdebugError("names no snapshot", "snapshot: PATH or the name of a bundled one", where)
-    jobs = {job: _checked(said, _JOB_KINDS, f"{where}.jobs.{job}") for job, said in _mapping(case.get("jobs"))}
-    pods = {pod: _checked(said, _POD_KINDS, f"{where}.pods.{pod}") for pod, said in _mapping(case.get("pods"))}
-    totals = {field: count for field in TOTALS if isinstance(count := case.get(field), int)}
+    jobs = {
+        job: _check_fields(said, _JOB_KINDS, f"{where}.jobs.{job}") for job, said in _iter_mapping(case.get("jobs"))
+    }
+    pods = {
+        pod: _check_fields(said, _POD_KINDS, f"{where}.pods.{pod}") for pod, said in _iter_mapping(case.get("pods"))
+    }
+    totals = {field: count for field in TOTAL_FIELDS if isinstance(count := case.get(field), int)}
     if not (jobs or pods or totals):
-        raise VcdebugError("expects nothing", f"say one of jobs, pods, {', '.join(TOTALS)}", where)
+        raise VcdebugError("expects nothing", f"say one of jobs, pods, {', '.join(TOTAL_FIELDS)}", where)
     return Expectation(
-        _text(case.get("name")) or snapshot,
+        _text_or_empty(case.get("name")) or snapshot,
         snapshot,
-        _text(case.get("release")) or None,
-        _text(case.get("conf")) or None,
-        _texts(case.get("set")),
+        _text_or_empty(case.get("release")) or None,
+        _text_or_empty(case.get("conf")) or None,
+        _text_list(case.get("set")),
         jobs,
         pods,
         totals,
     )
 
 
-def _text(raw: object) -> str:
+def _text_or_empty(raw: object) -> str:
     return raw if isinstance(raw, str) else ""
 
 
-def _texts(raw: object) -> tuple[str, ...]:
+def _text_list(raw: object) -> tuple[str, ...]:
     """One text or a list of them."""
     return (raw,) if isinstance(raw, str) else tuple(str(one) for one in raw) if isinstance(raw, list) else ()
 
 
-def _mapping(raw: object) -> Iterator[tuple[str, object]]:
+def _iter_mapping(raw: object) -> Iterator[tuple[str, object]]:
     if isinstance(raw, Mapping):
         yield from ((str(name), said) for name, said in raw.items())
 
 
-def _checked(raw: object, kinds: Kinds, where: str) -> dict[str, object]:
+def _check_fields(raw: object, kinds: FieldKinds, where: str) -> dict[str, object]:
     """The mapping, if every field is known and of its type."""
     if not isinstance(raw, Mapping):
         raise VcdebugError(f"is {raw!r}", f"write a mapping of {', '.join(kinds)}", where)
@@ -130,78 +134,80 @@ def _checked(raw: object, kinds: Kinds, where: str) -> dict[str, object]:
     return {str(field): value for field, value in raw.items()}
 
 
-def verdicts(expectation: Expectation, recording: Recording) -> list[Verdict]:
+def check_expectation(expectation: Expectation, recording: Recording) -> list[ExpectationVerdict]:
     """What was expected of the cycle beside what it did."""
-    cycle = _Cycle(recording)
+    cycle = _CycleResult(recording)
     return [
-        *(verdict for job, said in expectation.jobs.items() for verdict in _of_job(cycle, job, said)),
-        *(verdict for pod, said in expectation.pods.items() for verdict in _of_pod(cycle, pod, said)),
-        *(_compared("cycle", field, count, cycle.totals[field]()) for field, count in expectation.totals.items()),
+        *(verdict for job, said in expectation.jobs.items() for verdict in _iter_job_verdicts(cycle, job, said)),
+        *(verdict for pod, said in expectation.pods.items() for verdict in _iter_pod_verdicts(cycle, pod, said)),
+        *(_compare_value("cycle", field, count, cycle.totals[field]()) for field, count in expectation.totals.items()),
     ]
 
 
-class _Cycle:
+class _CycleResult:
     """What a cycle did, asked for by name."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.done: Effects = effects(recording)
+        self.done: Effects = cycle_effects(recording)
         self.placed: Sequence[Effect] = (*self.done.bound, *self.done.pipelined)
         self.evicted = dict.fromkeys(effect.task for effect in self.done.evicted)
         self.totals: Mapping[str, Callable[[], int]] = {
             "evictions": lambda: len(self.evicted),
             "nodes": lambda: len(dict.fromkeys(effect.node for effect in self.placed)),
-            "waiting": lambda: len(survey(recording).unscheduled),
+            "waiting": lambda: len(survey_jobs(recording).unscheduled_jobs),
         }
 
     @cached_property
-    def where(self) -> Mapping[str, str]:
+    def node_by_pod(self) -> Mapping[str, str]:
         """Node of each pod that has or gets one, by its key."""
         jobs = self.recording.session.jobs.values()
         return {task.key: task.node_name for job in jobs for task in job.tasks.values()}
 
-    def explanation(self, name: str) -> Explanation | None:
+    def find_explanation(self, name: str) -> Explanation | None:
         """The explanation of a job or pod; None where nothing has that name."""
         try:
-            return explain(self.recording, name)
+            return explain_by_name(self.recording, name)
         except NotFoundError:
             return None
 
 
-def _of_job(cycle: _Cycle, name: str, said: Mapping[str, object]) -> Iterator[Verdict]:
-    explanation = cycle.explanation(name)
+def _iter_job_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object]) -> Iterator[ExpectationVerdict]:
+    explanation = cycle.find_explanation(name)
     if explanation is None:
-        yield from (Verdict(f"job {name}", field, value, "no such job", False) for field, value in said.items())
+        yield from (
+            ExpectationVerdict(f"job {name}", field, value, "no such job", False) for field, value in said.items()
+        )
         return
     placed = [effect for effect in cycle.placed if effect.job == explanation.job]
     nodes = sorted(dict.fromkeys(effect.node for effect in placed))
     actual: dict[str, object] = {
         "placed": explanation.scheduled,
-        "cause": explanation.cause,
+        "cause": explanation.cause_code,
         "pods": len(placed),
         "nodes": nodes if isinstance(said.get("nodes"), list) else len(nodes),
     }
-    yield from (_compared(f"job {explanation.job}", field, value, actual[field]) for field, value in said.items())
+    yield from (_compare_value(f"job {explanation.job}", field, value, actual[field]) for field, value in said.items())
 
 
-def _of_pod(cycle: _Cycle, name: str, said: Mapping[str, object]) -> Iterator[Verdict]:
-    keys = [key for key in cycle.where if key == name or key.rpartition("/")[2] == name]
+def _iter_pod_verdicts(cycle: _CycleResult, name: str, said: Mapping[str, object]) -> Iterator[ExpectationVerdict]:
+    keys = [key for key in cycle.node_by_pod if key == name or key.rpartition("/")[2] == name]
     if len(keys) != 1:
         missing = "no such pod in the session" if not keys else f"several: {', '.join(keys[:3])}"
-        yield from (Verdict(f"pod {name}", field, value, missing, False) for field, value in said.items())
+        yield from (ExpectationVerdict(f"pod {name}", field, value, missing, False) for field, value in said.items())
         return
     key = keys[0]
     actual: dict[str, object] = {
-        "placed": bool(cycle.where[key]) and key not in cycle.evicted,
+        "placed": bool(cycle.node_by_pod[key]) and key not in cycle.evicted,
         "evicted": key in cycle.evicted,
-        "node": cycle.where[key] or "none",
+        "node": cycle.node_by_pod[key] or "none",
     }
-    yield from (_compared(f"pod {key}", field, value, actual[field]) for field, value in said.items())
+    yield from (_compare_value(f"pod {key}", field, value, actual[field]) for field, value in said.items())
 
 
-def _compared(about: str, field: str, expected: object, actual: object) -> Verdict:
+def _compare_value(about: str, field: str, expected: object, actual: object) -> ExpectationVerdict:
     """A list of causes or nodes of a pod means one of them; nodes of a job means just these."""
     if isinstance(expected, list) and isinstance(actual, list):
-        return Verdict(about, field, expected, actual, sorted(map(str, expected)) == actual)
+        return ExpectationVerdict(about, field, expected, actual, sorted(map(str, expected)) == actual)
     met = actual in expected if isinstance(expected, list) else expected == actual
-    return Verdict(about, field, expected, actual, met)
+    return ExpectationVerdict(about, field, expected, actual, met)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from vcdebug.debugger.field_types import FieldType, Known, clash, type_of_value
-from vcdebug.debugger.tokens import Reader, Token
+from vcdebug.debugger.field_types import FieldType, KnownFields, type_clash, type_of_value
+from vcdebug.debugger.tokens import ExpressionToken, TokenReader
 from vcdebug.linear_pattern import PatternError, TextTest, compile_pattern
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
@@ -26,7 +26,7 @@ Value = None | bool | int | float | str | tuple[str, ...]
 Fields = Callable[[str], Value]
 """The value of a named field; None where an event has no such field."""
 
-CONSTANTS: Final[dict[str, Value]] = {
+NAMED_CONSTANTS: Final[dict[str, Value]] = {
     "true": True,
     "false": False,
     "null": None,
@@ -34,114 +34,114 @@ CONSTANTS: Final[dict[str, Value]] = {
     "abstain": 0,
     "reject": -1,
 }
-ORDERED: Final = ("<", "<=", ">", ">=")
-LONGEST_PATTERN: Final = 200
+ORDER_SIGNS: Final = ("<", "<=", ">", ">=")
+MAX_PATTERN_LENGTH: Final = 200
 MILLI: Final = 1000.0
 
 
 class Expression(Protocol):
     """A condition or a part of one."""
 
-    def value(self, fields: Fields) -> Value:
+    def evaluate(self, fields: Fields) -> Value:
         """What it comes to for one event."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantValue:
     """A number, a text, a list, or a word such as `true`."""
 
     constant: Value
 
-    def value(self, fields: Fields) -> Value:
+    def evaluate(self, fields: Fields) -> Value:
         return self.constant
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FieldReference:
     """A named field of the event."""
 
     name: str
 
-    def value(self, fields: Fields) -> Value:
+    def evaluate(self, fields: Fields) -> Value:
         return fields(self.name)
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class NameCount:
     """How many names a list has."""
 
     operand: Expression
 
-    def value(self, fields: Fields) -> Value:
-        counted = self.operand.value(fields)
+    def evaluate(self, fields: Fields) -> Value:
+        counted = self.operand.evaluate(fields)
         return len(counted) if isinstance(counted, tuple) else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class NotExpression:
     """The opposite."""
 
     operand: Expression
 
-    def value(self, fields: Fields) -> Value:
-        return not self.operand.value(fields)
+    def evaluate(self, fields: Fields) -> Value:
+        return not self.operand.evaluate(fields)
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class AndExpression:
     """`and`: the right side is looked at only if the left one holds."""
 
     left: Expression
     right: Expression
 
-    def value(self, fields: Fields) -> Value:
-        return bool(self.left.value(fields)) and bool(self.right.value(fields))
+    def evaluate(self, fields: Fields) -> Value:
+        return bool(self.left.evaluate(fields)) and bool(self.right.evaluate(fields))
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class OrExpression:
     """`or`: the right side is looked at only if the left one does not hold."""
 
     left: Expression
     right: Expression
 
-    def value(self, fields: Fields) -> Value:
-        return bool(self.left.value(fields)) or bool(self.right.value(fields))
+    def evaluate(self, fields: Fields) -> Value:
+        return bool(self.left.evaluate(fields)) or bool(self.right.evaluate(fields))
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparisonExpression:
     """Two operands and a sign; values of different kinds are unequal, and neither is the smaller."""
 
     left: Expression
     sign: str
     right: Expression
 
-    def value(self, fields: Fields) -> Value:
-        left, right = self.left.value(fields), self.right.value(fields)
-        if self.sign in ORDERED:
-            return _ordered(left, self.sign, right)
+    def evaluate(self, fields: Fields) -> Value:
+        left, right = self.left.evaluate(fields), self.right.evaluate(fields)
+        if self.sign in ORDER_SIGNS:
+            return _is_ordered(left, self.sign, right)
         if self.sign == "in":
-            return _contained(left, right)
-        return _equal(left, right) == (self.sign == "==")
+            return _is_contained(left, right)
+        return _is_equal(left, right) == (self.sign == "==")
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class PatternMatch:
     """A regular expression found somewhere in a text."""
 
     operand: Expression
     matches: TextTest
 
-    def value(self, fields: Fields) -> Value:
-        operand = self.operand.value(fields)
+    def evaluate(self, fields: Fields) -> Value:
+        operand = self.operand.evaluate(fields)
         if isinstance(operand, str):
             return self.matches(operand)
         return isinstance(operand, tuple) and any(map(self.matches, operand))
 
 
-def _equal(left: Value, right: Value) -> bool:
+def _is_equal(left: Value, right: Value) -> bool:
     if isinstance(left, AnyOf) and isinstance(right, str):
         return right in left
     if isinstance(right, AnyOf) and isinstance(left, str):
@@ -151,21 +151,21 @@ def _equal(left: Value, right: Value) -> bool:
     return left == right
 
 
-def _ordered(left: Value, sign: str, right: Value) -> bool:
+def _is_ordered(left: Value, sign: str, right: Value) -> bool:
     if isinstance(left, str) and isinstance(right, str):
-        return _holds((left > right) - (left < right), sign)
+        return _sign_holds((left > right) - (left < right), sign)
     if isinstance(left, int | float) and isinstance(right, int | float):
-        return _holds((left > right) - (left < right), sign)
+        return _sign_holds((left > right) - (left < right), sign)
     return False
 
 
-def _holds(order: int, sign: str) -> bool:
+def _sign_holds(order: int, sign: str) -> bool:
     if order == 0:
         return sign in ("<=", ">=")
     return sign.startswith("<" if order < 0 else ">")
 
 
-def _contained(left: Value, right: Value) -> bool:
+def _is_contained(left: Value, right: Value) -> bool:
     if isinstance(right, str):
         return isinstance(left, str) and left in right
     if not isinstance(right, Container):
@@ -175,145 +175,147 @@ def _contained(left: Value, right: Value) -> bool:
     return left in right
 
 
-def parse_expression(line: str, known: Known) -> Expression:
+def parse_expression(line: str, known: KnownFields) -> Expression:
     """Read a whole line as one condition over the known fields."""
-    reader = Reader(line)
+    reader = TokenReader(line)
     expression = read_expression(reader, known)
-    if reader.token.kind != "end":
-        raise reader.error(f"unexpected {reader.token.text!r}")
+    if reader.next_token.kind != "end":
+        raise reader.error_at(f"unexpected {reader.next_token.text!r}")
     return expression
 
 
-def read_expression(reader: Reader, known: Known) -> Expression:
+def read_expression(reader: TokenReader, known: KnownFields) -> Expression:
     """Read a condition from where the reader stands; what follows it is left."""
-    return _Parser(reader, known).either()
+    return _Parser(reader, known).parse_or()
 
 
 class _Parser:
     """One method per level of binding, loosest first."""
 
-    def __init__(self, reader: Reader, known: Known) -> None:
+    def __init__(self, reader: TokenReader, known: KnownFields) -> None:
         self.reader = reader
         self.known = known
         self.depth = 0
 
-    def either(self) -> Expression:
-        left = self.both()
-        while self.reader.accept("or"):
-            left = Either(left, self.both())
+    def parse_or(self) -> Expression:
+        left = self.parse_and()
+        while self.reader.accept_token("or"):
+            left = OrExpression(left, self.parse_and())
         return left
 
-    def both(self) -> Expression:
-        left = self.negated()
-        while self.reader.accept("and"):
-            left = Both(left, self.negated())
+    def parse_and(self) -> Expression:
+        left = self.parse_not()
+        while self.reader.accept_token("and"):
+            left = AndExpression(left, self.parse_not())
         return left
 
-    def negated(self) -> Expression:
+    def parse_not(self) -> Expression:
         self.depth += 1
         if self.depth > 50:
-            raise self.reader.error("nested too deeply")
-        result: Expression = Not(self.negated()) if self.reader.accept("not") else self.compared()
+            raise self.reader.error_at("nested too deeply")
+        result: Expression = (
+            NotExpression(self.parse_not()) if self.reader.accept_token("not") else self.parse_comparison()
+        )
         self.depth -= 1
         return result
 
-    def compared(self) -> Expression:
-        left = self.operand()
-        sign = self.reader.accept("==", "!=", *ORDERED, "in", "matches", "not")
+    def parse_comparison(self) -> Expression:
+        left = self.parse_operand()
+        sign = self.reader.accept_token("==", "!=", *ORDER_SIGNS, "in", "matches", "not")
         if sign is None:
             return left
         if sign.text == "matches":
-            self.fit(left, "matches", Constant(""), sign)
-            return self.pattern(left)
+            self.check_types(left, "matches", ConstantValue(""), sign)
+            return self.parse_pattern(left)
         if sign.text == "not":
-            self.reader.expect("in")
-            return Not(self.comparison(left, "in", sign))
-        return self.comparison(left, sign.text, sign)
+            self.reader.expect_token("in")
+            return NotExpression(self.build_comparison(left, "in", sign))
+        return self.build_comparison(left, sign.text, sign)
 
-    def comparison(self, left: Expression, word: str, sign: Token) -> Comparison:
-        right = self.operand()
-        self.fit(left, word, right, sign)
-        return Comparison(left, word, right)
+    def build_comparison(self, left: Expression, word: str, sign: ExpressionToken) -> ComparisonExpression:
+        right = self.parse_operand()
+        self.check_types(left, word, right, sign)
+        return ComparisonExpression(left, word, right)
 
-    def fit(self, left: Expression, word: str, right: Expression, sign: Token) -> None:
+    def check_types(self, left: Expression, word: str, right: Expression, sign: ExpressionToken) -> None:
         """Refuse what could never hold."""
-        why = clash(self.type_of(left), word, self.type_of(right))
+        why = type_clash(self.type_of(left), word, self.type_of(right))
         if why:
-            raise self.reader.error(f"this can never hold: {why}", sign)
+            raise self.reader.error_at(f"this can never hold: {why}", sign)
 
     def type_of(self, operand: Expression) -> FieldType:
-        if isinstance(operand, Field):
+        if isinstance(operand, FieldReference):
             return self.known[operand.name]
-        if isinstance(operand, Constant):
+        if isinstance(operand, ConstantValue):
             return type_of_value(operand.constant)
-        return "number" if isinstance(operand, Count) else "yes or no"
+        return "number" if isinstance(operand, NameCount) else "yes or no"
 
-    def pattern(self, left: Expression) -> Expression:
-        token = self.reader.take()
+    def parse_pattern(self, left: Expression) -> Expression:
+        token = self.reader.take_token()
         if token.kind != "text":
-            raise self.reader.error("matches needs a pattern in quotes", token)
-        if len(token.content) > LONGEST_PATTERN:
-            raise self.reader.error(f"a pattern has at most {LONGEST_PATTERN} characters", token)
+            raise self.reader.error_at("matches needs a pattern in quotes", token)
+        if len(token.text_content) > MAX_PATTERN_LENGTH:
+            raise self.reader.error_at(f"a pattern has at most {MAX_PATTERN_LENGTH} characters", token)
         try:
-            return Matches(left, compile_pattern(token.content))
+            return PatternMatch(left, compile_pattern(token.text_content))
         except PatternError as error:
-            raise self.reader.error(f"not a pattern: {error}", token) from error
+            raise self.reader.error_at(f"not a pattern: {error}", token) from error
 
-    def operand(self) -> Expression:
-        token = self.reader.take()
+    def parse_operand(self) -> Expression:
+        token = self.reader.take_token()
         if token.kind == "text":
-            return Constant(token.content)
+            return ConstantValue(token.text_content)
         if token.kind == "number":
-            return Constant(float(token.text) if re.search(r"[.eE]", token.text) else int(token.text))
+            return ConstantValue(float(token.text) if re.search(r"[.eE]", token.text) else int(token.text))
         if token.kind == "name":
-            return self.named(token)
+            return self.parse_name(token)
         if token.text == "(":
-            inner = self.either()
-            self.reader.expect(")")
+            inner = self.parse_or()
+            self.reader.expect_token(")")
             return inner
         if token.text == "[":
-            return Constant(tuple(self.listed()))
-        raise self.reader.error(f"expected a field or a value, found {token.shown}", token)
+            return ConstantValue(tuple(self.parse_list_items()))
+        raise self.reader.error_at(f"expected a field or a value, found {token.shown_text}", token)
 
-    def named(self, token: Token) -> Expression:
+    def parse_name(self, token: ExpressionToken) -> Expression:
         if token.text == "count":
-            self.reader.expect("(")
-            counted = self.operand()
+            self.reader.expect_token("(")
+            counted = self.parse_operand()
             if self.type_of(counted) not in ("list", "any"):
-                raise self.reader.error(f"count needs a list, not {self.type_of(counted)}", token)
-            self.reader.expect(")")
-            return Count(counted)
+                raise self.reader.error_at(f"count needs a list, not {self.type_of(counted)}", token)
+            self.reader.expect_token(")")
+            return NameCount(counted)
         if token.text[0].isdigit():
-            return Constant(self.quantity(token))
-        if token.text in CONSTANTS:
-            return Constant(CONSTANTS[token.text])
+            return ConstantValue(self.parse_quantity(token))
+        if token.text in NAMED_CONSTANTS:
+            return ConstantValue(NAMED_CONSTANTS[token.text])
         if token.text in self.known:
-            return Field(token.text)
-        raise self.reader.error(f"no field {token.text!r}; fields are {', '.join(self.known)}", token)
+            return FieldReference(token.text)
+        raise self.reader.error_at(f"no field {token.text!r}; fields are {', '.join(self.known)}", token)
 
-    def quantity(self, token: Token) -> float:
+    def parse_quantity(self, token: ExpressionToken) -> float:
         """`4Gi`, `500m`: in bytes, cores or pieces."""
         try:
             return milli_value(token.text) / MILLI
         except QuantityError:
-            raise self.reader.error(f"{token.text!r} is no amount", token) from None
+            raise self.reader.error_at(f"{token.text!r} is no amount", token) from None
 
-    def listed(self) -> Iterator[str]:
-        while self.reader.token.kind == "text":
-            yield self.reader.take().content
-            if self.reader.accept(",") is None:
+    def parse_list_items(self) -> Iterator[str]:
+        while self.reader.next_token.kind == "text":
+            yield self.reader.take_token().text_content
+            if self.reader.accept_token(",") is None:
                 break
-        self.reader.expect("]")
+        self.reader.expect_token("]")
 
 
-def required(expression: Expression | None) -> dict[str, str]:
+def required_equalities(expression: Expression | None) -> dict[str, str]:
     """Fields that must equal a text for the condition to hold: what an index can narrow a search by."""
-    if isinstance(expression, Both):
-        return {**required(expression.left), **required(expression.right)}
-    if isinstance(expression, Comparison) and expression.sign == "==":
+    if isinstance(expression, AndExpression):
+        return {**required_equalities(expression.left), **required_equalities(expression.right)}
+    if isinstance(expression, ComparisonExpression) and expression.sign == "==":
         left, right = expression.left, expression.right
-        if isinstance(left, Constant):
+        if isinstance(left, ConstantValue):
             left, right = right, left
-        if isinstance(left, Field) and isinstance(right, Constant) and isinstance(right.constant, str):
+        if isinstance(left, FieldReference) and isinstance(right, ConstantValue) and isinstance(right.constant, str):
             return {left.name: right.constant}
     return {}

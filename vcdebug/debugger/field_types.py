@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from vcdebug.grouping import by_key
+from vcdebug.grouping import group_by_key
 
 FieldType = Literal["number", "text", "list", "yes or no", "any"]
-Known = Mapping[str, FieldType]
+KnownFields = Mapping[str, FieldType]
 """Field → what it holds."""
-COUNTS: Final = ("ops", "considered", "processed", "feasible", "failed", "scored", "tied", "left")
-NUMBERS: Final = ("seq", "tier", "vote", "score", *COUNTS)
-LISTS: Final = ("candidates", "victims")
+COUNT_FIELDS: Final = ("ops", "considered", "processed", "feasible", "failed", "scored", "tied", "left")
+NUMBER_FIELDS: Final = ("seq", "tier", "vote", "score", *COUNT_FIELDS)
+LIST_FIELDS: Final = ("candidates", "victims")
 
 
-def type_of(field: str) -> FieldType:
+def field_type(field: str) -> FieldType:
     """What one of the fields of every event holds."""
-    if field in NUMBERS:
+    if field in NUMBER_FIELDS:
         return "number"
-    if field in LISTS:
+    if field in LIST_FIELDS:
         return "list"
     if field == "eviction":
         return "yes or no"
@@ -37,7 +37,7 @@ def type_of_value(value: object) -> FieldType:
     return "list" if isinstance(value, tuple) else "any"
 
 
-def clash(left: FieldType, sign: str, right: FieldType) -> str:
+def type_clash(left: FieldType, sign: str, right: FieldType) -> str:
     """Why a comparison can never hold; empty where it can."""
     if "any" in (left, right):
         return ""
@@ -50,7 +50,7 @@ def clash(left: FieldType, sign: str, right: FieldType) -> str:
     return f"{left} has no order" if sign not in ("==", "!=") and left not in ("number", "text") else ""
 
 
-def typed(known: Known) -> str:
+def describe_fields(known: KnownFields) -> str:
     """Fields by what they hold, for a help: `number: seq, tier`."""
-    held = by_key((kind, name) for name, kind in known.items())
+    held = group_by_key((kind, name) for name, kind in known.items())
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in held.items())

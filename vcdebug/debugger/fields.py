@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from vcdebug.debugger.expression import AnyOf, Fields, Value
-from vcdebug.debugger.field_types import Known, type_of
+from vcdebug.debugger.field_types import KnownFields, field_type
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
@@ -25,26 +25,26 @@ from vcdebug.framework.subject import name_in
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
-Reader = Callable[[Recording, Seq, Event], Value]
+FieldReader = Callable[[Recording, Seq, Event], Value]
 
 
 def fields_of(recording: Recording, seq: Seq) -> Fields:
     """A look-up of the event's fields; a name that is none has no value."""
-    event = recording.event(seq)
+    event = recording.event_at(seq)
 
-    def lookup(name: str) -> Value:
-        reader = FIELDS.get(name)
+    def look_up(name: str) -> Value:
+        reader = FIELD_READERS.get(name)
         return None if reader is None else reader(recording, seq, event)
 
-    return lookup
+    return look_up
 
 
-def _around(recording: Recording, seq: Seq, level: Level) -> str | None:
-    span = recording.tree.around(seq, level)
+def _span_name(recording: Recording, seq: Seq, level: Level) -> str | None:
+    span = recording.span_tree.span_around(seq, level)
     return None if span is None else span.name
 
 
-def _stated(event: Event, field: str) -> str | None:
+def _stated_name(event: Event, field: str) -> str | None:
     """What the event itself says."""
     if isinstance(event, HookEvent):
         return name_in(event.subject, field) or None
@@ -54,67 +54,69 @@ def _stated(event: Event, field: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _action(recording: Recording, seq: Seq, event: Event) -> Value:
-    return event.action if isinstance(event, ActionEvent) else _around(recording, seq, Level.ACTION)
+def _event_action(recording: Recording, seq: Seq, event: Event) -> Value:
+    return event.action if isinstance(event, ActionEvent) else _span_name(recording, seq, Level.ACTION)
 
 
-def _task(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_task(recording: Recording, seq: Seq, event: Event) -> Value:
     if isinstance(event, StatementEvent):
         return AnyOf(dict.fromkeys(task for _, task, _ in event.ops))
-    return _stated(event, "task") or _around(recording, seq, Level.TASK)
+    return _stated_name(event, "task") or _span_name(recording, seq, Level.TASK)
 
 
-def _job(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_job(recording: Recording, seq: Seq, event: Event) -> Value:
     owners = recording.owners
-    stated = _stated(event, "job")
+    stated = _stated_name(event, "job")
     if stated is not None:
         return stated
-    sub_job = _stated(event, "subjob")
+    sub_job = _stated_name(event, "subjob")
     if sub_job is not None:
         return owners.sub_jobs.get(sub_job)
-    task = _stated(event, "task")
-    return owners.jobs.get(task) if task else _around(recording, seq, Level.JOB)
+    task = _stated_name(event, "task")
+    return owners.jobs.get(task) if task else _span_name(recording, seq, Level.JOB)
 
 
-def _queue(recording: Recording, seq: Seq, event: Event) -> Value:
-    stated = _stated(event, "queue")
+def _event_queue(recording: Recording, seq: Seq, event: Event) -> Value:
+    stated = _stated_name(event, "queue")
     if stated is not None:
         return stated
-    job = _job(recording, seq, event)
+    job = _event_job(recording, seq, event)
     if isinstance(job, str):
         return recording.owners.queues.get(job)
-    return _around(recording, seq, Level.QUEUE)
+    return _span_name(recording, seq, Level.QUEUE)
 
 
-def _node(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_node(recording: Recording, seq: Seq, event: Event) -> Value:
     if isinstance(event, PredicateEvent):
-        return AnyOf(_names(recording, event.failed.tolist()))
+        return AnyOf(_names_of_rows(recording, event.failed.tolist()))
     if isinstance(event, ScoreEvent):
-        return AnyOf(_names(recording, event.rows.tolist()))
+        return AnyOf(_names_of_rows(recording, event.rows.tolist()))
     if isinstance(event, StatementEvent):
         return AnyOf(dict.fromkeys(node for _, _, node in event.ops))
     if isinstance(event, BestEvent):
         return event.name if event.kind == "node" else None
-    return _stated(event, "node") or _around(recording, seq, Level.NODE)
+    return _stated_name(event, "node") or _span_name(recording, seq, Level.NODE)
 
 
-def _names(recording: Recording, rows: list[int]) -> tuple[str, ...]:
+def _names_of_rows(recording: Recording, rows: list[int]) -> tuple[str, ...]:
     names = recording.node_names
     return tuple(names[row] for row in rows)
 
 
-def _plugin(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_plugin(recording: Recording, seq: Seq, event: Event) -> Value:
     if isinstance(event, HookEvent):
         return event.plugin
     if isinstance(event, PredicateEvent):
         codes = dict.fromkeys(event.codes.tolist())
-        return AnyOf(dict.fromkeys(s.plugin for code in codes for s in recording.reasons.statuses(code) if s.plugin))
+        return AnyOf(
+            dict.fromkeys(s.plugin for code in codes for s in recording.reason_table.statuses_of(code) if s.plugin)
+        )
     if isinstance(event, ScoreEvent):
         return AnyOf(dict.fromkeys(part.partition("/")[0] for part, _ in event.parts))
     return None
 
 
-def _tier(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_tier(recording: Recording, seq: Seq, event: Event) -> Value:
     if not isinstance(event, HookEvent):
         return None
     for number, tier in enumerate(recording.conf.tiers, start=1):
@@ -123,7 +125,7 @@ def _tier(recording: Recording, seq: Seq, event: Event) -> Value:
     return None
 
 
-def _result(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_result(recording: Recording, seq: Seq, event: Event) -> Value:
     if not isinstance(event, HookEvent):
         return None
     if isinstance(event.result, tuple):
@@ -133,7 +135,7 @@ def _result(recording: Recording, seq: Seq, event: Event) -> Value:
     return None if event.result is None else str(event.result)
 
 
-def _vote(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_vote(recording: Recording, seq: Seq, event: Event) -> Value:
     if not isinstance(event, HookEvent):
         return None
     if event.vote is not None:
@@ -141,11 +143,11 @@ def _vote(recording: Recording, seq: Seq, event: Event) -> Value:
     return event.result if isinstance(event.result, int) else None
 
 
-def _candidates(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_candidates(recording: Recording, seq: Seq, event: Event) -> Value:
     return event.candidates if isinstance(event, HookEvent) and event.offers else None
 
 
-def _victims(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_victims(recording: Recording, seq: Seq, event: Event) -> Value:
     if isinstance(event, HookEvent) and isinstance(event.result, tuple):
         return tuple(str(task) for task in event.result)
     if isinstance(event, StatementEvent):
@@ -155,10 +157,10 @@ def _victims(recording: Recording, seq: Seq, event: Event) -> Value:
     return None
 
 
-def _reason(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_reason(recording: Recording, seq: Seq, event: Event) -> Value:
     if isinstance(event, PredicateEvent):
         codes = dict.fromkeys(event.codes.tolist())
-        return AnyOf(dict.fromkeys(s.reason for code in codes for s in recording.reasons.statuses(code)))
+        return AnyOf(dict.fromkeys(s.reason for code in codes for s in recording.reason_table.statuses_of(code)))
     if isinstance(event, HookEvent):
         return _hook_reason(event.result)
     if isinstance(event, PanicEvent):
@@ -174,63 +176,63 @@ def _hook_reason(result: object) -> Value:
     return None
 
 
-def _attribute(kind: type, name: str) -> Reader:
+def _attribute_reader(kind: type, name: str) -> FieldReader:
     """A number or word that only one type of event has."""
 
-    def read(recording: Recording, seq: Seq, event: Event) -> Value:
+    def read_attribute(recording: Recording, seq: Seq, event: Event) -> Value:
         value: Value = getattr(event, name) if isinstance(event, kind) else None
         return value
 
-    return read
+    return read_attribute
 
 
-def _length(kind: type, name: str) -> Reader:
+def _length_reader(kind: type, name: str) -> FieldReader:
     """How many entries a part of one type of event has."""
 
-    def read(recording: Recording, seq: Seq, event: Event) -> Value:
+    def read_length(recording: Recording, seq: Seq, event: Event) -> Value:
         return len(getattr(event, name)) if isinstance(event, kind) else None
 
-    return read
+    return read_length
 
 
-def _what(recording: Recording, seq: Seq, event: Event) -> Value:
+def _event_what(recording: Recording, seq: Seq, event: Event) -> Value:
     if isinstance(event, StateEvent):
         return event.when
     return event.what if isinstance(event, StatementEvent | ActionEvent) else None
 
 
-FIELDS: Final[Mapping[str, Reader]] = {
+FIELD_READERS: Final[Mapping[str, FieldReader]] = {
     "seq": lambda _, seq, __: seq,
     "event": lambda _, __, event: type(event).__name__.removesuffix("Event").lower(),
-    "action": _action,
-    "queue": _queue,
-    "job": _job,
-    "task": _task,
-    "node": _node,
-    "plugin": _plugin,
-    "tier": _tier,
-    "point": _attribute(HookEvent, "point"),
-    "result": _result,
-    "vote": _vote,
-    "candidates": _candidates,
-    "victims": _victims,
-    "reason": _reason,
-    "op": _attribute(OpEvent, "op"),
-    "eviction": _attribute(OpEvent, "eviction"),
-    "what": _what,
-    "ops": _length(StatementEvent, "ops"),
-    "considered": _attribute(PredicateEvent, "considered"),
-    "processed": _attribute(PredicateEvent, "processed"),
-    "feasible": _length(PredicateEvent, "feasible"),
-    "failed": _length(PredicateEvent, "failed"),
-    "scored": _length(ScoreEvent, "rows"),
-    "score": _attribute(BestEvent, "score"),
-    "tied": _length(BestEvent, "tied"),
-    "left": _attribute(PopEvent, "left"),
+    "action": _event_action,
+    "queue": _event_queue,
+    "job": _event_job,
+    "task": _event_task,
+    "node": _event_node,
+    "plugin": _event_plugin,
+    "tier": _event_tier,
+    "point": _attribute_reader(HookEvent, "point"),
+    "result": _event_result,
+    "vote": _event_vote,
+    "candidates": _event_candidates,
+    "victims": _event_victims,
+    "reason": _event_reason,
+    "op": _attribute_reader(OpEvent, "op"),
+    "eviction": _attribute_reader(OpEvent, "eviction"),
+    "what": _event_what,
+    "ops": _length_reader(StatementEvent, "ops"),
+    "considered": _attribute_reader(PredicateEvent, "considered"),
+    "processed": _attribute_reader(PredicateEvent, "processed"),
+    "feasible": _length_reader(PredicateEvent, "feasible"),
+    "failed": _length_reader(PredicateEvent, "failed"),
+    "scored": _length_reader(ScoreEvent, "rows"),
+    "score": _attribute_reader(BestEvent, "score"),
+    "tied": _length_reader(BestEvent, "tied"),
+    "left": _attribute_reader(PopEvent, "left"),
     "quirk": lambda recording, seq, _: AnyOf(note.code for note in recording.notes_at(seq)),
 }
 """Field → how it is read; an event without the field gives None."""
 
-FIELD_NAMES: Final = tuple(FIELDS)
-FIELD_TYPES: Final[Known] = {name: type_of(name) for name in FIELDS}
+FIELD_NAMES: Final = tuple(FIELD_READERS)
+FIELD_TYPES: Final[KnownFields] = {name: field_type(name) for name in FIELD_READERS}
 """Field → what it holds where an event has it."""

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vcdebug.debugger import figures
-from vcdebug.debugger.figures import COUNTS, JOB, NODE, PLUGIN, TASK, Figure
+from vcdebug.debugger.figures import JOB, NODE, PLUGIN, STATUS_COUNTS, TASK, Figure
 from vcdebug.framework.figures import Value
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import Resource
@@ -21,7 +21,7 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
-class Written(NamedTuple):
+class FigureChange(NamedTuple):
     """An event that changed a figure."""
 
     seq: Seq
@@ -33,45 +33,45 @@ class FigureHistory(NamedTuple):
     """All changes of one figure."""
 
     figure: Figure
-    changes: tuple[Written, ...]
+    changes: tuple[FigureChange, ...]
 
     @property
-    def seqs(self) -> Seqs:
+    def change_seqs(self) -> Seqs:
         """The events, ascending."""
         return [change.seq for change in self.changes]
 
-    def last(self, seq: Seq) -> Written | None:
+    def last_change(self, seq: Seq) -> FigureChange | None:
         """The last change at or before an event; None where the value is the opening one."""
         position = bisect_right(self.changes, seq, key=lambda change: change.seq)
         return self.changes[position - 1] if position else None
 
-    def at(self, seq: Seq) -> Written | None:
+    def change_at(self, seq: Seq) -> FigureChange | None:
         """The change that an event made, if it made one."""
-        found = self.last(seq)
+        found = self.last_change(seq)
         return found if found is not None and found.seq == seq else None
 
 
 @per_recording(most=512)
-def history(recording: Recording, figure: Figure) -> FigureHistory:
+def figure_history(recording: Recording, figure: Figure) -> FigureHistory:
     """Every event at which the figure changed; a write of the same value is none."""
-    values = _counts(recording, figure) if _is_count(figure) else _values(recording, figure)
-    last, changes = figures.value(recording, figure, 0), []
+    values = _iter_counts(recording, figure) if _is_count(figure) else _iter_values(recording, figure)
+    last, changes = figures.figure_value(recording, figure, 0), []
     for seq, found in values:
-        if 0 < seq <= len(recording) and not _same(last, found):
-            changes.append(Written(seq, last, found))
+        if 0 < seq <= len(recording) and not _is_same_value(last, found):
+            changes.append(FigureChange(seq, last, found))
             last = found
     return FigureHistory(figure, tuple(changes))
 
 
-def _values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]:
-    for seq in dict.fromkeys(_written(recording, figure)):
-        yield seq, figures.value(recording, figure, seq)
+def _iter_values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Value]]:
+    for seq in dict.fromkeys(_written_seqs(recording, figure)):
+        yield seq, figures.figure_value(recording, figure, seq)
 
 
-def _written(recording: Recording, figure: Figure) -> Seqs:
-    written = recording.timeline.written
+def _written_seqs(recording: Recording, figure: Figure) -> Seqs:
+    written = recording.timeline.seqs_written
     if figure.kind == NODE:
-        return written(change_index.NODE, figure.name) if figure.part not in figures.FIXED_OF_NODE else ()
+        return written(change_index.NODE, figure.name) if figure.part not in figures.FIXED_NODE_PARTS else ()
     if figure.kind == TASK:
         return written(change_index.TASK, figure.name) if figure.part in ("status", "node") else ()
     if figure.kind == PLUGIN:
@@ -82,42 +82,42 @@ def _written(recording: Recording, figure: Figure) -> Seqs:
 
 
 def _is_count(figure: Figure) -> bool:
-    return figure.kind == JOB and not figure.plugin and figure.part in (*COUNTS, *figures.ADDED_UP)
+    return figure.kind == JOB and not figure.plugin and figure.part in (*STATUS_COUNTS, *figures.SUMMED_COUNTS)
 
 
-def _counts(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, int]]:
+def _iter_counts(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, int]]:
     """A job's count after each event that moved one of its tasks, kept up to date from move to move."""
     counts = dict(recording.timeline.opening_counts[figure.name])
     minimum = recording.session.jobs[figure.name].min_available
-    for seq, moves in groupby(_moves(recording, figure.name), key=itemgetter(0)):
+    for seq, moves in groupby(_status_moves(recording, figure.name), key=itemgetter(0)):
         for _, before, now in moves:
             counts[before] -= 1
             counts[now] = counts.get(now, 0) + 1
-        if figure.part in COUNTS:
-            yield seq, counts.get(COUNTS[figure.part], 0)
+        if figure.part in STATUS_COUNTS:
+            yield seq, counts.get(STATUS_COUNTS[figure.part], 0)
         else:
             yield seq, getattr(JobCounts(counts, 0, minimum), figure.part)
 
 
-def _moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatus, TaskStatus]]:
+def _status_moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatus, TaskStatus]]:
     """Every change of status of a job's tasks, in order."""
     moves: list[tuple[Seq, TaskStatus, TaskStatus]] = []
     for key in recording.timeline.touched.get(job, ()):
-        moves += _moves_of(recording, key)
+        moves += _iter_task_moves(recording, key)
     return sorted(moves, key=itemgetter(0))
 
 
-def _moves_of(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, TaskStatus, TaskStatus]]:
+def _iter_task_moves(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, TaskStatus, TaskStatus]]:
     line = recording.timeline
     before = line.opening_tasks[key].status
-    for seq in dict.fromkeys(line.written(change_index.TASK, key)):
+    for seq in dict.fromkeys(line.seqs_written(change_index.TASK, key)):
         now = line.state_at(seq).tasks[key].status
         if now is not before:
             yield seq, before, now
         before = now
 
 
-def _same(old: object, new: object) -> bool:
+def _is_same_value(old: object, new: object) -> bool:
     if isinstance(old, Resource) and isinstance(new, Resource):
         names = dict.fromkeys(name for amounts in (old, new) for name, _ in amounts.items())
         return all(old.get(name) == new.get(name) for name in names)

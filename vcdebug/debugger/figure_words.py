@@ -8,14 +8,16 @@ from typing import Final
 
 from vcdebug.amount_text import short_name
 from vcdebug.debugger import figures
-from vcdebug.debugger.figures import JOB, KINDS, NODE, PLUGIN, TASK, Figure
+from vcdebug.debugger.figures import FIGURE_KINDS, JOB, NODE, PLUGIN, TASK, Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
-USAGE: Final = "KIND NAME PART [DIMENSION], such as node n1 idle cpu, queue research allocated, job ml/train ready"
-MOST_NAMED: Final = 12
-MOST_COMPARED: Final = 2_000
+FIGURE_USAGE: Final = (
+    "KIND NAME PART [DIMENSION], such as node n1 idle cpu, queue research allocated, job ml/train ready"
+)
+MAX_NAMED: Final = 12
+MAX_COMPARED: Final = 2_000
 """Names among which one looks for what was meant."""
 
 
@@ -24,45 +26,45 @@ class FigureError(VcdebugError):
 
 
 @per_recording(most=1024)
-def figure(recording: Recording, words: tuple[str, ...]) -> Figure:
+def parse_figure(recording: Recording, words: tuple[str, ...]) -> Figure:
     """The figure that the words name; raises FigureError with what would be possible."""
     if not words:
-        raise FigureError("say which figure", USAGE)
+        raise FigureError("say which figure", FIGURE_USAGE)
     kind, rest = words[0], words[1:]
-    if kind not in KINDS:
-        raise FigureError(f"no kind of figure {kind!r}", f"figures are {USAGE}")
+    if kind not in FIGURE_KINDS:
+        raise FigureError(f"no kind of figure {kind!r}", f"figures are {FIGURE_USAGE}")
     if not rest:
-        raise FigureError(f"say which {kind}", USAGE)
-    known = figures.names(recording, kind)
-    name, more = _name(kind, rest[0], known)
-    return _part(recording, kind, name, (*more, *rest[1:]))
+        raise FigureError(f"say which {kind}", FIGURE_USAGE)
+    known = figures.object_names(recording, kind)
+    name, more = _find_name(kind, rest[0], known)
+    return _find_part(recording, kind, name, (*more, *rest[1:]))
 
 
-def figure_of(recording: Recording, line: str) -> Figure:
+def parse_figure_line(recording: Recording, line: str) -> Figure:
     """As figure, from one line."""
-    return figure(recording, tuple(line.split()))
+    return parse_figure(recording, tuple(line.split()))
 
 
-def _name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+def _find_name(kind: str, word: str, known: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
     """The object, and what stands behind it in a word with dots."""
     if word in known:
         return word, ()
     head = word
     while "." in head:
         head = head.rpartition(".")[0]
-        whole = head if head in known else _unique(kind, head, known)
+        whole = head if head in known else _find_unique(kind, head, known)
         if whole:
             return whole, tuple(word[len(head) + 1 :].split(".", 1))
-    whole = _unique(kind, word, known)
+    whole = _find_unique(kind, word, known)
     if whole:
         return whole, ()
-    close = get_close_matches(word, list(known)[:MOST_COMPARED], 3) or list(known)[:MOST_NAMED]
+    close = get_close_matches(word, list(known)[:MAX_COMPARED], 3) or list(known)[:MAX_NAMED]
     raise FigureError(
-        f"no {kind} {word!r}", f"there is {_listed(close, len(known))}" if known else f"there is no {kind}"
+        f"no {kind} {word!r}", f"there is {_list_some(close, len(known))}" if known else f"there is no {kind}"
     )
 
 
-def _unique(kind: str, word: str, known: Mapping[str, object]) -> str:
+def _find_unique(kind: str, word: str, known: Mapping[str, object]) -> str:
     """A job or task without its namespace, where only one is called so."""
     if kind not in (JOB, TASK) or "/" in word:
         return ""
@@ -70,48 +72,48 @@ def _unique(kind: str, word: str, known: Mapping[str, object]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _part(recording: Recording, kind: str, name: str, words: Sequence[str]) -> Figure:
-    known = figures.parts(recording, kind, name)
+def _find_part(recording: Recording, kind: str, name: str, words: Sequence[str]) -> Figure:
+    known = figures.figure_parts(recording, kind, name)
     if not words:
-        raise FigureError(f"say which figure of {kind} {name}", f"it has {_listed(known)}")
+        raise FigureError(f"say which figure of {kind} {name}", f"it has {_list_some(known)}")
     plugin, _, part = words[0].rpartition("/")
     books = recording.timeline.figures
     there = part in (books.get(plugin, {}).get(name, ()) if plugin else known)
     if not there:
-        raise FigureError(f"{kind} {name} has no figure {words[0]!r}", f"it has {_listed(known)}")
+        raise FigureError(f"{kind} {name} has no figure {words[0]!r}", f"it has {_list_some(known)}")
     if kind == PLUGIN:
         plugin = name
     elif not plugin and part not in figures.OWN_PARTS[kind]:
-        plugin = figures.holder(recording, name, part)
-    return _dimension(recording, Figure(kind, name, part, "", plugin), words[1:])
+        plugin = figures.figure_plugin(recording, name, part)
+    return _find_dimension(recording, Figure(kind, name, part, "", plugin), words[1:])
 
 
-def _dimension(recording: Recording, found: Figure, words: Sequence[str]) -> Figure:
+def _find_dimension(recording: Recording, found: Figure, words: Sequence[str]) -> Figure:
     if not words:
         return found
-    known = figures.dimensions(recording, found)
+    known = figures.figure_dimensions(recording, found)
     if len(words) > 1:
-        raise FigureError(f"unexpected {words[1]!r} after {found} {words[0]}", USAGE)
+        raise FigureError(f"unexpected {words[1]!r} after {found} {words[0]}", FIGURE_USAGE)
     if not known:
         raise FigureError(f"{found} is one value, without dimensions")
     short = [dim for dim in known if words[0] in (dim.rsplit("/", 1)[-1], short_name(dim))]
     if words[0] not in known and len(short) != 1:
-        raise FigureError(f"{found} has no dimension {words[0]!r}", f"it has {_listed(known)}")
+        raise FigureError(f"{found} has no dimension {words[0]!r}", f"it has {_list_some(known)}")
     return found._replace(dim=words[0] if words[0] in known else short[0])
 
 
-def _listed(known: Collection[str], total: int = 0) -> str:
+def _list_some(known: Collection[str], total: int = 0) -> str:
     total = total or len(known)
-    shown = list(known)[:MOST_NAMED]
+    shown = list(known)[:MAX_NAMED]
     return ", ".join(shown) + (f" and {total - len(shown)} more" if total > len(shown) else "")
 
 
-def completions(recording: Recording, kind: str, name: str) -> Iterator[str]:
+def iter_figure_completions(recording: Recording, kind: str, name: str) -> Iterator[str]:
     """Every figure of one object, in words."""
-    if name not in figures.names(recording, kind):
+    if name not in figures.object_names(recording, kind):
         return
-    for part in figures.parts(recording, kind, name):
-        found = figure(recording, (kind, name, part))
+    for part in figures.figure_parts(recording, kind, name):
+        found = parse_figure(recording, (kind, name, part))
         yield f"{kind} {name} {part}"
         if kind in (NODE, PLUGIN) or found.plugin:
-            yield from (f"{kind} {name} {part} {dim}" for dim in figures.dimensions(recording, found))
+            yield from (f"{kind} {name} {part} {dim}" for dim in figures.figure_dimensions(recording, found))

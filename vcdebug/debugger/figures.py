@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import amount, number, resource, unit_value
+from vcdebug.amount_text import format_amount, format_number, format_resource, value_in_units
 from vcdebug.framework.figures import Value
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import Seq
@@ -20,21 +20,22 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
 NODE, QUEUE, JOB, TASK, PLUGIN = "node", "queue", "job", "task", "plugin"
-KINDS: Final = (NODE, QUEUE, JOB, TASK, PLUGIN)
-COUNTS: Final[Mapping[str, TaskStatus]] = {
-    "allocated-tasks" if status is TaskStatus.ALLOCATED else status.label.lower(): status for status in TaskStatus
+FIGURE_KINDS: Final = (NODE, QUEUE, JOB, TASK, PLUGIN)
+STATUS_COUNTS: Final[Mapping[str, TaskStatus]] = {
+    "allocated-tasks" if status is TaskStatus.ALLOCATED else status.upstream_name.lower(): status
+    for status in TaskStatus
 }
 """A job's tasks per status; `allocated` alone is what a plugin's book holds."""
-ADDED_UP: Final = ("ready", "waiting", "total")
+SUMMED_COUNTS: Final = ("ready", "waiting", "total")
 """A job's counts over several statuses, as the gang adds them up."""
 TOTAL_REQUEST: Final = "total-request"
 FUTURE_IDLE: Final = "future-idle"
-FIXED_OF_NODE: Final = ("allocatable", "capacity")
+FIXED_NODE_PARTS: Final = ("allocatable", "capacity")
 """What a node has throughout the cycle."""
 OWN_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
-    NODE: (*NodeAmounts._fields, FUTURE_IDLE, *FIXED_OF_NODE),
+    NODE: (*NodeAmounts._fields, FUTURE_IDLE, *FIXED_NODE_PARTS),
     QUEUE: ("weight",),
-    JOB: (*ADDED_UP, *COUNTS, "phase", "priority", "minimum", TOTAL_REQUEST),
+    JOB: (*SUMMED_COUNTS, *STATUS_COUNTS, "phase", "priority", "minimum", TOTAL_REQUEST),
     TASK: ("status", "node", "priority", "request"),
     PLUGIN: (),
 }
@@ -57,13 +58,13 @@ class Figure(NamedTuple):
         return " ".join(word for word in (self.kind, self.name, part, self.dim) if word)
 
 
-def value(recording: Recording, figure: Figure, seq: Seq) -> Value:
+def figure_value(recording: Recording, figure: Figure, seq: Seq) -> Value:
     """The figure after an event: an amount, a number, a text; None where it does not exist. 0 is the opening state."""
-    found = READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
+    found = VALUE_READERS[figure.kind](recording, recording.timeline.state_at(seq), figure)
     return found.get(figure.dim) if figure.dim and isinstance(found, Resource) else found
 
 
-def _node(recording: Recording, state: ClusterState, figure: Figure) -> Value:
+def _node_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.part in NodeAmounts._fields:
         return getattr(state.nodes[figure.name], figure.part)
     if figure.part == FUTURE_IDLE:
@@ -72,15 +73,15 @@ def _node(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     return node.capability if figure.part == "capacity" else node.allocatable
 
 
-def _queue(recording: Recording, state: ClusterState, figure: Figure) -> Value:
+def _queue_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.plugin:
-        return state.figure(figure.plugin, figure.name, figure.part)
+        return state.plugin_figure(figure.plugin, figure.name, figure.part)
     return recording.session.queues[figure.name].weight
 
 
-def _job(recording: Recording, state: ClusterState, figure: Figure) -> Value:
+def _job_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.plugin:
-        return state.figure(figure.plugin, figure.name, figure.part)
+        return state.plugin_figure(figure.plugin, figure.name, figure.part)
     if figure.part == "phase":
         return state.phases[figure.name]
     job = recording.session.jobs[figure.name]
@@ -88,35 +89,35 @@ def _job(recording: Recording, state: ClusterState, figure: Figure) -> Value:
         return job.priority if figure.part == "priority" else job.min_available
     if figure.part == TOTAL_REQUEST:
         return job.total_request
-    counts = state.job(figure.name)
-    if figure.part in COUNTS:
-        return counts.status.get(COUNTS[figure.part], 0)
+    counts = state.job_counts(figure.name)
+    if figure.part in STATUS_COUNTS:
+        return counts.status.get(STATUS_COUNTS[figure.part], 0)
     return getattr(counts, figure.part)
 
 
-def _task(recording: Recording, state: ClusterState, figure: Figure) -> Value:
+def _task_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:
     if figure.part == "status":
-        return state.tasks[figure.name].status.label
+        return state.tasks[figure.name].status.upstream_name
     if figure.part == "node":
         return state.tasks[figure.name].node
     task = recording.timeline.tasks[figure.name]
     return task.priority if figure.part == "priority" else task.resreq
 
 
-def _plugin(recording: Recording, state: ClusterState, figure: Figure) -> Value:
-    return state.figure(figure.name, "", figure.part)
+def _plugin_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:
+    return state.plugin_figure(figure.name, "", figure.part)
 
 
-READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Value]]] = {
-    NODE: _node,
-    QUEUE: _queue,
-    JOB: _job,
-    TASK: _task,
-    PLUGIN: _plugin,
+VALUE_READERS: Final[Mapping[str, Callable[[Recording, ClusterState, Figure], Value]]] = {
+    NODE: _node_value,
+    QUEUE: _queue_value,
+    JOB: _job_value,
+    TASK: _task_value,
+    PLUGIN: _plugin_value,
 }
 
 
-def parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
+def figure_parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
     """What there is to know of an object, the plugins' books included."""
     books = recording.timeline.figures
     if kind in (NODE, TASK):
@@ -128,7 +129,7 @@ def parts(recording: Recording, kind: str, name: str) -> tuple[str, ...]:
     )
 
 
-def holder(recording: Recording, name: str, part: str) -> str:
+def figure_plugin(recording: Recording, name: str, part: str) -> str:
     """The first plugin that keeps this figure of a queue or job; empty where none does."""
     for plugin, figures in recording.timeline.figures.items():
         if name and part in figures.get(name, ()):
@@ -136,7 +137,7 @@ def holder(recording: Recording, name: str, part: str) -> str:
     return ""
 
 
-def names(recording: Recording, kind: str) -> Mapping[str, object]:
+def object_names(recording: Recording, kind: str) -> Mapping[str, object]:
     """Every object of a kind."""
     session = recording.session
     known: Mapping[str, Mapping[str, object]] = {
@@ -149,29 +150,29 @@ def names(recording: Recording, kind: str) -> Mapping[str, object]:
     return known[kind]
 
 
-def shown(figure: Figure, found: object) -> str:
+def format_figure(figure: Figure, found: object) -> str:
     """A value of the figure in words: cores, Gi, whole devices."""
     if isinstance(found, Resource):
-        return resource(found)
+        return format_resource(found)
     if figure.dim and isinstance(found, float | int):
-        return amount(figure.dim, found)
+        return format_amount(figure.dim, found)
     if isinstance(found, float):
-        return number(found)
+        return format_number(found)
     if isinstance(found, list | tuple):
         return ", ".join(map(str, found)) or "none"
     return "none" if found is None or found == "" else str(found)
 
 
-def plain(figure: Figure, found: object) -> bool | int | float | str | None:
+def comparable_value(figure: Figure, found: object) -> bool | int | float | str | None:
     """A value as conditions compare it: cores, bytes, whole devices; several dimensions are a text."""
     if figure.dim and isinstance(found, float | int):
-        return unit_value(figure.dim, found)
-    return found if isinstance(found, bool | int | float | str | None) else shown(figure, found)
+        return value_in_units(figure.dim, found)
+    return found if isinstance(found, bool | int | float | str | None) else format_figure(figure, found)
 
 
-def dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
+def figure_dimensions(recording: Recording, figure: Figure) -> tuple[str, ...]:
     """The dimensions of a figure that is an amount."""
-    found = value(recording, figure._replace(dim=""), 0)
+    found = figure_value(recording, figure._replace(dim=""), 0)
     return all_dimensions(recording) if isinstance(found, Resource) else ()
 
 

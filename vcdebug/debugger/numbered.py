@@ -10,7 +10,7 @@ from vcdebug.errors import VcdebugError
 Thing = TypeVar("Thing")
 
 
-class Numbered(Generic[Thing]):
+class NumberedList(Generic[Thing]):
     """Things by number; numbers are never used twice."""
 
     WHAT: ClassVar[str]

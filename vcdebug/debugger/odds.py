@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from vcdebug.compare.first_difference import part_in_deeds
+from vcdebug.compare.first_difference import find_decision_divergence
 from vcdebug.framework.record import BestEvent, OpEvent, RandomEvent
-from vcdebug.grouping import by_key
+from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.cut import whole
-from vcdebug.trace.effects import JobSummary, effects
-from vcdebug.trace.passing import passing
+from vcdebug.trace.cut import require_whole
+from vcdebug.trace.effects import JobSummary, cycle_effects
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 
-class Draw(NamedTuple):
+class CycleDraw(NamedTuple):
     """What came of one seed; small, so that it travels between processes."""
 
     seed: int
@@ -34,7 +34,7 @@ class Draw(NamedTuple):
     panic: bool
 
     @property
-    def outcome(self) -> tuple[object, ...]:
+    def outcome_key(self) -> tuple[object, ...]:
         """What counts as the same: which jobs are placed, which pods are evicted."""
         return self.placed, self.evicted, self.panic
 
@@ -63,7 +63,7 @@ class DivergenceCount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Odds:
+class OddsTally:
     """All draws summed up."""
 
     draws: int
@@ -82,81 +82,83 @@ class Odds:
         return next((one for one in self.divergences if one.changed), None)
 
     @property
-    def certain(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether every draw comes to the same."""
         return self.outcomes <= 1
 
 
-def draw(base: Recording, seed: int) -> Draw:
+def run_draw(base: Recording, seed: int) -> CycleDraw:
     """Run the cycle with everything drawn from one seed."""
-    with passing(replay(replace(base.snapshot, chance=Chance.drawn(seed)), beside=base)) as run:
-        divergence = part_in_deeds(base, whole(run))
+    with disposing(replay_cycle(replace(base.snapshot, chance=ChanceSettings.from_seed(seed)), beside=base)) as run:
+        divergence = find_decision_divergence(base, require_whole(run))
         at = None if divergence is None else divergence.before.seq if divergence.before is not None else len(base)
-        return _outcome(run)._replace(seed=seed, parts_at=at)
+        return _cycle_draw(run)._replace(seed=seed, parts_at=at)
 
 
-def _outcome(run: Recording) -> Draw:
+def _cycle_draw(run: Recording) -> CycleDraw:
     """What a cycle came to, as a draw without a seed."""
-    done = effects(run)
-    placed = tuple(sorted(job.job for job in done.jobs if _placed(job)))
+    done = cycle_effects(run)
+    placed = tuple(sorted(job.job for job in done.jobs if _is_placed(job)))
     bound = tuple(sorted(job.job for job in done.jobs if job.bound or job.pipelined))
-    return Draw(0, placed, bound, tuple(sorted(effect.task for effect in done.evicted)), None, done.panic is not None)
+    return CycleDraw(
+        0, placed, bound, tuple(sorted(effect.task for effect in done.evicted)), None, done.panic is not None
+    )
 
 
-class Draws:
+class SeedDraws:
     """A function of seeds that travels between processes: each runs the base once, then a cycle per seed."""
 
     def __init__(self, snapshot: Snapshot, base: Recording | None = None) -> None:
         self._snapshot = snapshot
         self._base = base
 
-    def __call__(self, seed: int) -> Draw:
+    def __call__(self, seed: int) -> CycleDraw:
         """The draw of this seed."""
         if self._base is None:
-            self._base = whole(replay(self._snapshot))
-        return draw(self._base, seed)
+            self._base = require_whole(replay_cycle(self._snapshot))
+        return run_draw(self._base, seed)
 
-    def __reduce__(self) -> tuple[type[Draws], tuple[Snapshot]]:
+    def __reduce__(self) -> tuple[type[SeedDraws], tuple[Snapshot]]:
         """Pickled with the snapshot alone; a worker process replays it itself."""
-        return Draws, (self._snapshot,)
+        return SeedDraws, (self._snapshot,)
 
 
-def _placed(job: JobSummary) -> bool:
+def _is_placed(job: JobSummary) -> bool:
     return job.tasks > 0 and job.ready + job.waiting >= job.min_available
 
 
-def tally(base: Recording, draws: Iterable[Draw]) -> Odds:
+def tally_draws(base: Recording, draws: Iterable[CycleDraw]) -> OddsTally:
     """Sum up draws, in whatever order they come."""
     found = sorted(draws)
-    jobs = tuple(_job_odds(job, found) for job in effects(base).jobs if job.tasks)
+    jobs = tuple(_job_odds(job, found) for job in cycle_effects(base).jobs if job.tasks)
     evicted = Counter(task for one in found for task in one.evicted)
-    outcomes = dict.fromkeys(one.outcome for one in found)
+    outcomes = dict.fromkeys(one.outcome_key for one in found)
     panics = len([one for one in found if one.panic])
-    divergences = tuple(_divergences(base, found))
-    return Odds(len(found), len(outcomes), jobs, tuple(sorted(evicted.items())), divergences, panics)
+    divergences = tuple(_count_divergences(base, found))
+    return OddsTally(len(found), len(outcomes), jobs, tuple(sorted(evicted.items())), divergences, panics)
 
 
-def _job_odds(job: JobSummary, draws: list[Draw]) -> JobOdds:
+def _job_odds(job: JobSummary, draws: list[CycleDraw]) -> JobOdds:
     placed = len([one for one in draws if job.job in one.placed])
     moved = len([one for one in draws if job.job in one.bound])
-    return JobOdds(job.job, job.queue, placed, moved, _placed(job))
+    return JobOdds(job.job, job.queue, placed, moved, _is_placed(job))
 
 
-def _divergences(base: Recording, draws: list[Draw]) -> Iterator[DivergenceCount]:
-    usual = _outcome(base).outcome
-    parted = by_key((one.parts_at, one) for one in draws if one.parts_at is not None)
+def _count_divergences(base: Recording, draws: list[CycleDraw]) -> Iterator[DivergenceCount]:
+    usual = _cycle_draw(base).outcome_key
+    parted = group_by_key((one.parts_at, one) for one in draws if one.parts_at is not None)
     for seq in sorted(parted):
-        changed = len([one for one in parted[seq] if one.outcome != usual])
+        changed = len([one for one in parted[seq] if one.outcome_key != usual])
         yield DivergenceCount(seq, tie_before(base, seq), len(parted[seq]), changed)
 
 
 def tie_before(recording: Recording, seq: Seq) -> Seq | None:
     """The nearest earlier event at which upstream draws: of the same task as an operation, else of any."""
-    event = recording.event(seq)
-    span = recording.tree.owner(seq)
+    event = recording.event_at(seq)
+    span = recording.span_tree.enclosing_span(seq)
     first = span.first if isinstance(event, OpEvent) and span is not None else 1
     for earlier in range(seq, first - 1, -1):
-        found = recording.event(earlier)
+        found = recording.event_at(earlier)
         if isinstance(found, RandomEvent) or (isinstance(found, BestEvent) and len(found.tied) > 1):
             return earlier
     return None

@@ -12,7 +12,7 @@ from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.manifest import owners_of
 from vcdebug.snapshot.snapshot import Snapshot
 
-Kind = tuple[str, ...]
+PodKind = tuple[str, ...]
 """What pods of one template have in common."""
 
 
@@ -27,32 +27,34 @@ class PodState(NamedTuple):
 
 def states_by_name(snapshot: Snapshot) -> dict[str, PodState | str]:
     """Every pod by name and UID, and the phase of every PodGroup."""
-    found: dict[str, PodState | str] = {f"{pod.key} {pod.uid}": _state(pod) for pod in map(Pod, snapshot.of("Pod"))}
-    for group in map(PodGroup, snapshot.of("PodGroup")):
+    found: dict[str, PodState | str] = {
+        f"{pod.key} {pod.uid}": _pod_state(pod) for pod in map(Pod, snapshot.objects_of("Pod"))
+    }
+    for group in map(PodGroup, snapshot.objects_of("PodGroup")):
         found[f"PodGroup {group.namespace}/{group.name}"] = group.phase
     return found
 
 
-def state_counts(snapshot: Snapshot) -> Counter[tuple[Kind, PodState]]:
+def state_counts(snapshot: Snapshot) -> Counter[tuple[PodKind, PodState]]:
     """Number of pods by kind and state: the same for clusters that differ in names and times only."""
-    return Counter((kind(pod), _state(pod)) for pod in map(Pod, snapshot.of("Pod")))
+    return Counter((pod_kind(pod), _pod_state(pod)) for pod in map(Pod, snapshot.objects_of("Pod")))
 
 
-def kinds(snapshot: Snapshot) -> Mapping[TaskKey, Kind]:
+def pod_kinds(snapshot: Snapshot) -> Mapping[TaskKey, PodKind]:
     """The kind of every pod."""
-    return {pod.key: kind(pod) for pod in map(Pod, snapshot.of("Pod"))}
+    return {pod.key: pod_kind(pod) for pod in map(Pod, snapshot.objects_of("Pod"))}
 
 
-def kind(pod: Pod) -> Kind:
+def pod_kind(pod: Pod) -> PodKind:
     """Job, role, priority and requests: what a controller's next pod of the same template has too."""
-    owner = pod.job_id or _owner(pod) or pod.key
+    owner = pod.job_id or _owner_name(pod) or pod.key
     return owner, pod.task_role, str(pod.priority), pod.resources_text
 
 
-def _owner(pod: Pod) -> str:
+def _owner_name(pod: Pod) -> str:
     owners = owners_of(pod.manifest)
     return next((f"{pod.namespace}/{owner.get('kind')}/{owner.get('name')}" for owner in owners), "")
 
 
-def _state(pod: Pod) -> PodState:
+def _pod_state(pod: Pod) -> PodState:
     return PodState(pod.node_name, pod.phase, pod.deleting, pod.nominated_node_name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.debugger.foresight.when import WHEN
+from vcdebug.debugger.foresight.when import WHEN_QUESTION
 from vcdebug.questions import QUESTIONS as OF_ONE_CYCLE
-from vcdebug.questions.reply import Question
+from vcdebug.questions.reply import NamedQuestion
 
-QUESTIONS: Final[tuple[Question, ...]] = (*OF_ONE_CYCLE, WHEN)
+QUESTIONS: Final[tuple[NamedQuestion, ...]] = (*OF_ONE_CYCLE, WHEN_QUESTION)

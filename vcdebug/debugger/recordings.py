@@ -10,11 +10,11 @@ from vcdebug.snapshot.edit import Edit
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
-    from vcdebug.compare.cycles import Comparison
+    from vcdebug.compare.cycles import CycleComparison
 
-Side = Literal["original", "branch"]
-ORIGINAL: Final[Side] = "original"
-BRANCH: Final[Side] = "branch"
+RecordingSide = Literal["original", "branch"]
+ORIGINAL: Final[RecordingSide] = "original"
+BRANCH: Final[RecordingSide] = "branch"
 
 
 class NoRecordingError(VcdebugError):
@@ -22,7 +22,7 @@ class NoRecordingError(VcdebugError):
 
 
 @dataclass(frozen=True, slots=True)
-class Recordings:
+class OpenRecordings:
     """What lies open, and which recording of it is shown. Cycles count from 1; the original always stays."""
 
     original: tuple[Recording, ...]
@@ -34,50 +34,50 @@ class Recordings:
     """The edits in force, in order."""
     undone: tuple[Edit, ...] = ()
     """Edits that redo would bring back, the next one last."""
-    side: Side = ORIGINAL
+    side: RecordingSide = ORIGINAL
     cycle: int = 1
-    found: Comparison | None = None
+    found: CycleComparison | None = None
     """What the edits changed in the shown cycle, once it has been looked for."""
 
     @property
-    def shown(self) -> Recording:
+    def shown_recording(self) -> Recording:
         """The recording that one looks at."""
-        return self.line(self.side)[self.cycle - 1]
+        return self.cycles_of(self.side)[self.cycle - 1]
 
     @property
-    def cycles(self) -> int:
+    def cycle_count(self) -> int:
         """How many cycles the shown side has."""
-        return len(self.line(self.side))
+        return len(self.cycles_of(self.side))
 
     @property
-    def other(self) -> Side:
+    def other_side(self) -> RecordingSide:
         """The side that is not shown."""
         return ORIGINAL if self.side == BRANCH else BRANCH
 
     @property
-    def texts(self) -> tuple[str, ...]:
+    def edit_texts(self) -> tuple[str, ...]:
         """The edits in force as they are written."""
         return tuple(edit.text for edit in self.edits)
 
-    def line(self, side: Side) -> tuple[Recording, ...]:
+    def cycles_of(self, side: RecordingSide) -> tuple[Recording, ...]:
         """All cycles of one side; what comes before the edited cycle is the original's."""
         return self.original if side == ORIGINAL else (*self.original[: self.start - 1], *self.branch)
 
-    def pair(self) -> tuple[Recording, Recording]:
+    def both_sides(self) -> tuple[Recording, Recording]:
         """The shown cycle of the original and of the branch; raises where one of them is missing."""
         if not self.branch:
             raise NoRecordingError("there are no edits to compare with", "set EDIT makes one")
-        lines = self.original, self.line(BRANCH)
+        lines = self.original, self.cycles_of(BRANCH)
         for side, line in zip((ORIGINAL, BRANCH), lines, strict=True):
             if len(line) < self.cycle:
                 raise NoRecordingError(f"the {side} has no cycle {self.cycle}", f"{side}, then advance")
         return lines[0][self.cycle - 1], lines[1][self.cycle - 1]
 
-    def at(self, side: Side, cycle: int) -> Recordings:
+    def show_cycle(self, side: RecordingSide, cycle: int) -> OpenRecordings:
         """Another recording shown."""
         if side == BRANCH and not self.branch:
             raise NoRecordingError("there is no branch yet", "set EDIT makes one")
-        last = len(self.line(side))
+        last = len(self.cycles_of(side))
         if not 1 <= cycle <= last:
             there = "there is only cycle 1" if last == 1 else f"there are cycles 1 to {last}"
             raise NoRecordingError(f"there is no cycle {cycle}", f"{there}; advance runs the next one")

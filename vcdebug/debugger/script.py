@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from vcdebug.debugger.breakpoint_list import LogLine
-from vcdebug.debugger.commands import CommandError, Reply, execute
+from vcdebug.debugger.breakpoint_list import BreakpointLogLine
+from vcdebug.debugger.commands import CommandError, CommandReply, execute_line
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
 
@@ -23,7 +23,7 @@ class ScriptError(VcdebugError):
         self.number = number
 
 
-class Answer(NamedTuple):
+class ScriptAnswer(NamedTuple):
     """What one line came to."""
 
     number: int
@@ -33,40 +33,40 @@ class Answer(NamedTuple):
     moved: bool
     """Whether the line was about going somewhere."""
     text: str
-    log: tuple[LogLine, ...]
+    log: tuple[BreakpointLogLine, ...]
     """What breakpoints with a log text said on the way."""
     show: str
     """Something that the front end shows: help, an explanation, a panel."""
     argument: str
 
 
-def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[Answer]:
+def run_script(driver: Driver, lines: Iterable[str]) -> Iterator[ScriptAnswer]:
     """Run the lines in order up to `quit`; raises ScriptError at the first one that fails."""
     for number, line in enumerate(lines, start=1):
         command = line.strip()
         if not command or command.startswith("#"):
             continue
-        answer = _run(driver, number, command)
+        answer = _run_line(driver, number, command)
         if answer.show == "quit":
             return
         yield answer
 
 
-def _run(driver: Driver, number: int, command: str) -> Answer:
+def _run_line(driver: Driver, number: int, command: str) -> ScriptAnswer:
     spoken = len(driver.debugger.log)
     try:
-        reply = _done(execute(driver, command))
+        reply = _finish_reply(execute_line(driver, command))
         if reply.show in SCREEN_ONLY:
             raise CommandError(f"{command.split()[0].lstrip(':')} needs the screen")
     except VcdebugError as error:
         raise ScriptError(error, number) from error
-    here = reply.moment or driver.moment()
+    here = reply.moment or driver.current_state()
     log = tuple(driver.debugger.log[spoken:])
     moved = reply.moment is not None and not reply.text
-    return Answer(number, command, here, moved, reply.text, log, reply.show, reply.argument)
+    return ScriptAnswer(number, command, here, moved, reply.text, log, reply.show, reply.argument)
 
 
-def _done(reply: Reply) -> Reply:
+def _finish_reply(reply: CommandReply) -> CommandReply:
     """The reply proper: a script does a command's work at once."""
     while (following := reply.work or reply.then) is not None:
         reply = following()

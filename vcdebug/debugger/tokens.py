@@ -26,7 +26,7 @@ class ExpressionError(VcdebugError):
         self.position = position
 
 
-class Token(NamedTuple):
+class ExpressionToken(NamedTuple):
     """A piece of a line: kind is text, number, name, sign or end."""
 
     kind: str
@@ -34,31 +34,31 @@ class Token(NamedTuple):
     position: int
 
     @property
-    def shown(self) -> str:
+    def shown_text(self) -> str:
         """As a message names it."""
         return repr(self.text) if self.kind != "end" else "the end"
 
     @property
-    def content(self) -> str:
+    def text_content(self) -> str:
         """What stands between the quotes of a text."""
         return re.sub(r"\\(.)", r"\1", self.text[1:-1]) if self.kind == "text" else self.text
 
 
-def tokens_of(line: str) -> list[Token]:
+def tokens_of(line: str) -> list[ExpressionToken]:
     """All pieces of a line and an `end`."""
-    tokens: list[Token] = []
+    tokens: list[ExpressionToken] = []
     position = 0
     while line[position:].strip():
         match = _TOKEN.match(line, position)
         if match is None or match.lastgroup is None:
             start = position + len(line[position:]) - len(line[position:].lstrip())
             raise ExpressionError(f"unexpected {line[start]!r}", line, start)
-        tokens.append(Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
+        tokens.append(ExpressionToken(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
         position = match.end()
-    return [*tokens, Token("end", "", len(line))]
+    return [*tokens, ExpressionToken("end", "", len(line))]
 
 
-class Reader:
+class TokenReader:
     """Tokens from left to right."""
 
     def __init__(self, line: str) -> None:
@@ -67,26 +67,26 @@ class Reader:
         self._next = 0
 
     @property
-    def token(self) -> Token:
+    def next_token(self) -> ExpressionToken:
         """The token that comes next."""
         return self._tokens[self._next]
 
-    def take(self) -> Token:
+    def take_token(self) -> ExpressionToken:
         """Move past the next token."""
-        token = self.token
+        token = self.next_token
         if token.kind != "end":
             self._next += 1
         return token
 
-    def accept(self, *texts: str) -> Token | None:
+    def accept_token(self, *texts: str) -> ExpressionToken | None:
         """Move past the next token if it is one of these words or signs."""
-        return self.take() if self.token.kind in ("name", "sign") and self.token.text in texts else None
+        return self.take_token() if self.next_token.kind in ("name", "sign") and self.next_token.text in texts else None
 
-    def expect(self, text: str) -> None:
+    def expect_token(self, text: str) -> None:
         """As accept, or fail."""
-        if self.accept(text) is None:
-            raise self.error(f"expected {text!r}, found {self.token.shown}")
+        if self.accept_token(text) is None:
+            raise self.error_at(f"expected {text!r}, found {self.next_token.shown_text}")
 
-    def error(self, message: str, token: Token | None = None) -> ExpressionError:
+    def error_at(self, message: str, token: ExpressionToken | None = None) -> ExpressionError:
         """A fault at a token, by default at the next one."""
-        return ExpressionError(message, self.line, (token or self.token).position)
+        return ExpressionError(message, self.line, (token or self.next_token).position)

@@ -12,20 +12,20 @@ from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.trace.recording import Recording
 
 JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
-Met = Callable[[Recording], str]
+MetReason = Callable[[Recording], str]
 """Why it is met in a recording, in words; empty where it is not."""
 
 
-def parse_until(text: str) -> Met:
+def parse_until(text: str) -> MetReason:
     """`JOB is Pending`, `JOB is placed`, `JOB is there`, with `not`; or the words of a breakpoint."""
     state = JOB_STATE.fullmatch(text.strip())
     if state is not None:
-        return lambda recording: _job(recording, state[1], state[3].lower(), wanted=state[2] is None)
+        return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), wanted=state[2] is None)
     point = parse_breakpoint(text, 1)
-    return lambda recording: _stop(list(point.hits(recording)[:1]), point.line())
+    return lambda recording: _stop_text(list(point.hit_seqs(recording)[:1]), point.command_line())
 
 
-def _job(recording: Recording, word: str, state: str, *, wanted: bool) -> str:
+def _job_state_reason(recording: Recording, word: str, state: str, *, wanted: bool) -> str:
     try:
         explained = explain_subject(recording, find_subject(recording.snapshot, word))
     except NotFoundError:
@@ -34,5 +34,5 @@ def _job(recording: Recording, word: str, state: str, *, wanted: bool) -> str:
     return f"{word}: {explained.sentence}" if holds is wanted else ""
 
 
-def _stop(hits: list[int], line: str) -> str:
+def _stop_text(hits: list[int], line: str) -> str:
     return f"{line} at event {hits[0]}" if hits else ""

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, Recordings
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, OpenRecordings
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.edit import CONF, Edit, parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
 
-def run_as(snapshot: Snapshot, like: Recording) -> Recording:
+def replay_like(snapshot: Snapshot, like: Recording) -> Recording:
     """Execute one cycle, with the extender's webhook if the other recording had it."""
-    from vcdebug.trace.replay import replay
+    from vcdebug.trace.replay import replay_cycle
 
-    return replay(snapshot, ask_extender=like.session.ask_extender, beside=like)
+    return replay_cycle(snapshot, ask_extender=like.session.ask_extender, beside=like)
 
 
-def edited(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
+def edited_snapshot(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
     """A snapshot with the edits made; raises EditError, also for a configuration that the scheduler would refuse."""
     from vcdebug.snapshot.edit_apply import apply_edits
 
@@ -37,11 +37,11 @@ def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
     after = parse_conf(snapshot.scheduler_conf, snapshot.release)
     new = [problem for problem in after.problems if problem not in before.problems]
     if new:
-        raise edit.error(f"the configuration would be wrong: {new[0].line()}", edit.value_at)
+        raise edit.make_error(f"the configuration would be wrong: {new[0].format_line()}", edit.value_at)
     return snapshot
 
 
-def with_edits(open_: Recordings, texts: Iterable[str]) -> Recordings:
+def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
     """Further edits of the shown cycle, and the branch that they make; what was undone is forgotten."""
     if open_.edits and open_.cycle != open_.start:
         raise NoRecordingError(
@@ -50,62 +50,62 @@ def with_edits(open_: Recordings, texts: Iterable[str]) -> Recordings:
         )
     start = open_.start if open_.edits else open_.cycle
     edits = (*open_.edits, *map(parse_edit, texts))
-    return _rerun(replace(open_, start=start, undone=()), edits)
+    return _rerun_branch(replace(open_, start=start, undone=()), edits)
 
 
-def without_last(open_: Recordings) -> Recordings:
+def without_last(open_: OpenRecordings) -> OpenRecordings:
     """The last edit undone."""
     if not open_.edits:
         raise NoRecordingError("there is no edit to undo")
     undone = (*open_.undone, open_.edits[-1])
-    return _rerun(replace(open_, undone=undone), open_.edits[:-1])
+    return _rerun_branch(replace(open_, undone=undone), open_.edits[:-1])
 
 
-def without_any(open_: Recordings) -> Recordings:
+def without_any(open_: OpenRecordings) -> OpenRecordings:
     """All edits undone, the last one first."""
     if not open_.edits:
         return open_
-    return _rerun(replace(open_, undone=(*open_.undone, *reversed(open_.edits))), ())
+    return _rerun_branch(replace(open_, undone=(*open_.undone, *reversed(open_.edits))), ())
 
 
-def with_undone(open_: Recordings) -> Recordings:
+def with_redone(open_: OpenRecordings) -> OpenRecordings:
     """The edit that was undone last made again."""
     if not open_.undone:
         raise NoRecordingError("there is no edit to redo")
-    return _rerun(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]))
+    return _rerun_branch(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]))
 
 
-def _rerun(open_: Recordings, edits: tuple[Edit, ...]) -> Recordings:
+def _rerun_branch(open_: OpenRecordings, edits: tuple[Edit, ...]) -> OpenRecordings:
     """The branch of these edits shown, or the original where there are none."""
     open_ = replace(open_, edits=edits, cycle=open_.start, found=None)
     if not edits:
         return replace(open_, branch=(), side=ORIGINAL)
     base = open_.original[open_.start - 1]
-    branch = run_as(edited(base.snapshot, edits), base)
+    branch = replay_like(edited_snapshot(base.snapshot, edits), base)
     return replace(open_, branch=(branch,), side=BRANCH)
 
 
-def compared(open_: Recordings) -> Recordings:
+def with_comparison(open_: OpenRecordings) -> OpenRecordings:
     """What the edits changed in the shown cycle; raises where one side has no such cycle."""
-    from vcdebug.compare.cycles import compare
+    from vcdebug.compare.cycles import compare_cycles
 
-    return open_ if open_.found is not None else replace(open_, found=compare(*open_.pair()))
+    return open_ if open_.found is not None else replace(open_, found=compare_cycles(*open_.both_sides()))
 
 
-def divergence_seq(before: Recordings, after: Recordings) -> Seq:
+def divergence_seq(before: OpenRecordings, after: OpenRecordings) -> Seq:
     """The first event that differs between what is shown before and after; beyond the last one where none does."""
-    from vcdebug.compare.first_difference import part
+    from vcdebug.compare.first_difference import find_divergence
 
     found = after.found if after.found is not None else before.found
-    if found is not None and _is_about(found_in=after, one=before.shown, other=after.shown):
+    if found is not None and _is_about(found_in=after, one=before.shown_recording, other=after.shown_recording):
         divergence = found.divergence
     else:
-        divergence = part(before.shown, after.shown)
+        divergence = find_divergence(before.shown_recording, after.shown_recording)
     side = None if divergence is None else divergence.before or divergence.after
-    return len(after.shown) + 1 if side is None else side.seq
+    return len(after.shown_recording) + 1 if side is None else side.seq
 
 
-def _is_about(*, found_in: Recordings, one: Recording, other: Recording) -> bool:
+def _is_about(*, found_in: OpenRecordings, one: Recording, other: Recording) -> bool:
     """Whether the comparison of the shown cycle is that of these two recordings."""
-    pair = found_in.pair() if found_in.branch else ()
+    pair = found_in.both_sides() if found_in.branch else ()
     return any(one is side for side in pair) and any(other is side for side in pair)

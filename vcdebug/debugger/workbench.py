@@ -5,7 +5,7 @@ from __future__ import annotations
 from vcdebug.debugger.breakpoint_list import BreakpointList
 from vcdebug.debugger.cursor import Position
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, OpenRecordings
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
@@ -14,7 +14,7 @@ class Workbench:
     """Keeps a debugger per recording for as long as the recording lies open."""
 
     def __init__(self, first: Recording) -> None:
-        self.recordings = Recordings((first,))
+        self.recordings = OpenRecordings((first,))
         self.breakpoints = BreakpointList()
         self.saved: tuple[str, ...] = ()
         """The edits that were written to a file last."""
@@ -25,31 +25,31 @@ class Workbench:
     @property
     def debugger(self) -> Debugger:
         """The shown recording's."""
-        return self._debugger(self.recordings.shown)
+        return self._debugger_of(self.recordings.shown_recording)
 
     @property
-    def unsaved(self) -> bool:
+    def has_unsaved_edits(self) -> bool:
         """Whether leaving would lose edits."""
-        return self.recordings.texts != self.saved and bool(self.recordings.edits)
+        return self.recordings.edit_texts != self.saved and bool(self.recordings.edits)
 
-    def take(self, recordings: Recordings, divergence: Seq | None = None) -> None:
+    def show_recordings(self, recordings: OpenRecordings, divergence: Seq | None = None) -> None:
         """Show what lies open now.
 
         Where the recording that is shown and the one before are equal up to `divergence`, one stands at the same
         event, else at the first difference; a place beyond it that one had taken before is kept.
         """
         before = self.debugger
-        known = id(recordings.shown) in self._debuggers
+        known = id(recordings.shown_recording) in self._debuggers
         self.recordings = recordings
         after = self.debugger
         if after is before:
             return
         self._came = before.recording, after.last_jump
-        self._forget()
+        self._forget_closed()
         if divergence is not None and not (known and min(before.seq, after.seq) >= divergence):
-            after.stand(min(before.seq, divergence))
+            after.place_at(min(before.seq, divergence))
 
-    def back(self) -> bool:
+    def go_back(self) -> bool:
         """Show what was shown before, if no jump was made since; whether it was."""
         came = self._came
         if came is None or self.debugger.last_jump is not came[1]:
@@ -57,23 +57,23 @@ class Workbench:
         place = self._place_of(came[0])
         if place is None:
             return False
-        self.take(place)
+        self.show_recordings(place)
         return True
 
-    def _place_of(self, recording: Recording) -> Recordings | None:
+    def _place_of(self, recording: Recording) -> OpenRecordings | None:
         for side in (ORIGINAL, BRANCH):
-            for cycle, one in enumerate(self.recordings.line(side), start=1):
+            for cycle, one in enumerate(self.recordings.cycles_of(side), start=1):
                 if one is recording and (side == ORIGINAL or self.recordings.branch):
-                    return self.recordings.at(side, cycle)
+                    return self.recordings.show_cycle(side, cycle)
         return None
 
-    def _debugger(self, recording: Recording) -> Debugger:
+    def _debugger_of(self, recording: Recording) -> Debugger:
         found = self._debuggers.get(id(recording))
         if found is None:
             found = self._debuggers[id(recording)] = Debugger(recording, self.breakpoints)
         return found
 
-    def _forget(self) -> None:
+    def _forget_closed(self) -> None:
         """Positions in recordings that are no longer there."""
         there = (*self.recordings.original, *self.recordings.branch)
         kept = {id(recording) for recording in there}

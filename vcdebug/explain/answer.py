@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 from vcdebug.model.names import JobId, Seq, TaskKey
 
 
-class Harm(IntEnum):
+class AdviceHarm(IntEnum):
     """Who has to agree: the job's owner, those who share queues with it, or everybody."""
 
     JOB = 0
@@ -18,10 +18,10 @@ class Harm(IntEnum):
     CLUSTER = 2
 
 
-WHO: Final = {
-    Harm.JOB: "the job's owner",
-    Harm.QUEUE: "who shares the queues",
-    Harm.CLUSTER: "the cluster's administrator",
+ADVICE_OWNER: Final = {
+    AdviceHarm.JOB: "the job's owner",
+    AdviceHarm.QUEUE: "who shares the queues",
+    AdviceHarm.CLUSTER: "the cluster's administrator",
 }
 """Whose it is to do what would help."""
 
@@ -30,35 +30,35 @@ class Advice(NamedTuple):
     """One line."""
 
     text: str
-    harm: Harm
+    harm: AdviceHarm
     edits: tuple[str, ...] = ()
     """As --set takes them; empty where an amount or an object is left to the reader."""
     risky: bool = False
     """Whether it goes against what somebody has said about a node: better than nothing, worse than anything else."""
 
 
-def owner(text: str, *edits: str) -> Advice:
+def owner_advice(text: str, *edits: str) -> Advice:
     """What the job's owner can do, and waiting, which costs nobody anything."""
-    return Advice(text, Harm.JOB, edits)
+    return Advice(text, AdviceHarm.JOB, edits)
 
 
-def sharers(text: str, *edits: str) -> Advice:
+def queue_admin_advice(text: str, *edits: str) -> Advice:
     """What those who share its queue, or hold what it needs, have to agree to."""
-    return Advice(text, Harm.QUEUE, edits)
+    return Advice(text, AdviceHarm.QUEUE, edits)
 
 
-def cluster(text: str, *edits: str) -> Advice:
+def cluster_admin_advice(text: str, *edits: str) -> Advice:
     """What only an administrator can do."""
-    return Advice(text, Harm.CLUSTER, edits)
+    return Advice(text, AdviceHarm.CLUSTER, edits)
 
 
-def by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
+def sort_by_harm(lines: Iterable[Advice]) -> tuple[Advice, ...]:
     """Each line once, the least harmful first, what is risky last."""
     once = {line.text: line for line in lines}
     return tuple(sorted(once.values(), key=lambda line: (line.risky, line.harm)))
 
 
-MORE_NODES: Final = cluster("add nodes that fit")
+ADD_NODES_ADVICE: Final = cluster_admin_advice("add nodes that fit")
 """Always helps, and costs most."""
 
 
@@ -79,7 +79,7 @@ class Evidence(NamedTuple):
     text: str
 
 
-def proof(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
+def proof_of(seq: Seq | None, text: str) -> tuple[Evidence, ...]:
     """What one event proves; nothing where it never came."""
     return (Evidence(seq, text),) if seq is not None else ()
 
@@ -98,7 +98,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ExplanationStep:
     """One station on the job's way through the cycle."""
 
     name: str
@@ -119,12 +119,12 @@ class Explanation:
     contributing: tuple[Finding, ...]
     advised: tuple[Advice, ...]
     """The least harmful first."""
-    steps: tuple[Step, ...]
+    steps: tuple[ExplanationStep, ...]
     doubt: str = ""
     """Why the answer may be wrong: the input does not show one moment."""
 
     @property
-    def cause(self) -> str:
+    def cause_code(self) -> str:
         """The code of the dominant cause."""
         return self.dominant.cause
 
@@ -134,12 +134,12 @@ class Explanation:
         return self.dominant.sentence
 
     @property
-    def evidence(self) -> tuple[Evidence, ...]:
+    def dominant_evidence(self) -> tuple[Evidence, ...]:
         """The events that prove the dominant cause."""
         return self.dominant.evidence
 
     @property
-    def advice(self) -> tuple[str, ...]:
+    def advice_texts(self) -> tuple[str, ...]:
         """What would help, line by line."""
         return tuple(line.text for line in self.advised)
 

@@ -18,18 +18,18 @@ from vcdebug.framework.evictions import (
     OTHER_QUEUE,
     SAME_JOB,
     SAME_QUEUE,
-    Filter,
+    CandidateFilter,
 )
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import JobId
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.recording import Recording
 
-ELSEWHERE: Final = (NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB)
+NEVER_CANDIDATE_RULES: Final = (NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB)
 """Rules about pods that were never the action's to take, whatever their flags."""
 
 
-class Spared(NamedTuple):
+class SkippedVictim(NamedTuple):
     """Why a task is left alone."""
 
     rule: str
@@ -37,38 +37,38 @@ class Spared(NamedTuple):
     """To be said behind a number of pods."""
 
 
-def filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: bool = False) -> Filter:
+def victim_filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: bool = False) -> CandidateFilter:
     """The filter of an action that evicts pod by pod, between jobs or within the asker's own."""
     session = recording.session
     job = session.jobs.get(asker.job)
     if job is None:
         return lambda _: NO_JOB
-    kind: type[Action] = resolve(recording.conf.known[action])
+    kind: type[Action] = resolve_reference(recording.conf.known[action])
     return kind.victim_filter(session, job, asker, within=within)
 
 
-def gang_filter(recording: Recording, action: str, job: JobId) -> Filter:
+def gang_victim_filter(recording: Recording, action: str, job: JobId) -> CandidateFilter:
     """The filter of gangpreempt or gangreclaim."""
-    eviction = resolve(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
+    eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
     return partial(eviction.spares, recording.session, recording.session.jobs[job])
 
 
-def spared(recording: Recording, spares: Filter, victim: TaskInfo) -> Spared | None:
+def skipped_victim(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
     """Why a filter leaves a task alone, which is given with the status of the moment; None for a candidate."""
-    rule = sparing_rule(recording, spares, victim)
+    rule = skip_rule(recording, spares, victim)
     job = recording.session.jobs.get(victim.job)
-    return Spared(rule, _text(rule, victim, job.queue if job is not None else "")) if rule else None
+    return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
 
 
-def sparing_rule(recording: Recording, spares: Filter, victim: TaskInfo) -> str:
+def skip_rule(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> str:
     """The rule by which a filter leaves a task alone; empty for a candidate."""
     return spares(victim) if victim.job in recording.session.jobs else NO_JOB
 
 
-def _text(rule: str, victim: TaskInfo, queue: str) -> str:
+def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
     return {
         NO_JOB: "outside Volcano",
-        NOT_RUNNING: f"{victim.status.label}, not Running",
+        NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
         NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
         ASKS_NOTHING: "that request resources, as the preemptor does not",
         OTHER_QUEUE: f"in queue {queue}",

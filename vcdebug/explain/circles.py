@@ -7,46 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vcdebug.explain.orders import order_of, siblings
+from vcdebug.explain.orders import order_of, sibling_pops
 from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import task_of
 
-MOST = 200
+MAX_COMPARED_TASKS = 200
 """Tasks of one queue that are compared with each other."""
 
 
-def circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[TaskKey, ...]:
+def find_order_circle(recording: Recording, tasks: Iterable[TaskKey]) -> tuple[TaskKey, ...]:
     """The shortest way round through the first of these tasks and another one; the first is named again at its end.
 
     Empty unless all of them wait in one queue, and each goes both before and after the first, by however many others.
     """
     wanted = list(dict.fromkeys(tasks))
-    seq = _left_first(recording, wanted)
-    if seq is None or len(wanted) < 2 or len({_queue(recording, task) for task in wanted}) > 1:
+    seq = _first_pop_of(recording, wanted)
+    if seq is None or len(wanted) < 2 or len({_queue_key(recording, task) for task in wanted}) > 1:
         return ()
-    others = [event.name for one in siblings(recording, seq) if isinstance(event := recording.event(one), PopEvent)]
+    others = [
+        event.name for one in sibling_pops(recording, seq) if isinstance(event := recording.event_at(one), PopEvent)
+    ]
     queue = list(dict.fromkeys([*wanted, *others]))
-    if len(queue) > MOST:
+    if len(queue) > MAX_COMPARED_TASKS:
         return ()
-    later = _ways(recording, seq, queue, later=True)
-    earlier = _ways(recording, seq, queue, later=False)
+    later = _shortest_ways(recording, seq, queue, later=True)
+    earlier = _shortest_ways(recording, seq, queue, later=False)
     if any(task not in later or task not in earlier for task in wanted):
         return ()
     return min(((*later[task], *earlier[task][-2::-1]) for task in wanted[1:]), key=len)
 
 
-def _left_first(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
+def _first_pop_of(recording: Recording, tasks: list[TaskKey]) -> Seq | None:
     """Where the first of these tasks left its queue."""
-    for seq in recording.index.of_type(PopEvent):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_of_type(PopEvent):
+        event = recording.event_at(seq)
         if isinstance(event, PopEvent) and event.kind == "task" and event.name in tasks:
             return seq
     return None
 
 
-def _queue(recording: Recording, key: TaskKey) -> tuple[str, str, bool, str]:
+def _queue_key(recording: Recording, key: TaskKey) -> tuple[str, str, bool, str]:
     """What tasks of one queue have in common: best-effort ones are left to backfill, victims are of one node."""
     task = task_of(recording, key)
     job = recording.session.jobs.get(task.job)
@@ -54,7 +56,9 @@ def _queue(recording: Recording, key: TaskKey) -> tuple[str, str, bool, str]:
     return task.job, sub_job, task.best_effort, task.pod.stated_node
 
 
-def _ways(recording: Recording, seq: Seq, queue: list[TaskKey], *, later: bool) -> dict[TaskKey, tuple[TaskKey, ...]]:
+def _shortest_ways(
+    recording: Recording, seq: Seq, queue: list[TaskKey], *, later: bool
+) -> dict[TaskKey, tuple[TaskKey, ...]]:
     """The shortest way from the first task to each that comes later, or earlier, step by step."""
     ways: dict[TaskKey, tuple[TaskKey, ...]] = {queue[0]: (queue[0],)}
     left = dict.fromkeys(queue[1:])
@@ -70,4 +74,4 @@ def _ways(recording: Recording, seq: Seq, queue: list[TaskKey], *, later: bool) 
 
 def _goes_before(recording: Recording, seq: Seq, left: TaskKey, right: TaskKey) -> bool:
     order = order_of(recording, seq, "task", left, right)
-    return order.sign < 0 and order.certain
+    return order.order_sign < 0 and order.is_certain

@@ -30,7 +30,7 @@ class UnitAmount(Ratio):
         return found
 
 
-class Amount(float):
+class DimensionAmount(float):
     """An amount of a dimension in a line that is not itself one of a dimension."""
 
     __slots__ = ("dimension",)
@@ -38,16 +38,16 @@ class Amount(float):
     dimension: str
 
     @classmethod
-    def of(cls, what: Resource, dimension: str) -> Amount:
+    def from_resource(cls, what: Resource, dimension: str) -> DimensionAmount:
         """What a resource holds of a dimension."""
         found = cls(what.get(dimension))
         found.dimension = dimension
         return found
 
 
-Figure = float | int | str | bool | Resource | None
+TermFigure = float | int | str | bool | Resource | None
 """One number or word; amounts per dimension only where a term is not itself a dimension."""
-Verdict = bool | int | float | tuple[str, ...] | Resource | None
+EquationVerdict = bool | int | float | tuple[str, ...] | Resource | None
 """As the trace writes a hook's result or a plugin's figure; for JobValid whether it passes, for operations whether the
 books agree."""
 TermKind = Literal["dimension", "check", "task", "queue"]
@@ -59,7 +59,7 @@ class Term:
 
     name: str
     """A dimension (cpu, memory, nvidia.com/gpu), a check, or a task (namespace/name), as the equation's `kind` says."""
-    figures: tuple[Figure, ...]
+    figures: tuple[TermFigure, ...]
     holds: bool | None
     """Whether this line speaks for the answer that its formula asks about; None where it is not judged."""
     note: str = ""
@@ -76,7 +76,7 @@ class Equation:
     """What the figures of a term are, from left to right."""
     kind: TermKind
     terms: tuple[Term, ...]
-    verdict: Verdict
+    verdict: EquationVerdict
     deciding: str | None = None
     """The name of the term that decided, where one did."""
     note: str = ""
@@ -91,10 +91,12 @@ class Equation:
         return next((term for term in self.terms if term.name == self.deciding), None)
 
 
-NO_JOB = "its job is not in the session"
+JOB_NOT_IN_SESSION = "its job is not in the session"
 
 
-def choice(title: str, formula: str, columns: tuple[str, ...], terms: Sequence[Term], note: str = "") -> Equation:
+def victim_equation(
+    title: str, formula: str, columns: tuple[str, ...], terms: Sequence[Term], note: str = ""
+) -> Equation:
     """Who becomes a victim: one line per candidate in the order asked."""
     victims = tuple(term.name for term in terms if term.holds)
     return Equation(title, formula, columns, "task", tuple(terms), victims, None, note)
@@ -114,7 +116,9 @@ ResourceWriter = Callable[[Resource], str]
 """Writes a whole resource: with full names, or as briefly as a table has room for."""
 
 
-def figure_text(found: Equation, term: Term, figure: Figure, write: ResourceWriter = amount_text.resource) -> str:
+def format_figure(
+    found: Equation, term: Term, figure: TermFigure, write: ResourceWriter = amount_text.format_resource
+) -> str:
     """A figure in its own unit, else in the unit of its line, in enough digits to differ from others of its line."""
     if figure is None:
         return "–"
@@ -128,28 +132,28 @@ def figure_text(found: Equation, term: Term, figure: Figure, write: ResourceWrit
     floats = (each for each in term.figures if isinstance(each, float))
     alike = [float(each) for each in floats if _dimension_of(found, term, each) == dimension]
     if not dimension:
-        return amount_text.number(figure, decimals_apart(alike))
+        return amount_text.format_number(figure, decimals_apart(alike))
     if isinstance(figure, UnitAmount):
-        return amount_text.amount_of_units(dimension, figure)
-    return amount_text.amount(dimension, figure, digits_apart(dimension, alike))
+        return amount_text.format_unit_amount(dimension, figure)
+    return amount_text.format_amount(dimension, figure, digits_apart(dimension, alike))
 
 
 def _dimension_of(found: Equation, term: Term, figure: float) -> str:
     """What a figure is an amount of; empty for a number without a unit."""
-    if isinstance(figure, Amount | UnitAmount):
+    if isinstance(figure, DimensionAmount | UnitAmount):
         return figure.dimension
     return "" if found.kind != "dimension" or isinstance(figure, Ratio) else term.name.split(" ")[-1]
 
 
-def figure_words(found: Equation, term: Term) -> str:
+def format_figures(found: Equation, term: Term) -> str:
     """`used 4, request 2, allocatable 8`; what has no figure is left out."""
     told = zip(found.columns, term.figures, strict=False)
     return ", ".join(
-        f"{head} {figure_text(found, term, figure)}".strip() for head, figure in told if figure not in (None, "")
+        f"{head} {format_figure(found, term, figure)}".strip() for head, figure in told if figure not in (None, "")
     )
 
 
-def equation_document(found: Equation) -> dict[str, object]:
+def equation_json(found: Equation) -> dict[str, object]:
     """For programs, the keys are a contract: amounts in milli-cores, bytes and thousandths."""
     return {
         "title": found.title,
@@ -158,22 +162,22 @@ def equation_document(found: Equation) -> dict[str, object]:
         "terms": [
             {
                 "name": term.name,
-                "figures": [_plain(figure) for figure in term.figures],
+                "figures": [_plain_figure(figure) for figure in term.figures],
                 "holds": term.holds,
                 **({"note": term.note} if term.note else {}),
             }
             for term in found.terms
         ],
-        "verdict": _plain(found.verdict),
+        "verdict": _plain_figure(found.verdict),
         **({"deciding": found.deciding} if found.deciding else {}),
         **({"note": found.note} if found.note else {}),
         **({"compared": found.compared} if found.compared else {}),
     }
 
 
-def _plain(figure: Figure | Verdict) -> object:
+def _plain_figure(figure: TermFigure | EquationVerdict) -> object:
     if isinstance(figure, Resource):
         return dict(figure.items())
-    if isinstance(figure, Amount):
+    if isinstance(figure, DimensionAmount):
         return float(figure)
     return list(figure) if isinstance(figure, tuple) else figure

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from vcdebug.amount_text import plural
-from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED, within_tolerance
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.comparisons import LESS_EQUAL, NOT_STATED, tolerance_note
 from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
-from vcdebug.explain.equations_scores import choice, node_score
-from vcdebug.explain.limits import NOT_ASKED, dimensions
-from vcdebug.explain.orders import Compared, Order, order_at, rival
-from vcdebug.explain.plugins import words
+from vcdebug.explain.equations_scores import best_node_equation, node_score
+from vcdebug.explain.limits import NOT_REQUESTED, all_dimensions
+from vcdebug.explain.orders import OrderComparison, OrderStep, next_rival, order_at
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.explain.searches import visited_rows
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
 from vcdebug.framework.record import (
@@ -37,21 +37,23 @@ from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource, at_most
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, requested, task_of
+from vcdebug.trace.state_before import requested_together, state_before, task_of
 
-FORMULA = "the first difference decides"
-COLUMNS = ("goes first", "the next")
-LATER = "the next would go first: it entered the queue later, or the heap had not been put in order since it changed"
-GATES = (
+ORDER_FORMULA = "the first difference decides"
+ORDER_COLUMNS = ("goes first", "the next")
+LATER_NOTE = (
+    "the next would go first: it entered the queue later, or the heap had not been put in order since it changed"
+)
+GATE_POINTS = (
     JOB_PIPELINED.upstream,
     JOB_READY.upstream,
     SUB_JOB_PIPELINED.upstream,
     SUB_JOB_READY.upstream,
     ALLOCATABLE.upstream,
 )
-Change = Mapping[str, int]
+AmountChange = Mapping[str, int]
 """Amount of a node → -1, 0 or 1 times the task's request."""
-CHANGES: Final[Mapping[str, Change]] = {
+OPERATION_CHANGES: Final[Mapping[str, AmountChange]] = {
     EVICT_OP: {"releasing": 1},
     UNEVICT_OP: {"releasing": -1},
     PIPELINE_OP: {"pipelined": 1},
@@ -60,95 +62,95 @@ CHANGES: Final[Mapping[str, Change]] = {
     UNALLOCATE_OP: {"idle": 1, "used": -1},
     BIND_OP: {},
 }
-UNDONE: Final = {UNPIPELINE_OP: TaskStatus.PIPELINED, UNALLOCATE_OP: TaskStatus.ALLOCATED}
+STATUS_BEFORE_UNDO: Final = {UNPIPELINE_OP: TaskStatus.PIPELINED, UNALLOCATE_OP: TaskStatus.ALLOCATED}
 
 
-def equation(recording: Recording, seq: Seq, node: NodeName | None = None) -> Equation | None:
+def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) -> Equation | None:
     """The arithmetic of an event; for a pass over nodes that of one node, where one is named."""
-    event = recording.event(seq)
+    event = recording.event_at(seq)
     if isinstance(event, HookEvent):
-        said = words(event.plugin)
+        said = explainer_for(event.plugin)
         compute = said.equations.get(event.point)
         if compute is None:
             return None
         told = compute(recording, seq, event)
         return replace(told, compared=told.compared or said.compared.get(event.point, ""))
     if isinstance(event, PredicateEvent):
-        return search(recording, seq, event, node)
+        return search_equation(recording, seq, event, node)
     if isinstance(event, ScoreEvent):
         return node_score(recording, seq, event, node)
     if isinstance(event, BestEvent):
-        return choice(recording, seq, event)
+        return best_node_equation(recording, seq, event)
     if isinstance(event, PopEvent):
-        return _pop(recording, seq, event)
+        return _pop_equation(recording, seq, event)
     if isinstance(event, OpEvent):
-        return operation(recording, seq, event)
+        return operation_equation(recording, seq, event)
     if isinstance(event, StatementEvent):
-        return _statement(recording, seq, event)
+        return _statement_equation(recording, seq, event)
     return None
 
 
-def _statement(recording: Recording, seq: Seq, event: StatementEvent) -> Equation | None:
+def _statement_equation(recording: Recording, seq: Seq, event: StatementEvent) -> Equation | None:
     if event.what not in ("commit", "discard"):
         return None
-    guard = _gate(recording, seq)
-    asked = equation(recording, guard) if guard is not None else None
+    guard = _guarding_call(recording, seq)
+    asked = equation_at(recording, guard) if guard is not None else None
     if asked is None:
         return _unfinished_trial(recording, seq, event)
     return replace(asked, title=f"{event.what}: {asked.title}")
 
 
-def _gate(recording: Recording, seq: Seq) -> Seq | None:
+def _guarding_call(recording: Recording, seq: Seq) -> Seq | None:
     """The hook call on which a commit or discard depended: the last one before it that guards a statement."""
     while seq > 1:
         seq -= 1
-        event = recording.event(seq)
+        event = recording.event_at(seq)
         if isinstance(event, OpEvent | StatementEvent):
             return None
         if isinstance(event, HookEvent):
-            return seq if event.point in GATES else None
+            return seq if event.point in GATE_POINTS else None
     return None
 
 
 def _unfinished_trial(recording: Recording, seq: Seq, event: StatementEvent) -> Equation | None:
     """A trial on one node is discarded when the task does not fit there after all evictions."""
-    task, node = recording.tree.around(seq, Level.TASK), recording.tree.around(seq, Level.NODE)
+    task, node = recording.span_tree.span_around(seq, Level.TASK), recording.span_tree.span_around(seq, Level.NODE)
     if event.what != "discard" or task is None or node is None:
         return None
-    room = room_on(recording, seq, task.name, node.name)
+    room = room_equation(recording, seq, task.name, node.name)
     return replace(room, title=f"discarded: {room.title} after the evictions")
 
 
 # What left a queue of elements
 
 
-def _pop(recording: Recording, seq: Seq, event: PopEvent) -> Equation | None:
+def _pop_equation(recording: Recording, seq: Seq, event: PopEvent) -> Equation | None:
     """Everything that the two were compared by, up to the first difference; None for the last one of a queue."""
-    other = rival(recording, seq)
+    other = next_rival(recording, seq)
     order = order_at(recording, seq, other.name) if other is not None else None
     if order is None:
         return None
-    terms = tuple(_term(step) for step in order.steps)
+    terms = tuple(_order_term(step) for step in order.steps)
     title = f"why {order.left} goes before {order.right}"
-    decided = order.deciding
+    decided = order.deciding_step
     name = decided.difference.what if decided is not None else None
-    return Equation(title, FORMULA, COLUMNS, "check", terms, order.sign, name, _note(order))
+    return Equation(title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, _order_note(order))
 
 
-def _term(step: Compared) -> Term:
-    holds = None if not step.sign else step.sign < 0
-    return Term(step.difference.what, (step.difference.left, step.difference.right), holds, asked_by(step))
+def _order_term(step: OrderStep) -> Term:
+    holds = None if not step.order_sign else step.order_sign < 0
+    return Term(step.difference.what, (step.difference.left, step.difference.right), holds, format_asker(step))
 
 
-def asked_by(step: Compared) -> str:
+def format_asker(step: OrderStep) -> str:
     """The hook, its tier and plugin."""
     where = f"{step.point} tier {step.tier} {step.plugin}" if step.point else "no plugin decides"
     return f"{where}, reversed for victims" if step.reverse else where
 
 
-def _note(order: Order) -> str:
-    if order.sign > 0:
-        return LATER
+def _order_note(order: OrderComparison) -> str:
+    if order.order_sign > 0:
+        return LATER_NOTE
     unknown = [step.plugin for step in order.steps if not step.difference.known]
     return f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
 
@@ -156,32 +158,34 @@ def _note(order: Order) -> str:
 # Room on a node
 
 
-def room_on(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()) -> Equation:
+def room_equation(
+    recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()
+) -> Equation:
     """Does the node's future idle, with some victims gone, hold the task before an event?"""
-    request, freed = task_of(recording, task).init_resreq, requested(recording, victims)
-    now = before(recording, seq).nodes[node]
+    request, freed = task_of(recording, task).init_resreq, requested_together(recording, victims)
+    now = state_before(recording, seq).nodes[node]
     future = now.future_idle().add(freed)
     parts = {"idle": now.idle, "releasing": now.releasing, "pipelined": now.pipelined}
     formula, title = "future idle = idle + releasing − pipelined", f"room for {task} on {node}"
     if freed.resource_names():
         parts["victims"] = freed
         formula, title = f"{formula} + victims", f"{title} without the victims"
-    names = dimensions(request, future)
-    terms = tuple(_room(name, parts.values(), future, request) for name in names)
+    names = all_dimensions(request, future)
+    terms = tuple(_room_term(name, parts.values(), future, request) for name in names)
     columns, deciding = (*parts, "future idle", "request", "short"), first_failing(terms)
     formula = f"{formula} ≥ request"
     return Equation(title, formula, columns, "dimension", terms, all_hold(terms), deciding, "", LESS_EQUAL)
 
 
-def _room(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> Term:
+def _room_term(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> Term:
     want, have = request.get(name), future.get(name)
     figures = (*(part.get(name) for part in parts), have, want)
-    if not request.has(name):
-        return Term(name, (*figures, 0.0), None, NOT_ASKED)
+    if not request.has_dimension(name):
+        return Term(name, (*figures, 0.0), None, NOT_REQUESTED)
     holds = at_most(want, have)
-    note = "" if future.has(name) else NOT_STATED
+    note = "" if future.has_dimension(name) else NOT_STATED
     if holds and want > have:
-        note = within_tolerance(want - have)
+        note = tolerance_note(want - have)
     return Term(name, (*figures, 0.0 if holds else want - have), holds, note)
 
 
@@ -192,23 +196,23 @@ def room_terms(request: Resource, future: Resource, parts: Sequence[Resource]) -
             name,
             (*(part.get(name) for part in parts), future.get(name), amount),
             at_most(amount, future.get(name)),
-            "" if future.has(name) else NOT_STATED,
+            "" if future.has_dimension(name) else NOT_STATED,
         )
         for name, amount in request.items()
     )
 
 
-def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName | None = None) -> Equation:
+def search_equation(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName | None = None) -> Equation:
     """A pass of predicates over nodes: room on one node, or per dimension how many nodes have room."""
     if node is not None:
-        return room_on(recording, seq, event.task, node)
-    state, request = before(recording, seq), task_of(recording, event.task).init_resreq
+        return room_equation(recording, seq, event.task, node)
+    state, request = state_before(recording, seq), task_of(recording, event.task).init_resreq
     names = [recording.node_names[row] for row in visited_rows(event)]
     futures = [state.nodes[name].future_idle() for name in names]
     with_room = tuple(name for name, future in zip(names, futures, strict=True) if request.less_equal(future))
-    terms = tuple(_spread(name, amount, names, futures) for name, amount in request.items())
+    terms = tuple(_spread_term(name, amount, names, futures) for name, amount in request.items())
     scarce = min(terms, key=lambda term: int(str(term.figures[3])))
-    title = f"room for {event.task} on {plural(len(names), 'node')}"
+    title = f"room for {event.task} on {count_noun(len(names), 'node')}"
     formula = "request ≤ future idle = idle + releasing − pipelined, per node"
     columns = ("request", "most on a node", "node", "nodes with room")
     deciding = scarce.name if not scarce.holds else None
@@ -216,7 +220,7 @@ def search(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName
     return Equation(title, formula, columns, "dimension", terms, with_room, deciding, note, LESS_EQUAL)
 
 
-def _spread(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> Term:
+def _spread_term(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> Term:
     """One dimension over all nodes."""
     holding = [node for node, future in zip(names, futures, strict=True) if at_most(amount, future.get(name))]
     best = max(range(len(names)), key=lambda row: futures[row].get(name), default=None)
@@ -224,16 +228,16 @@ def _spread(name: str, amount: float, names: list[NodeName], futures: list[Resou
     return Term(name, (amount, most, where, len(holding)), bool(holding))
 
 
-def operation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None:
+def operation_equation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None:
     """What an operation changes on its node."""
     if event.after is None:
         return None
-    state, request = before(recording, seq), task_of(recording, event.task).resreq
-    change = {**CHANGES[event.op], **_promise(recording, seq, event)}
-    rolled_back = event.op in UNDONE and state.tasks[event.task].status is not UNDONE[event.op]
+    state, request = state_before(recording, seq), task_of(recording, event.task).resreq
+    change = {**OPERATION_CHANGES[event.op], **_reservation_change(recording, seq, event)}
+    rolled_back = event.op in STATUS_BEFORE_UNDO and state.tasks[event.task].status is not STATUS_BEFORE_UNDO[event.op]
     if rolled_back:
         change = {}
-    terms = tuple(_changes(state.nodes[event.node], event.after, change, request))
+    terms = tuple(_change_terms(state.nodes[event.node], event.after, change, request))
     signs = {1: "+ request", -1: "− request"}
     formula = ", ".join(f"{field} {signs[sign]}" for field, sign in change.items()) or "nothing changes on the node"
     note = "a plugin's handler refused the placement, which was never in force" if rolled_back else ""
@@ -242,7 +246,7 @@ def operation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None
     return Equation(title, formula, columns, "dimension", terms, all_hold(terms), None, note)
 
 
-def _promise(recording: Recording, seq: Seq, event: OpEvent) -> Change:
+def _reservation_change(recording: Recording, seq: Seq, event: OpEvent) -> AmountChange:
     """An allocation of a task that an earlier cycle pipelined there keeps the promise; its undoing makes it again."""
     was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
     if event.op == ALLOCATE_OP and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
@@ -252,11 +256,13 @@ def _promise(recording: Recording, seq: Seq, event: OpEvent) -> Change:
     return {}
 
 
-def _changes(before_it: NodeAmounts, after: NodeAmounts, change: Change, request: Resource) -> Iterable[Term]:
+def _change_terms(
+    before_it: NodeAmounts, after: NodeAmounts, change: AmountChange, request: Resource
+) -> Iterable[Term]:
     """Lines of the amounts that the operation touches, and of any other that moved."""
     for field in NodeAmounts._fields:
         old, new = getattr(before_it, field), getattr(after, field)
-        for name in dimensions(old, new, request):
+        for name in all_dimensions(old, new, request):
             step = change.get(field, 0) * request.get(name)
             was, now = old.get(name), new.get(name)
             if step or was != now:

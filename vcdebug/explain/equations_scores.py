@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import number
-from vcdebug.explain.asked import Asked, asked_at
+from vcdebug.amount_text import format_number
+from vcdebug.explain.asked import AskedNode, asked_node_at
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugins import words
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.plugins.nodeorder import NodeOrder
@@ -20,15 +20,15 @@ from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import task_of
 
-BATCH = "/batch"
-COLUMNS = ("raw", "normalised", "weight", "weighted")
-FORMULA = "weighted = normalised × weight; the total is the sum of them"
+BATCH_SUFFIX = "/batch"
+SCORE_COLUMNS = ("raw", "normalised", "weight", "weighted")
+SCORE_FORMULA = "weighted = normalised × weight; the total is the sum of them"
 BEST_FORMULA = "the highest total is best; of equal ones the real scheduler draws one, the replay takes the first"
-LOOKED_BACK: Final = 4
+EVENTS_LOOKED_BACK: Final = 4
 """A choice follows its scores at once, or after the events of a tie."""
 
 
-class Part(NamedTuple):
+class ScoreSummand(NamedTuple):
     """One line of a node's score."""
 
     name: str
@@ -39,18 +39,18 @@ class Part(NamedTuple):
     batch: bool
 
 
-def parts_of(event: ScoreEvent, index: int) -> list[Part]:
+def summands_of(event: ScoreEvent, index: int) -> list[ScoreSummand]:
     """Every part of one node's score, in the order in which they were asked."""
-    return [_part(name, float(values[index])) for name, values in event.parts]
+    return [_build_summand(name, float(values[index])) for name, values in event.parts]
 
 
-def _part(name: str, value: float) -> Part:
+def _build_summand(name: str, value: float) -> ScoreSummand:
     plugin, _, rest = name.partition("/")
-    top = not rest or name == plugin + BATCH
-    return Part(name, value, top, name.endswith(BATCH) or BATCH + "/" in name)
+    top = not rest or name == plugin + BATCH_SUFFIX
+    return ScoreSummand(name, value, top, name.endswith(BATCH_SUFFIX) or BATCH_SUFFIX + "/" in name)
 
 
-def total_of(parts: list[Part]) -> float:
+def total_score(parts: list[ScoreSummand]) -> float:
     """Per-node functions first, then the batch ones, as upstream adds them."""
     sums = [0.0, 0.0]
     for part in parts:
@@ -59,14 +59,14 @@ def total_of(parts: list[Part]) -> float:
     return sums[0] + sums[1]
 
 
-def row_of(recording: Recording, event: ScoreEvent, node: NodeName) -> int | None:
+def scored_row(recording: Recording, event: ScoreEvent, node: NodeName) -> int | None:
     """Where a node stands among those scored."""
     rows = event.rows.tolist()
     row = recording.session.node_table.row_of.get(node)
     return rows.index(row) if row in rows else None
 
 
-def best_row(event: ScoreEvent) -> int | None:
+def best_scored_row(event: ScoreEvent) -> int | None:
     """The first node with the highest total."""
     real = [(value, -index) for index, value in enumerate(event.total.tolist()) if not isnan(value)]
     return -max(real)[1] if real else None
@@ -74,39 +74,41 @@ def best_row(event: ScoreEvent) -> int | None:
 
 def node_score(recording: Recording, seq: Seq, event: ScoreEvent, node: NodeName | None = None) -> Equation | None:
     """One node's score, of the best node where none is named."""
-    index = best_row(event) if node is None else row_of(recording, event, node)
+    index = best_scored_row(event) if node is None else scored_row(recording, event, node)
     if index is None:
         return None
-    name, parts = recording.node_names[int(event.rows[index])], parts_of(event, index)
-    total, recorded = total_of(parts), float(event.total[index])
+    name, parts = recording.node_names[int(event.rows[index])], summands_of(event, index)
+    total, recorded = total_score(parts), float(event.total[index])
     lost = ""
     if total != recorded:
-        total, lost = _without_order(parts), "; a per-node score failed here, and the node keeps none of them"
-    terms = tuple(_terms(recording, name, event.task, parts))
+        total, lost = _total_of_batch(parts), "; a per-node score failed here, and the node keeps none of them"
+    terms = tuple(_score_terms(recording, name, event.task, parts))
     title = f"score of {name} for {event.task}"
-    return Equation(title, FORMULA, COLUMNS, "check", terms, total, None, f"total {number(total)}{lost}")
+    return Equation(
+        title, SCORE_FORMULA, SCORE_COLUMNS, "check", terms, total, None, f"total {format_number(total)}{lost}"
+    )
 
 
-def _without_order(parts: list[Part]) -> float:
-    return total_of([part for part in parts if part.batch])
+def _total_of_batch(parts: list[ScoreSummand]) -> float:
+    return total_score([part for part in parts if part.batch])
 
 
-def _terms(recording: Recording, node: NodeName, task: TaskKey, parts: list[Part]) -> Iterator[Term]:
+def _score_terms(recording: Recording, node: NodeName, task: TaskKey, parts: list[ScoreSummand]) -> Iterator[Term]:
     """The parts that make a sum stand under it; a part that is the whole sum stands for it."""
     for place, part in enumerate(parts):
-        inner = _inner(parts, place)
+        inner = _inner_parts(parts, place)
         if part.top and len(inner) == 1:
             continue
         if isnan(part.value):
             yield Term(part.name, (None, None, None, None), None, "no entry: a function failed on this node")
             continue
-        raw, normalised, weight = _origin(recording, node, task, part) if not inner else (None, None, None)
+        raw, normalised, weight = _scorer_origin(recording, node, task, part) if not inner else (None, None, None)
         yield Term(part.name, (raw, normalised, weight, part.value), None, "sum of those below" if inner else "")
 
 
-def _inner(parts: list[Part], place: int) -> list[Part]:
+def _inner_parts(parts: list[ScoreSummand], place: int) -> list[ScoreSummand]:
     """The parts that follow a sum up to the next one."""
-    found: list[Part] = []
+    found: list[ScoreSummand] = []
     for part in parts[place + 1 :] if parts[place].top else ():
         if part.top:
             break
@@ -114,15 +116,15 @@ def _inner(parts: list[Part], place: int) -> list[Part]:
     return found
 
 
-def _origin(
-    recording: Recording, node: NodeName, task: TaskKey, part: Part
+def _scorer_origin(
+    recording: Recording, node: NodeName, task: TaskKey, part: ScoreSummand
 ) -> tuple[float | None, float | None, int | None]:
     """(raw, normalised, weight) of one scorer of nodeorder, as far as the plugin can still tell."""
     plugin = recording.session.plugins.get(NodeOrder.name)
     if not isinstance(plugin, NodeOrder | TwoKinds) or not part.name.startswith(f"{NodeOrder.name}/"):
         return None, None, None
     row, pod = recording.session.node_table.row_of[node], task_of(recording, task).pod
-    return plugin.scorers.origin(part.name, part.value, pod, row) or (None, None, None)
+    return plugin.scorers.score_origin(part.name, part.value, pod, row) or (None, None, None)
 
 
 # The choice
@@ -130,14 +132,14 @@ def _origin(
 
 def scores_before(recording: Recording, seq: Seq) -> tuple[Seq, ScoreEvent] | None:
     """The scores that a choice was made from."""
-    for earlier in range(seq - 1, max(0, seq - LOOKED_BACK), -1):
-        event = recording.event(earlier)
+    for earlier in range(seq - 1, max(0, seq - EVENTS_LOOKED_BACK), -1):
+        event = recording.event_at(earlier)
         if isinstance(event, ScoreEvent):
             return earlier, event
     return None
 
 
-def _second(scores: ScoreEvent, index: int) -> int | None:
+def _second_best(scores: ScoreEvent, index: int) -> int | None:
     """The best of the others."""
     others = [(value, -i) for i, value in enumerate(scores.total.tolist()) if i != index and not isnan(value)]
     return -max(others)[1] if others else None
@@ -145,32 +147,32 @@ def _second(scores: ScoreEvent, index: int) -> int | None:
 
 def runner_up(recording: Recording, scores: ScoreEvent, node: NodeName) -> NodeName | None:
     """The best node beside one."""
-    index = row_of(recording, scores, node)
-    other = _second(scores, index) if index is not None else None
+    index = scored_row(recording, scores, node)
+    other = _second_best(scores, index) if index is not None else None
     return None if other is None else recording.node_names[int(scores.rows[other])]
 
 
-def choice(recording: Recording, seq: Seq, event: BestEvent) -> Equation | None:
+def best_node_equation(recording: Recording, seq: Seq, event: BestEvent) -> Equation | None:
     """Why one node is best: part by part against the best of the others."""
     found = scores_before(recording, seq)
-    index = row_of(recording, found[1], event.name) if found is not None and event.kind == "node" else None
+    index = scored_row(recording, found[1], event.name) if found is not None and event.kind == "node" else None
     if found is None or index is None:
         return None
     scores = found[1]
-    other = _second(scores, index)
+    other = _second_best(scores, index)
     if other is None:
         return node_score(recording, found[0], scores, event.name)
     name = recording.node_names[int(scores.rows[other])]
-    mine, against = parts_of(scores, index), parts_of(scores, other)
+    mine, against = summands_of(scores, index), summands_of(scores, other)
     terms = tuple(
         Term(part.name, (part.value, rival.value, part.value - rival.value), None)
         for place, (part, rival) in enumerate(zip(mine, against, strict=True))
-        if len(_inner(mine, place)) == 0 and not isnan(part.value) and not isnan(rival.value)
+        if len(_inner_parts(mine, place)) == 0 and not isnan(part.value) and not isnan(rival.value)
     )
     telling = max(terms, key=lambda term: abs(float(str(term.figures[2]))), default=None)
     deciding = telling.name if telling is not None and telling.figures[2] else None
     margin = float(scores.total[index]) - float(scores.total[other])
-    words = "the totals are equal" if not margin else f"{event.name} leads by {number(margin)}"
+    words = "the totals are equal" if not margin else f"{event.name} leads by {format_number(margin)}"
     title = f"why {event.name} and not {name}"
     columns = (event.name, name, "difference")
     return Equation(title, BEST_FORMULA, columns, "check", terms, event.score, deciding, words)
@@ -191,18 +193,18 @@ class ScorePart(NamedTuple):
 
 def score_parts(recording: Recording, seq: Seq, node: NodeName) -> tuple[ScorePart, ...]:
     """Every part of a node's score, in the order in which they were asked."""
-    event = recording.event(seq)
-    place = row_of(recording, event, node) if isinstance(event, ScoreEvent) else None
-    asked = asked_at(recording, seq, node)
+    event = recording.event_at(seq)
+    place = scored_row(recording, event, node) if isinstance(event, ScoreEvent) else None
+    asked = asked_node_at(recording, seq, node)
     if not isinstance(event, ScoreEvent) or place is None or asked is None:
         return ()
-    return tuple(parts_in(asked, event, place))
+    return tuple(score_parts_in(asked, event, place))
 
 
-def parts_in(asked: Asked, event: ScoreEvent, place: int) -> Iterator[ScorePart]:
+def score_parts_in(asked: AskedNode, event: ScoreEvent, place: int) -> Iterator[ScorePart]:
     """As score_parts, of a node in a session that one has."""
-    with asked.session.record.silence():
+    with asked.session.record.silence_recording():
         for name, values in event.parts:
             recorded = float(values[place])
-            derive = words(name.partition("/")[0]).scores
+            derive = explainer_for(name.partition("/")[0]).scores
             yield ScorePart(name, recorded, None if derive is None or isnan(recorded) else derive(asked, name))

@@ -9,29 +9,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from vcdebug.explain.candidates import filter_of
+from vcdebug.explain.candidates import victim_filter_of
 from vcdebug.explain.dry_run import CANDIDATE, dry_run_at
 from vcdebug.explain.equation import Equation
 from vcdebug.explain.evictions import fate_of
-from vcdebug.explain.victims import POINTS, VictimChoice, victim_choice
+from vcdebug.explain.victims import VICTIM_POINTS, VictimDecision, victim_choice
 from vcdebug.framework import hooks
-from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, Filter
+from vcdebug.framework.evictions import NOT_PREEMPTABLE, NOT_RUNNING, CandidateFilter
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREDICATE, PREEMPTIVE, SIMULATE_ALLOCATABLE
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PredicateEvent, Span
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, job_of, task_of, tasks_before
-from vcdebug.trace.visits import between_jobs, inside
+from vcdebug.trace.state_before import job_of, state_before, task_of, tasks_before
+from vcdebug.trace.visits import spans_inside, starts_after_pop
 
-NEVER: Final = "Never"
+NEVER_PREEMPT: Final = "Never"
 ON_NODE, STATUS, PREEMPTABLE, REACH, VICTIMS = "on it", "running", "preemptable", "in reach", "victims"
-QUEUE_LIMITS: Final = (ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
+QUEUE_LIMIT_POINTS: Final = (ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
 PLACED, TAKEN_BACK, ENOUGH, TOO_FEW = "placed", "placed, taken back", "enough room", "not enough room"
 
 
-NOBODY: Final = {
+EMPTY_STAGE_WORDS: Final = {
     ON_NODE: "no task on it",
     STATUS: "none is Running",
     PREEMPTABLE: "none is preemptable",
@@ -39,7 +39,7 @@ NOBODY: Final = {
 }
 
 
-class Stage(NamedTuple):
+class FunnelStage(NamedTuple):
     """How many tasks are left after a filter; None where it was not reached."""
 
     name: str
@@ -53,7 +53,7 @@ class NodeFunnel:
     node: NodeName
     first: Seq
     """The event with which its turn begins; of a turn without events the one that follows."""
-    stages: tuple[Stage, ...]
+    stages: tuple[FunnelStage, ...]
     outcome: str
     by: str
     """The plugin whose answer left nobody in the last tier that was asked."""
@@ -62,7 +62,7 @@ class NodeFunnel:
     end: Seq
 
     @property
-    def candidate(self) -> bool:
+    def is_candidate(self) -> bool:
         """Whether it is a dry run that found victims."""
         return self.outcome.startswith(CANDIDATE)
 
@@ -72,17 +72,17 @@ class NodeFunnel:
         return next((stage.name for stage in self.stages if stage.left == 0), "")
 
     @property
-    def words(self) -> str:
+    def outcome_words(self) -> str:
         """How it ended."""
         if self.outcome == PLACED and self.fate == "discard":
             return f"placed, then discarded at {self.end}"
         if self.outcome:
             return self.outcome
-        return NOBODY.get(self.stopped_at) or (f"{self.by} leaves nobody" if self.by else "no victims")
+        return EMPTY_STAGE_WORDS.get(self.stopped_at) or (f"{self.by} leaves nobody" if self.by else "no victims")
 
 
 @dataclass(frozen=True, slots=True)
-class Funnel:
+class VictimFunnel:
     """One task's search."""
 
     action: str
@@ -105,57 +105,61 @@ class Funnel:
     """What ended it before any node was looked at; empty where nodes were."""
 
 
-def funnel_at(recording: Recording, seq: Seq) -> Funnel | None:
+def funnel_at(recording: Recording, seq: Seq) -> VictimFunnel | None:
     """The search that an event belongs to."""
-    action, task = recording.tree.around(seq, Level.ACTION), recording.tree.around(seq, Level.TASK)
+    action, task = recording.span_tree.span_around(seq, Level.ACTION), recording.span_tree.span_around(seq, Level.TASK)
     if action is None or task is None or not recording.conf.facts_of(action.name).evicts_by_pod:
         return None
-    return _funnel(recording, task.index, action.name)
+    return _build_funnel(recording, task.index, action.name)
 
 
-def funnels(recording: Recording, seq: Seq) -> tuple[Funnel, ...]:
+def funnels_around(recording: Recording, seq: Seq) -> tuple[VictimFunnel, ...]:
     """Every search of the evicting action around an event."""
-    action = recording.tree.around(seq, Level.ACTION)
+    action = recording.span_tree.span_around(seq, Level.ACTION)
     if action is None or not recording.conf.facts_of(action.name).evicts_by_pod:
         return ()
-    tasks = [span for span in inside(recording, action) if span.level is Level.TASK]
-    return tuple(_funnel(recording, span.index, action.name) for span in tasks)
+    tasks = [span for span in spans_inside(recording, action) if span.level is Level.TASK]
+    return tuple(_build_funnel(recording, span.index, action.name) for span in tasks)
 
 
 @per_recording(most=256)
-def _funnel(recording: Recording, index: int, action: str) -> Funnel:
+def _build_funnel(recording: Recording, index: int, action: str) -> VictimFunnel:
     span = recording.spans[index]
     task = task_of(recording, span.name)
     twice = recording.conf.facts_of(action).within_jobs
-    within = twice and not between_jobs(recording, recording.spans[span.parent])
-    spares = filter_of(recording, action, task, within=within)
-    turns = (inner for inner in inside(recording, span) if inner.level is Level.NODE)
-    tried = tuple(_node(recording, turn, spares) for turn in turns)
-    reach = _in_reach(recording, action, task, within=within)
-    at, search = next(recording.of_kind(PredicateEvent, span.seqs), (span.first, None))
+    within = twice and not starts_after_pop(recording, recording.spans[span.parent])
+    spares = victim_filter_of(recording, action, task, within=within)
+    turns = (inner for inner in spans_inside(recording, span) if inner.level is Level.NODE)
+    tried = tuple(_build_node_funnel(recording, turn, spares) for turn in turns)
+    reach = _format_reach(recording, action, task, within=within)
+    at, search = next(recording.filter_events(PredicateEvent, span.seq_range), (span.first, None))
     if search is None:
-        asked, refused = _one_by_one(recording, span)
-        stopped = "" if asked else _stopped(recording, span, task)
-        return Funnel(action, task.key, at, asked, refused, tried, (), reach, twice, within, stopped)
+        asked, refused = _count_single_asks(recording, span)
+        stopped = "" if asked else _stop_reason(recording, span, task)
+        return VictimFunnel(action, task.key, at, asked, refused, tried, (), reach, twice, within, stopped)
     visited = dict.fromkeys(each.node for each in tried)
     feasible = (recording.node_names[row] for row in search.feasible.tolist())
     never = tuple(name for name in feasible if name not in visited)
-    return Funnel(action, task.key, at, search.considered, len(search.failed), tried, never, reach, twice, within, "")
+    return VictimFunnel(
+        action, task.key, at, search.considered, len(search.failed), tried, never, reach, twice, within, ""
+    )
 
 
-def _one_by_one(recording: Recording, span: Span) -> tuple[int, int]:
+def _count_single_asks(recording: Recording, span: Span) -> tuple[int, int]:
     """(nodes that the predicates were asked about outside a search, those of them that they refused)."""
-    turns = [inner.name for inner in inside(recording, span) if inner.level is Level.NODE]
-    answers = (event for _, event in recording.of_kind(HookEvent, span.seqs) if event.point == PREDICATE.upstream)
+    turns = [inner.name for inner in spans_inside(recording, span) if inner.level is Level.NODE]
+    answers = (
+        event for _, event in recording.filter_events(HookEvent, span.seq_range) if event.point == PREDICATE.upstream
+    )
     asked = dict.fromkeys([*turns, *(dict(event.subject)["node"] for event in answers)]) if turns else {}
     return len(asked), len([name for name in asked if name not in turns])
 
 
-def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
+def _stop_reason(recording: Recording, span: Span, task: TaskInfo) -> str:
     """Why the task never got to any node."""
-    if task.pod.preemption_policy == NEVER:
+    if task.pod.preemption_policy == NEVER_PREEMPT:
         return "its preemptionPolicy is Never"
-    for _, event in recording.of_kind(HookEvent, reversed(span.seqs)):
+    for _, event in recording.filter_events(HookEvent, reversed(span.seq_range)):
         if event.point == PREEMPTIVE.upstream and event.result is False:
             return f"{event.plugin}: its queue may not reclaim"
         if event.point == PRE_PREDICATE.upstream and event.result is not None:
@@ -165,7 +169,7 @@ def _stopped(recording: Recording, span: Span, task: TaskInfo) -> str:
     return "stopped before any node"
 
 
-def _in_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:
+def _format_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool) -> str:
     """Who is in reach, in words."""
     own = job_of(recording, task.key)
     queue = own.queue if own is not None else ""
@@ -174,45 +178,45 @@ def _in_reach(recording: Recording, action: str, task: TaskInfo, *, within: bool
     return "tasks of the same job" if within else f"tasks of other jobs in queue {queue}"
 
 
-def _node(recording: Recording, turn: Span, spares: Filter) -> NodeFunnel:
-    keys = before(recording, turn.first).tasks_on(turn.name)
+def _build_node_funnel(recording: Recording, turn: Span, spares: CandidateFilter) -> NodeFunnel:
+    keys = state_before(recording, turn.first).tasks_on(turn.name)
     rules = [spares(task) for task in tasks_before(recording, keys, turn.first)]
     running = [rule for rule in rules if rule != NOT_RUNNING]
     willing = [rule for rule in running if rule != NOT_PREEMPTABLE]
     inside = [rule for rule in willing if not rule]
     counts = ((ON_NODE, rules), (STATUS, running), (PREEMPTABLE, willing), (REACH, inside))
-    choice = _choice(recording, turn)
-    stages = [*(Stage(name, len(left)) for name, left in counts), *_tiers(recording, choice)]
-    fate, end = _fate(recording, turn)
+    choice = _victim_choice_in(recording, turn)
+    stages = [*(FunnelStage(name, len(left)) for name, left in counts), *_tier_stages(recording, choice)]
+    fate, end = _placement_fate(recording, turn)
     run = dry_run_at(recording, turn.first)
-    outcome = run.words if run is not None else _outcome(recording, turn, choice)
-    return NodeFunnel(turn.name, turn.first, _until_none(stages), outcome, _emptied_by(choice), fate, end)
+    outcome = run.outcome_words if run is not None else _node_outcome(recording, turn, choice)
+    return NodeFunnel(turn.name, turn.first, _cut_after_empty(stages), outcome, _emptied_by(choice), fate, end)
 
 
-def _emptied_by(choice: VictimChoice | None) -> str:
+def _emptied_by(choice: VictimDecision | None) -> str:
     offers = [offer for tier in choice.tiers for offer in tier.offers] if choice is not None else []
     answered = [offer for offer in offers if offer.seat.state == "answered"]
     return answered[-1].seat.plugin if answered and not answered[-1].left else ""
 
 
-def _fate(recording: Recording, turn: Span) -> tuple[str, Seq]:
-    operations = recording.of_kind(OpEvent, turn.seqs)
+def _placement_fate(recording: Recording, turn: Span) -> tuple[str, Seq]:
+    operations = recording.filter_events(OpEvent, turn.seq_range)
     return next((fate_of(recording, seq, event) for seq, event in operations if event.op == "pipeline"), ("", 0))
 
 
-def _choice(recording: Recording, turn: Span) -> VictimChoice | None:
-    asked = (seq for seq, event in recording.of_kind(HookEvent, turn.seqs) if event.point in POINTS)
+def _victim_choice_in(recording: Recording, turn: Span) -> VictimDecision | None:
+    asked = (seq for seq, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in VICTIM_POINTS)
     return next((victim_choice(recording, seq) for seq in asked), None)
 
 
-def _tiers(recording: Recording, choice: VictimChoice | None) -> Iterator[Stage]:
+def _tier_stages(recording: Recording, choice: VictimDecision | None) -> Iterator[FunnelStage]:
     """What each tier left of the candidates: the next one is asked only where it left nobody."""
     asked = {tier.number: tier for tier in choice.tiers} if choice is not None else {}
     for number in tiers_asked(recording):
         tier = asked.get(number)
         answered = tier is not None and any(offer.seat.state == "answered" for offer in tier.offers)
-        yield Stage(f"tier {number}", len(tier.victims) if tier is not None and answered else None)
-    yield Stage(VICTIMS, len(choice.victims) if choice is not None else None)
+        yield FunnelStage(f"tier {number}", len(tier.victims) if tier is not None and answered else None)
+    yield FunnelStage(VICTIMS, len(choice.victims) if choice is not None else None)
 
 
 @per_recording()
@@ -224,31 +228,33 @@ def tiers_asked(recording: Recording) -> tuple[int, ...]:
     return tuple(n for n in range(1, size + 1) if any(m in plugin_calls and plugin_calls[m][n - 1] for m in methods))
 
 
-def _until_none(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+def _cut_after_empty(stages: Sequence[FunnelStage]) -> tuple[FunnelStage, ...]:
     """After a filter of the action itself left nobody nothing else counts; a tier that leaves nobody asks the next."""
-    found: list[Stage] = []
+    found: list[FunnelStage] = []
     empty = False
     for stage in stages:
-        found.append(Stage(stage.name, None) if empty else stage)
+        found.append(FunnelStage(stage.name, None) if empty else stage)
         empty = empty or (stage.left == 0 and not stage.name.startswith("tier"))
     return tuple(found)
 
 
-def _outcome(recording: Recording, turn: Span, choice: VictimChoice | None) -> str:
-    ops = [event.op for _, event in recording.of_kind(OpEvent, turn.seqs)]
+def _node_outcome(recording: Recording, turn: Span, choice: VictimDecision | None) -> str:
+    ops = [event.op for _, event in recording.filter_events(OpEvent, turn.seq_range)]
     placed = ops.count("pipeline")
     if placed:
         return TAKEN_BACK if ops.count("unpipeline") >= placed else PLACED
     if choice is None or choice.room is None:
         return ""
     if not choice.room.verdict:
-        return _short(choice.room) if choice.victims else ""
-    limits = [event for _, event in recording.of_kind(HookEvent, turn.seqs) if event.point in QUEUE_LIMITS]
+        return _short_words(choice.room) if choice.victims else ""
+    limits = [
+        event for _, event in recording.filter_events(HookEvent, turn.seq_range) if event.point in QUEUE_LIMIT_POINTS
+    ]
     if limits and not limits[-1].result:
         return f"{limits[-1].plugin}: beyond what the queue may have"
     return ENOUGH if not ops else TOO_FEW
 
 
-def _short(room: Equation) -> str:
+def _short_words(room: Equation) -> str:
     """The first dimension in which all victims together are too few."""
     return f"{TOO_FEW}: {room.deciding}" if room.deciding else TOO_FEW

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from vcdebug.explain.votes import question
-from vcdebug.framework.bundles import Bundle, BundleType, roi, sum_requests
-from vcdebug.framework.gang_eviction import GangEviction, idle_and_releasing, needed
+from vcdebug.explain.votes import hook_calls_at
+from vcdebug.framework.bundles import Bundle, BundleType, bundle_roi, sum_requests
+from vcdebug.framework.gang_eviction import GangEviction, idle_and_releasing, sum_init_requests
 from vcdebug.framework.gang_plan import pending_for_eviction
 from vcdebug.framework.hooks import UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskId, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.trace.memo import per_recording
-from vcdebug.trace.moment import session_at
+from vcdebug.trace.moment import session_at_event
 from vcdebug.trace.recording import Recording
 
-POINT = UNIFIED_EVICTABLE.upstream
-WHOLE_OFF = "whole bundles are switched off (allowWholeBundle)"
+UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
+WHOLE_BUNDLES_OFF = "whole bundles are switched off (allowWholeBundle)"
 
 
-class Offered(NamedTuple):
+class BundleOutcome(NamedTuple):
     """One bundle, and what became of it."""
 
     safe: bool
@@ -42,7 +42,7 @@ class Offered(NamedTuple):
     """Whether the gang's need fits once it and those before it are gone: a plan is tried then."""
 
 
-class Bundles(NamedTuple):
+class DomainBundles(NamedTuple):
     """One domain's bundles for a gang."""
 
     job: JobId
@@ -50,7 +50,7 @@ class Bundles(NamedTuple):
     need: Resource
     free: Resource
     """Idle and releasing in the domain."""
-    bundles: tuple[Offered, ...]
+    bundles: tuple[BundleOutcome, ...]
     """In the order in which they were offered; those that stay are taken in this order too."""
 
 
@@ -59,76 +59,86 @@ class _GangAction(Protocol):
 
 
 @per_recording(most=16)
-def bundles_at(recording: Recording, seq: Seq) -> Bundles | None:
+def bundles_at(recording: Recording, seq: Seq) -> DomainBundles | None:
     """The bundles that the plugins are asked about at an event; None elsewhere, and where they cannot be had again."""
-    event, action = recording.event(seq), recording.tree.around(seq, Level.ACTION)
-    span, asked = recording.tree.around(seq, Level.JOB), question(recording, seq)
-    if not isinstance(event, HookEvent) or event.point != POINT or action is None or span is None or asked is None:
+    event, action = recording.event_at(seq), recording.span_tree.span_around(seq, Level.ACTION)
+    span, asked = recording.span_tree.span_around(seq, Level.JOB), hook_calls_at(recording, seq)
+    if (
+        not isinstance(event, HookEvent)
+        or event.point != UNIFIED_POINT
+        or action is None
+        or span is None
+        or asked is None
+    ):
         return None
-    session = session_at(recording, seq)
+    session = session_at_event(recording, seq)
     if session is None or span.name not in session.jobs:
         return None
     arguments = recording.conf.arguments_of(action.name, recording.snapshot.release)
-    made: _GangAction = resolve(recording.conf.known[action.name])(arguments)
+    made: _GangAction = resolve_reference(recording.conf.known[action.name])(arguments)
     session.record.silent += 1
     allowed = asked.outcome if isinstance(asked.outcome, tuple) else ()
-    found = _in_domain(session, made.eviction, session.jobs[span.name], event.candidates, allowed)
+    found = _find_domain_bundles(session, made.eviction, session.jobs[span.name], event.candidates, allowed)
     session.record.silent -= 1
     return found
 
 
-def _in_domain(
+def _find_domain_bundles(
     session: Session, eviction: GangEviction, job: JobInfo, candidates: Sequence[TaskKey], allowed: Sequence[TaskKey]
-) -> Bundles | None:
+) -> DomainBundles | None:
     """The domain whose bundles hold just these candidates."""
-    need = needed(pending_for_eviction(session, job))
-    for domain in eviction.domains(session, job):
-        bundles = eviction.offered(session, job, need, domain)
+    need = sum_init_requests(pending_for_eviction(session, job))
+    for domain in eviction.get_candidate_domains(session, job):
+        bundles = eviction.list_bundles(session, job, need, domain)
         if [task.key for bundle in bundles for task in bundle.tasks] == list(candidates):
             keys = dict.fromkeys(allowed)
             uids = {task.uid: None for bundle in bundles for task in bundle.tasks if task.key in keys}
             free = idle_and_releasing(session, domain)
-            left = eviction.admitted(session, job, need, bundles, uids)
-            told = tuple(_told(eviction, bundles, left, need, free, uids))
-            return Bundles(job.uid, domain, need, free, told)
+            left = eviction.filter_bundles(session, job, need, bundles, uids)
+            told = tuple(_bundle_outcomes(eviction, bundles, left, need, free, uids))
+            return DomainBundles(job.uid, domain, need, free, told)
     return None
 
 
-def _told(
+def _bundle_outcomes(
     eviction: GangEviction,
     bundles: Sequence[Bundle],
     left: Sequence[Bundle],
     need: Resource,
     free: Resource,
     allowed: dict[TaskId, None],
-) -> list[Offered]:
+) -> list[BundleOutcome]:
     """Each bundle with what is left of it."""
     victims: list[Bundle] = []
     enough: dict[int, bool] = {}
     for bundle in left:
         victims.append(bundle)
         freed = sum_requests(task for each in victims for task in each.tasks)
-        enough[_key(bundle)] = need.less_equal(free.clone().add(freed))
+        enough[_bundle_key(bundle)] = need.less_equal(free.clone().add(freed))
     found = []
     for bundle in bundles:
         same = next((each for each in left if each.job is bundle.job and each.type is bundle.type), None)
         kept = tuple(task.key for task in same.tasks) if same is not None else ()
-        why = "" if len(kept) == len(bundle.tasks) else _why(eviction, bundle, kept, allowed)
+        why = "" if len(kept) == len(bundle.tasks) else _dropped_reason(eviction, bundle, kept, allowed)
         tasks = tuple(task.key for task in bundle.tasks)
         safe = bundle.type is BundleType.SAFE
-        fits = enough.get(_key(same), False) if same is not None else False
-        worth = roi(bundle, need)
-        found.append(Offered(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, worth, kept, why, fits))
+        fits = enough.get(_bundle_key(same), False) if same is not None else False
+        worth = bundle_roi(bundle, need)
+        found.append(
+            BundleOutcome(safe, bundle.job.uid, tasks, bundle.local, bundle.everything, worth, kept, why, fits)
+        )
     return found
 
 
-def _key(bundle: Bundle) -> int:
+def _bundle_key(bundle: Bundle) -> int:
     return id(bundle)
 
 
-def _why(eviction: GangEviction, bundle: Bundle, kept: Sequence[TaskKey], allowed: dict[TaskId, None]) -> str:
+def _dropped_reason(
+    eviction: GangEviction, bundle: Bundle, kept: Sequence[TaskKey], allowed: dict[TaskId, None]
+) -> str:
     refused = [task.name for task in bundle.tasks if task.uid not in allowed]
     if not refused and bundle.type is BundleType.WHOLE and not eviction.allow_whole_bundle:
-        return WHOLE_OFF
+        return WHOLE_BUNDLES_OFF
     what = "cut" if kept else "dropped"
     return f"{what}: the plugins keep {', '.join(refused)}"

@@ -9,21 +9,21 @@ from vcdebug.actions import ALLOCATE, BACKFILL
 from vcdebug.framework.record import ActionEvent, HookEvent
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.framework.subject import name_in
-from vcdebug.grouping import by_key
+from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodNames
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
 from vcdebug.model.podgroup import PENDING
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.visits import TaskTry, Visit, visits
+from vcdebug.trace.visits import JobVisit, TaskTry, job_visits
 
 WAITING_PHASES = (PENDING, "")
 """Of a PodGroup that is not admitted: the controller may not have made the pods yet."""
-PLACED = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
+PLACED_STATUSES = (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)
 
 
 class JobView:
@@ -56,14 +56,14 @@ class JobView:
         return [task for key, task in self.tasks.items() if opening[key].status in waiting]
 
     @cached_property
-    def placed(self) -> list[TaskInfo]:
+    def placed_tasks(self) -> list[TaskInfo]:
         """Tasks that the cycle gave a place, bound or not."""
-        return [task for task in self.pending_at_open if task.status in PLACED]
+        return [task for task in self.pending_at_open if task.status in PLACED_STATUSES]
 
     @cached_property
     def left_over(self) -> list[TaskInfo]:
         """Tasks that were Pending when the session opened and still are."""
-        return [task for task in self.pending_at_open if task.status not in PLACED]
+        return [task for task in self.pending_at_open if task.status not in PLACED_STATUSES]
 
     @cached_property
     def hidden_pods(self) -> list[Pod]:
@@ -73,13 +73,13 @@ class JobView:
     # Visits
 
     @cached_property
-    def visits(self) -> Sequence[Visit]:
+    def job_visits(self) -> Sequence[JobVisit]:
         """Every visit of every action."""
-        return visits(self.recording, self.job.uid)
+        return job_visits(self.recording, self.job.uid)
 
-    def visits_of(self, action: str) -> list[Visit]:
+    def visits_of(self, action: str) -> list[JobVisit]:
         """Visits of one action."""
-        return [visit for visit in self.visits if visit.action == action]
+        return [visit for visit in self.job_visits if visit.action == action]
 
     @cached_property
     def placing_tries(self) -> list[TaskTry]:
@@ -88,12 +88,16 @@ class JobView:
         return [attempt for visit in visited for attempt in visit.tries]
 
     @cached_property
-    def blocked(self) -> TaskInfo | None:
+    def blocked_task(self) -> TaskInfo | None:
         """The task on which placing failed: the pod that was asked about, or the first that found no place."""
         if self.pod in self.tasks:
             return self.tasks[self.pod]
-        tried = [attempt.task for attempt in self.placing_tries if attempt.place is None and attempt.task in self.tasks]
-        stuck = [self.tasks[key] for key in tried if self.tasks[key].status not in PLACED]
+        tried = [
+            attempt.task
+            for attempt in self.placing_tries
+            if attempt.last_placement is None and attempt.task in self.tasks
+        ]
+        stuck = [self.tasks[key] for key in tried if self.tasks[key].status not in PLACED_STATUSES]
         waiting = [task for task in self.left_over if not task.sch_gated] or self.left_over
         return stuck[0] if stuck else (waiting[0] if waiting else None)
 
@@ -101,29 +105,29 @@ class JobView:
 
     def action_starts(self, action: str) -> Seq | None:
         """The event with which an action starts; None if it never ran."""
-        return self._turn(action, "start")
+        return self._action_event_seq(action, "start")
 
     def action_ends(self, action: str) -> Seq | None:
         """The event with which an action ends; None if it never ran, or never ended."""
-        return self._turn(action, "end")
+        return self._action_event_seq(action, "end")
 
-    def _turn(self, action: str, what: str) -> Seq | None:
+    def _action_event_seq(self, action: str, what: str) -> Seq | None:
         wanted = ActionEvent(what, action)
-        return next((seq for seq, event in self.recording.every(ActionEvent) if event == wanted), None)
+        return next((seq for seq, event in self.recording.events_of_type(ActionEvent) if event == wanted), None)
 
-    def during(
+    def calls_during(
         self, action: str, point: str, field: str = "job", name: str | None = None
     ) -> list[tuple[Seq, HookEvent]]:
         """The same calls, while an action ran for the first time."""
         start, end = self.action_starts(action) or 0, self.action_ends(action)
-        hooks = self.hooks(point, field, name)
+        hooks = self.calls_about(point, field, name)
         return [(seq, event) for seq, event in hooks if seq > start and (end is None or seq < end)]
 
-    def hooks(self, point: str, field: str = "job", name: str | None = None) -> list[tuple[Seq, HookEvent]]:
+    def calls_about(self, point: str, field: str = "job", name: str | None = None) -> list[tuple[Seq, HookEvent]]:
         """Calls of one hook about the job (or another subject), in order."""
-        return list(_hooks_about(self.recording, point, field).get(self.job.uid if name is None else name, ()))
+        return list(_calls_by_name(self.recording, point, field).get(self.job.uid if name is None else name, ()))
 
-    def written(self, seq: Seq) -> str:
+    def plugin_message(self, seq: Seq) -> str:
         """What the plugins wrote about the PodGroup up to an event; empty if nothing."""
         events = self.recording.record.pod_group_events
         return next((e.message for e in reversed(events) if e.job == self.job.uid and e.seq <= seq), "")
@@ -134,22 +138,22 @@ def _hidden_pods(recording: Recording) -> Mapping[tuple[str, str], list[Pod]]:
     """Pods that name another scheduler and wait, by namespace and name of their PodGroup."""
     names = recording.snapshot.flags.scheduler_names
     found: dict[tuple[str, str], list[Pod]] = {}
-    for manifest in recording.snapshot.of("Pod"):
-        stated = PodNames.of(manifest)
+    for manifest in recording.snapshot.objects_of("Pod"):
+        stated = PodIdentity.of_manifest(manifest)
         if not stated.node and stated.scheduler not in names:
-            group, pod = _group(manifest), Pod(manifest)
+            group, pod = _group_annotation(manifest), Pod(manifest)
             if isinstance(group, str):
                 found.setdefault((pod.namespace, group), []).append(pod)
     return found
 
 
 @per_recording()
-def _hooks_about(recording: Recording, point: str, field: str) -> Mapping[str, Sequence[tuple[Seq, HookEvent]]]:
+def _calls_by_name(recording: Recording, point: str, field: str) -> Mapping[str, Sequence[tuple[Seq, HookEvent]]]:
     """Calls of one hook by the name that a field of their subject holds."""
-    return by_key((name_in(event.subject, field), (seq, event)) for seq, event in recording.calls(point))
+    return group_by_key((name_in(event.subject, field), (seq, event)) for seq, event in recording.hook_calls(point))
 
 
-def _group(manifest: dict[str, object]) -> object:
+def _group_annotation(manifest: dict[str, object]) -> object:
     metadata = manifest.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return annotations.get(GROUP_ANNOTATION) if isinstance(annotations, dict) else None

@@ -17,12 +17,12 @@ from vcdebug.model.names import QueueName
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
 
-NOT_ASKED = "not asked for"
+NOT_REQUESTED = "not asked for"
 NO_MINIMUM = "the PodGroup states no minResources"
 PODS_IGNORED = "pods are not compared here"
 
 
-def dimensions(*resources: Resource) -> list[str]:
+def all_dimensions(*resources: Resource) -> list[str]:
     """cpu, memory, and the scalars of any of them."""
     scalars = [name for resource in resources for name in resource.scalars or ()]
     return [CPU, MEMORY, *sorted(dict.fromkeys(scalars))]
@@ -30,13 +30,13 @@ def dimensions(*resources: Resource) -> list[str]:
 
 def limit_terms(check: LimitCheck, names: Iterable[str], prefix: str = "") -> Iterator[Term]:
     """One line per dimension, judged as the plugin judges."""
-    judged, exceeded = check.judged, check.exceeded
+    judged, exceeded = check.judged_dimensions, check.exceeded_dimensions
     for name in names:
         if name in judged:
-            yield Term(prefix + name, check.figures(name), name not in exceeded)
+            yield Term(prefix + name, check.figures_of(name), name not in exceeded)
         else:
-            why = PODS_IGNORED if name == PODS and check.asked.get(name) > 0 else NOT_ASKED
-            yield Term(prefix + name, check.figures(name), None, why)
+            why = PODS_IGNORED if name == PODS and check.asked.get(name) > 0 else NOT_REQUESTED
+            yield Term(prefix + name, check.figures_of(name), None, why)
 
 
 def limit_columns(check: LimitCheck, limit: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def limit_columns(check: LimitCheck, limit: str) -> tuple[str, ...]:
     return (*(name for name, _ in check.parts), "sum", limit)
 
 
-def admits(
+def admission_equation(
     title: str,
     formula: str,
     columns: tuple[str, ...],
@@ -61,7 +61,7 @@ def admits(
     return Equation(title, formula, columns, kind, lines, verdict, first_failing(lines), objection or free)
 
 
-def not_open(session: Session, queue: QueueName) -> str:
+def not_open_reason(session: Session, queue: QueueName) -> str:
     """In words, that a queue's state refuses everything; empty for an open one."""
     state = session.queues[queue].state
     return "" if state == OPEN else f"the queue's state is {state or 'not set'}, not {OPEN}"
@@ -78,39 +78,39 @@ class QueueCheck(NamedTuple):
     """The queue's own, where it states any."""
 
     @classmethod
-    def of(cls, session: Session, queue: QueueName, figure: str, check: LimitCheck) -> QueueCheck:
+    def for_queue(cls, session: Session, queue: QueueName, figure: str, check: LimitCheck) -> QueueCheck:
         """A check of a queue of the session, or of the root above them."""
         info = session.queues.get(queue)
         own = info.capability if info is not None else None
         return cls(queue, figure, check, Resource.from_list(own) if own else None)
 
-    def unjudged(self) -> QueueCheck:
+    def without_amounts(self) -> QueueCheck:
         """The same where the answer does not depend on amounts."""
         return self._replace(check=self.check._replace(asked=Resource()))
 
     @property
-    def exceeded(self) -> list[str]:
+    def exceeded_dimensions(self) -> list[str]:
         """Dimensions in which the request is too much; empty where the plugin refuses for another reason."""
-        return self.check.exceeded
+        return self.check.exceeded_dimensions
 
     @property
-    def first(self) -> str:
+    def first_dimension(self) -> str:
         """The dimension to speak of."""
-        return next(iter(self.exceeded), CPU)
+        return next(iter(self.exceeded_dimensions), CPU)
 
     @property
-    def hard(self) -> bool:
+    def is_capability(self) -> bool:
         """Whether the queue's own capability is what limits this dimension."""
-        name = next(iter(self.exceeded), PODS)
+        name = next(iter(self.exceeded_dimensions), PODS)
         return self.capability is not None and self.capability.get(name) == self.check.limit.get(name)
 
-    def limit_of(self, name: str) -> str:
+    def format_limit(self, name: str) -> str:
         """`8 cpu`."""
         return f"{self._written(name, self.check.limit)} {name}"
 
-    def taken_of(self, name: str) -> str:
+    def format_taken(self, name: str) -> str:
         """`4`."""
-        return self._written(name, self.check.taken)
+        return self._written(name, self.check.counted_already)
 
     def request_of(self, name: str) -> str:
         """`2`."""
@@ -122,23 +122,25 @@ class QueueCheck(NamedTuple):
 
     def _written(self, name: str, what: Resource) -> str:
         """An amount in enough digits to differ from the limit that it is compared with."""
-        compared = (self.check.request, self.check.taken, self.check.total, self.check.limit)
-        return amount_text.amount(name, what.get(name), digits_apart(name, (each.get(name) for each in compared)))
+        compared = (self.check.request, self.check.counted_already, self.check.total, self.check.limit)
+        return amount_text.format_amount(
+            name, what.get(name), digits_apart(name, (each.get(name) for each in compared))
+        )
 
-    def over(self, name: str) -> str:
+    def format_excess(self, name: str) -> str:
         """By how much the limit would be exceeded."""
-        return amount_text.amount(name, self.check.over(name))
+        return amount_text.format_amount(name, self.check.excess_of(name))
 
-    def beside(self) -> str:
+    def others_exceeded_words(self) -> str:
         """The other dimensions in which it is too much, to be said after the first."""
-        others = [name for name in self.exceeded if name != self.first]
-        return f" ({amount_text.listed(others)} exceeded too)" if others else ""
+        others = [name for name in self.exceeded_dimensions if name != self.first_dimension]
+        return f" ({amount_text.join_names(others)} exceeded too)" if others else ""
 
-    def lines(self) -> tuple[str, ...]:
+    def arithmetic_lines(self) -> tuple[str, ...]:
         """The arithmetic, dimension by dimension."""
-        return tuple(self._line(name) for name in self.exceeded)
+        return tuple(self._arithmetic_line(name) for name in self.exceeded_dimensions)
 
-    def _line(self, name: str) -> str:
+    def _arithmetic_line(self, name: str) -> str:
         parts = " ".join(
             f"{'-' if part == ELASTIC else '+'} {part} {self._written(name, amount)}"
             for part, amount in self.check.parts
@@ -147,19 +149,19 @@ class QueueCheck(NamedTuple):
         asked, limit = self.request_of(name), self._written(name, self.check.limit)
         return f"queue {self.queue}, {name}: request {asked} {parts} > {self.figure} {limit}"
 
-    def short(self) -> dict[str, Number]:
+    def excess_numbers(self) -> dict[str, Number]:
         """By how much, for programs."""
-        return {f"short.{name}": amounts.number(name, self.check.over(name)) for name in self.exceeded}
+        return {f"short.{name}": amounts.number(name, self.check.excess_of(name)) for name in self.exceeded_dimensions}
 
-    def numbers(self) -> dict[str, Number]:
+    def limit_numbers(self) -> dict[str, Number]:
         """The same as the lines."""
         return {
-            **amounts.numbers("queue.taken", self.check.taken, self.exceeded),
-            **amounts.numbers("queue.limit", self.check.limit, self.exceeded),
-            **self.short(),
+            **amounts.numbers("queue.taken", self.check.counted_already, self.exceeded_dimensions),
+            **amounts.numbers("queue.limit", self.check.limit, self.exceeded_dimensions),
+            **self.excess_numbers(),
         }
 
 
 def first_exceeded(checks: list[QueueCheck]) -> QueueCheck:
     """The queue, or the nearest ancestor, that is full; the queue where none is."""
-    return next((each for each in checks if each.exceeded), checks[0])
+    return next((each for each in checks if each.exceeded_dimensions), checks[0])

@@ -9,7 +9,7 @@ from vcdebug.framework.record import PLACING_OPS, Level, NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import requested, task_of
+from vcdebug.trace.state_before import requested_together, task_of
 
 
 class NodeRoom(NamedTuple):
@@ -27,19 +27,19 @@ class NodeRoom(NamedTuple):
 
 def node_room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> NodeRoom:
     """The node's future idle after an event, without what the task itself takes of it."""
-    placed = _placed(recording, seq, task, node)
+    placed = _placing_seq(recording, seq, task, node)
     amounts = recording.timeline.state_at(placed - 1 if placed else seq).nodes[node]
     run = dry_run_at(recording, seq)
-    away = run.away(seq) if run is not None and run.node == node else ()
-    freed = requested(recording, away)
+    away = run.tasks_away(seq) if run is not None and run.node == node else ()
+    freed = requested_together(recording, away)
     future = amounts.future_idle().add(freed)
     return NodeRoom(task_of(recording, task).init_resreq, amounts, away, freed, future, placed)
 
 
-def _placed(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Seq:
+def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Seq:
     """The operation of this try that placed the task here, where that is still so."""
-    span = recording.tree.around(seq, Level.NODE)
+    span = recording.span_tree.span_around(seq, Level.NODE)
     if span is None or recording.timeline.state_at(seq).tasks[task].node != node:
         return 0
-    earlier = recording.of_kind(OpEvent, range(seq, span.first - 1, -1))
+    earlier = recording.filter_events(OpEvent, range(seq, span.first - 1, -1))
     return next((at for at, event in earlier if event.task == task and event.op in PLACING_OPS), 0)

@@ -11,41 +11,41 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from vcdebug.explain.plugin import Difference, Then, decided, smaller_first
-from vcdebug.explain.plugins import words
+from vcdebug.explain.plugin import OrderDifference, OrderMoment, iter_differences, smaller_first
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER, VICTIM_QUEUE_ORDER, AnyHook
 from vcdebug.framework.record import Level, PopEvent, Span
-from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, Tie, pod_indexes, tie_key
+from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, TieField, pod_indexes, tie_key
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, task_of
+from vcdebug.trace.state_before import state_before, task_of
 
-Kind = Literal["queue", "job", "task", "subjob", "victim"]
+ElementKind = Literal["queue", "job", "task", "subjob", "victim"]
 ORDERS: Final[Mapping[str, AnyHook]] = {
     "queue": QUEUE_ORDER,
     "job": JOB_ORDER,
     "task": TASK_ORDER,
     "subjob": SUB_JOB_ORDER,
 }
-INDEX = "index in the name"
+NAME_INDEX = "index in the name"
 
 
-def ties(kind: Kind, left: object, right: object) -> Iterator[Difference]:
+def tie_differences(kind: ElementKind, left: object, right: object) -> Iterator[OrderDifference]:
     """What decides where no plugin does."""
     if isinstance(left, TaskInfo) and isinstance(right, TaskInfo) and (indexes := pod_indexes(left, right)):
-        yield smaller_first(INDEX, *indexes)
-    key = tie_key(TIES[kind])
+        yield smaller_first(NAME_INDEX, *indexes)
+    key = tie_key(TIES_BY_KIND[kind])
     mine, other = key(left), key(right)
-    looked = zip((tie.words for tie in TIES[kind]), mine, other, strict=True)
-    yield from decided((mine > other) - (mine < other), looked)
+    looked = zip((tie.words for tie in TIES_BY_KIND[kind]), mine, other, strict=True)
+    yield from iter_differences((mine > other) - (mine < other), looked)
 
 
-TIES: Final[Mapping[str, tuple[Tie, ...]]] = {
+TIES_BY_KIND: Final[Mapping[str, tuple[TieField, ...]]] = {
     "queue": QUEUE_TIES,
     "job": JOB_TIES,
     "task": TASK_TIES,
@@ -54,10 +54,10 @@ TIES: Final[Mapping[str, tuple[Tie, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class OrderStep:
     """One thing that was compared, and on whose behalf."""
 
-    difference: Difference
+    difference: OrderDifference
     point: str = ""
     """The hook by upstream's name; empty for what decides where no plugin does."""
     tier: int = 0
@@ -66,77 +66,77 @@ class Compared:
     """Victims of one job leave in reverse task order: the one that would go first stays longest."""
 
     @property
-    def sign(self) -> int:
+    def order_sign(self) -> int:
         """-1 puts the left one first."""
         return -self.difference.sign if self.reverse else self.difference.sign
 
 
-class Order(NamedTuple):
+class OrderComparison(NamedTuple):
     """Two elements compared: everything up to the first difference."""
 
-    kind: Kind
+    kind: ElementKind
     left: str
     right: str
-    steps: tuple[Compared, ...]
+    steps: tuple[OrderStep, ...]
 
     @property
-    def deciding(self) -> Compared | None:
+    def deciding_step(self) -> OrderStep | None:
         """The first difference; None where everything is equal."""
-        return next((step for step in self.steps if step.sign), None)
+        return next((step for step in self.steps if step.order_sign), None)
 
     @property
-    def sign(self) -> int:
+    def order_sign(self) -> int:
         """-1 where the left one goes first."""
-        decided = self.deciding
-        return 0 if decided is None else decided.sign
+        decided = self.deciding_step
+        return 0 if decided is None else decided.order_sign
 
     @property
-    def certain(self) -> bool:
+    def is_certain(self) -> bool:
         """False where a plugin had a say of which a recording keeps nothing."""
         return all(step.difference.known for step in self.steps)
 
 
-def kind_of(recording: Recording, seq: Seq) -> Kind | None:
+def pop_kind(recording: Recording, seq: Seq) -> ElementKind | None:
     """What kind of queue a pop left: tasks that leave one inside a node's turn are victims."""
-    event = recording.event(seq)
+    event = recording.event_at(seq)
     if not isinstance(event, PopEvent) or event.kind not in ORDERS:
         return None
-    if event.kind == "task" and _eviction(recording, seq):
+    if event.kind == "task" and _is_victim_pop(recording, seq):
         return "victim"
     return event.kind  # type: ignore[return-value]
 
 
-def _eviction(recording: Recording, seq: Seq) -> bool:
-    span, action = recording.tree.innermost(seq), recording.tree.around(seq, Level.ACTION)
+def _is_victim_pop(recording: Recording, seq: Seq) -> bool:
+    span, action = recording.span_tree.innermost_span(seq), recording.span_tree.span_around(seq, Level.ACTION)
     on_node = span is not None and span.level is Level.NODE
     return on_node and action is not None and recording.conf.facts_of(action.name).evicts_by_pod
 
 
-Heap = tuple[int, str, str]
+HeapKey = tuple[int, str, str]
 """Which queue of elements: the span in which it lives, the kind of its elements, whose they are."""
 
 
 @per_recording(most=8)
-def _heaps(recording: Recording, index: int) -> Mapping[Heap, Seqs]:
+def _pops_by_heap(recording: Recording, index: int) -> Mapping[HeapKey, Seqs]:
     """The pops of one action by the queue that they left."""
-    span, pops = recording.spans[index], recording.index.of_type(PopEvent)
-    found: dict[Heap, array[int]] = {}
+    span, pops = recording.spans[index], recording.index.seqs_of_type(PopEvent)
+    found: dict[HeapKey, array[int]] = {}
     for seq in pops[bisect_left(pops, span.first) : bisect_right(pops, span.last)]:
-        found.setdefault(heap_of(recording, seq), array("I")).append(seq)
+        found.setdefault(heap_key(recording, seq), array("I")).append(seq)
     return found
 
 
-def heap_of(recording: Recording, seq: Seq) -> Heap:
+def heap_key(recording: Recording, seq: Seq) -> HeapKey:
     """The queue that a pop left: jobs of one queue, over all of its turns; tasks of one job, or victims on one node.
 
     Actions that only place keep a job's queue of tasks from one visit to the next.
     """
-    event, span = recording.event(seq), recording.tree.innermost(seq)
-    action, kind = recording.tree.around(seq, Level.ACTION), getattr(event, "kind", "")
+    event, span = recording.event_at(seq), recording.span_tree.innermost_span(seq)
+    action, kind = recording.span_tree.span_around(seq, Level.ACTION), getattr(event, "kind", "")
     if action is None or span is None:
         return -1, kind, ""
     if kind in ("queue", "job"):
-        queue = recording.tree.around(seq, Level.QUEUE) if kind == "job" else None
+        queue = recording.span_tree.span_around(seq, Level.QUEUE) if kind == "job" else None
         return action.index, kind, queue.name if queue is not None else ""
     facts = recording.conf.facts_of(action.name)
     if span.level is Level.JOB and facts.places and not facts.evicts:
@@ -144,23 +144,23 @@ def heap_of(recording: Recording, seq: Seq) -> Heap:
     return span.index, kind, ""
 
 
-def siblings(recording: Recording, seq: Seq) -> Seqs:
+def sibling_pops(recording: Recording, seq: Seq) -> Seqs:
     """The pops of the same queue."""
-    action = recording.tree.around(seq, Level.ACTION)
-    return _heaps(recording, action.index).get(heap_of(recording, seq), ()) if action is not None else ()
+    action = recording.span_tree.span_around(seq, Level.ACTION)
+    return _pops_by_heap(recording, action.index).get(heap_key(recording, seq), ()) if action is not None else ()
 
 
 def heaps_around(recording: Recording, seq: Seq) -> Iterator[tuple[Span, str, Seqs]]:
     """(span, kind, pops) of every queue of elements that is open around an event, the widest first."""
-    path = recording.tree.path(seq)[1:]
-    heaps = _heaps(recording, path[0].index) if path else {}
+    path = recording.span_tree.path_to(seq)[1:]
+    heaps = _pops_by_heap(recording, path[0].index) if path else {}
     for span in path:
-        for heap in _keys(path[0].index, span):
+        for heap in _heap_keys(path[0].index, span):
             if heap in heaps:
                 yield span, heap[1], heaps[heap]
 
 
-def _keys(action: int, span: Span) -> Iterator[Heap]:
+def _heap_keys(action: int, span: Span) -> Iterator[HeapKey]:
     """The queues of elements that belong to a span."""
     if span.level is Level.ACTION:
         yield action, "queue", ""
@@ -172,44 +172,46 @@ def _keys(action: int, span: Span) -> Iterator[Heap]:
             yield action, kind, span.name
 
 
-def rival(recording: Recording, seq: Seq) -> PopEvent | None:
+def next_rival(recording: Recording, seq: Seq) -> PopEvent | None:
     """What left the same queue next, the same element that came back passed over."""
-    event, pops = recording.event(seq), siblings(recording, seq)
+    event, pops = recording.event_at(seq), sibling_pops(recording, seq)
     for later in pops[bisect_right(pops, seq) :]:
-        other = recording.event(later)
+        other = recording.event_at(later)
         if isinstance(other, PopEvent) and isinstance(event, PopEvent) and other.name != event.name:
             return other
     return None
 
 
-def order_at(recording: Recording, seq: Seq, other: str) -> Order | None:
+def order_at(recording: Recording, seq: Seq, other: str) -> OrderComparison | None:
     """The element that was popped at an event against another one, as they stood just before."""
-    event, kind = recording.event(seq), kind_of(recording, seq)
+    event, kind = recording.event_at(seq), pop_kind(recording, seq)
     if not isinstance(event, PopEvent) or kind is None:
         return None
-    asker = recording.tree.around(seq, Level.TASK)
+    asker = recording.span_tree.span_around(seq, Level.TASK)
     return order_of(recording, seq, kind, event.name, other, "" if asker is None else asker.name)
 
 
-def order_of(recording: Recording, seq: Seq, kind: Kind, left: str, right: str, asker: TaskKey = "") -> Order:
+def order_of(
+    recording: Recording, seq: Seq, kind: ElementKind, left: str, right: str, asker: TaskKey = ""
+) -> OrderComparison:
     """Two elements by name before an event; `asker` is the preemptor where they are victims."""
-    then = Then(recording, seq - 1, before(recording, seq))
+    then = OrderMoment(recording, seq - 1, state_before(recording, seq))
     if kind == "victim":
-        steps = _victims(then, left, right, asker)
+        steps = _victim_steps(then, left, right, asker)
     else:
-        one, two = (_element(recording, kind, name) for name in (left, right))
-        steps = _asked(then, kind, one, two)
-    return Order(kind, left, right, tuple(_until_difference(steps)))
+        one, two = (_element_named(recording, kind, name) for name in (left, right))
+        steps = _compare_steps(then, kind, one, two)
+    return OrderComparison(kind, left, right, tuple(_until_difference(steps)))
 
 
-def _until_difference(steps: Iterator[Compared]) -> Iterator[Compared]:
+def _until_difference(steps: Iterator[OrderStep]) -> Iterator[OrderStep]:
     for step in steps:
         yield step
-        if step.sign:
+        if step.order_sign:
             return
 
 
-def _element(recording: Recording, kind: Kind, name: str) -> object:
+def _element_named(recording: Recording, kind: ElementKind, name: str) -> object:
     session = recording.session
     if kind == "job":
         return session.jobs[name]
@@ -220,22 +222,22 @@ def _element(recording: Recording, kind: Kind, name: str) -> object:
     return task_of(recording, name)
 
 
-def _asked(then: Then, kind: Kind, left: object, right: object) -> Iterator[Compared]:
+def _compare_steps(then: OrderMoment, kind: ElementKind, left: object, right: object) -> Iterator[OrderStep]:
     """Plugins tier by tier, then what decides without them."""
-    yield from _plugins(then, ORDERS[kind], left, right)
-    yield from map(Compared, ties(kind, left, right))
+    yield from _plugin_steps(then, ORDERS[kind], left, right)
+    yield from map(OrderStep, tie_differences(kind, left, right))
 
 
-def _plugins(then: Then, hook: AnyHook, left: object, right: object) -> Iterator[Compared]:
+def _plugin_steps(then: OrderMoment, hook: AnyHook, left: object, right: object) -> Iterator[OrderStep]:
     """What each plugin compares; of one about which nothing is said a recording keeps nothing."""
-    for tier, plugin in _in_turn(then, hook):
-        unknown = Difference(f"{plugin}'s own order", None, None, 0, known=False)
-        comparator = words(plugin).comparators.get(hook.method)
+    for tier, plugin in _asked_plugins(then, hook):
+        unknown = OrderDifference(f"{plugin}'s own order", None, None, 0, known=False)
+        comparator = explainer_for(plugin).comparators.get(hook.method)
         for difference in comparator(then, left, right) if comparator is not None else (unknown,):
-            yield Compared(difference, hook.upstream, tier, plugin)
+            yield OrderStep(difference, hook.upstream, tier, plugin)
 
 
-def _in_turn(then: Then, hook: AnyHook) -> Iterator[tuple[int, str]]:
+def _asked_plugins(then: OrderMoment, hook: AnyHook) -> Iterator[tuple[int, str]]:
     """(tier, plugin) of those that are asked."""
     tiers = then.recording.session.plugin_calls.get(hook.method, Tiers())
     return ((tier, one.plugin) for tier, plugin_calls in enumerate(tiers, start=1) for one in plugin_calls)
@@ -244,31 +246,31 @@ def _in_turn(then: Then, hook: AnyHook) -> Iterator[tuple[int, str]]:
 # Victims
 
 
-def _victims(then: Then, left: TaskKey, right: TaskKey, asker: TaskKey) -> Iterator[Compared]:
+def _victim_steps(then: OrderMoment, left: TaskKey, right: TaskKey, asker: TaskKey) -> Iterator[OrderStep]:
     """Orphans first, then by queue, by reverse job order, by reverse task order."""
     recording = then.recording
     one, two = task_of(recording, left), task_of(recording, right)
     jobs = recording.session.jobs
     mine, other = jobs.get(one.job), jobs.get(two.job)
     if one.job != two.job and (mine is None or other is None):
-        absent = Difference("has a job", mine is not None, other is not None, (other is None) - (mine is None))
-        yield Compared(absent)
+        absent = OrderDifference("has a job", mine is not None, other is not None, (other is None) - (mine is None))
+        yield OrderStep(absent)
     elif one.job != two.job and mine is not None and other is not None:
         preemptor = jobs.get(task_of(recording, asker).job) if asker else None
         if preemptor is not None and mine.queue != other.queue:
             queues = recording.session.queues
-            yield from _victim_queues(then, queues[mine.queue], queues[other.queue], queues[preemptor.queue])
+            yield from _victim_queue_steps(then, queues[mine.queue], queues[other.queue], queues[preemptor.queue])
             return
-        for step in _plugins(then, JOB_ORDER, mine, other):
+        for step in _plugin_steps(then, JOB_ORDER, mine, other):
             yield replace(step, reverse=True)
-    for step in _asked(then, "task", one, two):
+    for step in _compare_steps(then, "task", one, two):
         yield replace(step, reverse=True)
 
 
-def _victim_queues(then: Then, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[Compared]:
-    for tier, plugin in _in_turn(then, VICTIM_QUEUE_ORDER):
-        compare = words(plugin).victim_queues
+def _victim_queue_steps(then: OrderMoment, left: QueueInfo, right: QueueInfo, asking: QueueInfo) -> Iterator[OrderStep]:
+    for tier, plugin in _asked_plugins(then, VICTIM_QUEUE_ORDER):
+        compare = explainer_for(plugin).victim_queues
         for difference in compare(then, left, right, asking) if compare is not None else ():
-            yield Compared(difference, VICTIM_QUEUE_ORDER.upstream, tier, plugin)
-    for step in _asked(then, "queue", left, right):
+            yield OrderStep(difference, VICTIM_QUEUE_ORDER.upstream, tier, plugin)
+    for step in _compare_steps(then, "queue", left, right):
         yield replace(step, reverse=True)

@@ -20,25 +20,25 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
 if TYPE_CHECKING:
-    from vcdebug.explain.asked import Asked
+    from vcdebug.explain.asked import AskedNode
 
-Figure = float | int | str | bool | None
-Sorted = TypeVar("Sorted", float, str)
+OrderFigure = float | int | str | bool | None
+Sortable = TypeVar("Sortable", float, str)
 E_contra = TypeVar("E_contra", contravariant=True)
 
 
-class Difference(NamedTuple):
+class OrderDifference(NamedTuple):
     """One thing that two elements are compared by; -1 puts the left one first, 0 asks the next thing."""
 
     what: str
-    left: Figure
-    right: Figure
+    left: OrderFigure
+    right: OrderFigure
     sign: int
     known: bool = True
     """Whether a recording keeps what is compared."""
 
 
-class Then(NamedTuple):
+class OrderMoment(NamedTuple):
     """A moment at which is compared: the state after event `seq`."""
 
     recording: Recording
@@ -46,32 +46,32 @@ class Then(NamedTuple):
     state: ClusterState
 
 
-Comparator = Callable[[Then, E_contra, E_contra], Iterator[Difference]]
+Comparator = Callable[[OrderMoment, E_contra, E_contra], Iterator[OrderDifference]]
 
 
-def smaller_first(what: str, left: Sorted, right: Sorted) -> Difference:
+def smaller_first(what: str, left: Sortable, right: Sortable) -> OrderDifference:
     """The smaller figure, or the earlier text, goes first."""
-    return Difference(what, left, right, (left > right) - (left < right))
+    return OrderDifference(what, left, right, (left > right) - (left < right))
 
 
-Looked = tuple[str, Figure, Figure]
+LookedAt = tuple[str, OrderFigure, OrderFigure]
 """What was looked at, of the left one, of the right one."""
 
 
-def decided(answer: int, looked: Iterable[Looked]) -> Iterator[Difference]:
+def iter_differences(answer: int, looked: Iterable[LookedAt]) -> Iterator[OrderDifference]:
     """What a plugin looks at one after the other: the first that differs carries the plugin's own answer."""
     sign = (answer > 0) - (answer < 0)
     for what, left, right in looked:
-        yield Difference(what, left, right, sign if left != right else 0)
+        yield OrderDifference(what, left, right, sign if left != right else 0)
         if left != right:
             return
 
 
-Arithmetic = Callable[[Recording, Seq, HookEvent], Equation]
-Judge = Callable[[JobView, Seq, HookEvent], Finding | None]
+ExplainCall = Callable[[Recording, Seq, HookEvent], Equation]
+ExplainRejection = Callable[[JobView, Seq, HookEvent], Finding | None]
 
 
-class Kept(NamedTuple):
+class VetoReason(NamedTuple):
     """Why a plugin keeps candidates from a task."""
 
     text: str
@@ -81,12 +81,12 @@ class Kept(NamedTuple):
     lines: tuple[str, ...] = ()
 
 
-VictimQueues = Callable[[Then, QueueInfo, QueueInfo, QueueInfo], Iterator[Difference]]
-Keeper = Callable[[JobView, TaskInfo, Sequence[TaskKey], Seq], Kept | None]
+CompareVictimQueues = Callable[[OrderMoment, QueueInfo, QueueInfo, QueueInfo], Iterator[OrderDifference]]
+ExplainVeto = Callable[[JobView, TaskInfo, Sequence[TaskKey], Seq], VetoReason | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class QuotaExplainer:
     """What a plugin says about the limits of queues, asked again with the figures of a moment."""
 
     admission: Callable[[Recording, Seq, JobInfo], list[QueueCheck]]
@@ -107,35 +107,35 @@ class Quota:
     """How what a queue deserves came about in one dimension."""
 
 
-Derivation = Callable[["Asked", str], Equation | None]
+ExplainScore = Callable[["AskedNode", str], Equation | None]
 """Of one node's score in one part, by the part's name: the equation comes to the score; None where there is no more to
 say than the score itself."""
-Refusals = Callable[["Asked"], Iterator[Equation]]
+ExplainRefusals = Callable[["AskedNode"], Iterator[Equation]]
 """Each check of a node in the order in which they are asked, up to the one that ends it."""
 
 
 @dataclass(frozen=True, slots=True)
-class PluginWords:
+class PluginExplainer:
     """Everything that is said about one plugin."""
 
-    equations: Mapping[str, Arithmetic] = field(default_factory=dict)
+    equations: Mapping[str, ExplainCall] = field(default_factory=dict)
     """Hook by upstream's name → its arithmetic."""
     compared: Mapping[str, str] = field(default_factory=dict)
     """Hook by upstream's name → the comparison of resources that judges its lines, unless its arithmetic says it."""
     comparators: Mapping[str, Comparator[Any]] = field(default_factory=dict)  # Any: the hook decides what is compared
     """Order hook by method → what it compares."""
-    victim_queues: VictimQueues | None = None
+    victim_queues: CompareVictimQueues | None = None
     """VictimQueueOrder: what two victims' queues are compared by for a third that asks."""
-    kept: Keeper | None = None
+    kept: ExplainVeto | None = None
     """Why it keeps candidates; where nothing is said, the notes of its arithmetic stand for it."""
     keeps_advice: Advice | None = None
     """What helps against its vote."""
-    rejected: Judge | None = None
+    rejected: ExplainRejection | None = None
     """Why it does not admit a PodGroup."""
-    quota: Quota | None = None
-    scores: Derivation | None = None
+    quota: QuotaExplainer | None = None
+    scores: ExplainScore | None = None
     """What a node's score is made of, asked of the plugin once more in the session of that moment."""
-    refusals: Refusals | None = None
+    refusals: ExplainRefusals | None = None
     """What its predicate compares on one node, asked once more too."""
-    simulated: Refusals | None = None
+    simulated: ExplainRefusals | None = None
     """What its SimulatePredicate compares on the copy that a dry run changes."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vcdebug import amount_text
-from vcdebug.amount_text import amounts_apart, listed, named
+from vcdebug.amount_text import format_amounts_apart, format_named_amount, join_names
 from vcdebug.explain import amounts
-from vcdebug.explain.answer import MORE_NODES, Advice, Evidence, Finding, owner, sharers
+from vcdebug.explain.answer import ADD_NODES_ADVICE, Advice, Evidence, Finding, owner_advice, queue_admin_advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import QueueCheck
-from vcdebug.explain.plugin import Kept, Quota
-from vcdebug.explain.plugins import words
+from vcdebug.explain.plugin import QuotaExplainer, VetoReason
+from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework.quirks import QUEUE_TREE_BROKEN
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import ROOT_QUEUE, circle_text
@@ -24,80 +24,80 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
-def by_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> str:
+def guarantee_words(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> str:
     """Who is guaranteed more than it holds of what the queue lacks, to be said after the limit; empty for nobody."""
-    name = limit.first
+    name = limit.first_dimension
     parts = [
         f"{more} {name} are guaranteed to queue {queue}, which holds {less}"
-        for queue, amounts in guaranteed(view, plugin, limit, seq).items()
-        for more, less in [amounts_apart(name, *amounts)]
+        for queue, amounts in unmet_guarantees(view, plugin, limit, seq).items()
+        for more, less in [format_amounts_apart(name, *amounts)]
     ]
-    total = named(name, view.session.total_resource.get(name))
-    return f"; of the {total} of the cluster {listed(parts)}" if parts else ""
+    total = format_named_amount(name, view.session.total_resource.get(name))
+    return f"; of the {total} of the cluster {join_names(parts)}" if parts else ""
 
 
-def guaranteed(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
+def unmet_guarantees(view: JobView, plugin: str, limit: QueueCheck, seq: Seq) -> dict[QueueName, tuple[float, float]]:
     """Queues that hold less of what lacks than they are guaranteed: (guaranteed, held)."""
     found: dict[QueueName, tuple[float, float]] = {}
-    if limit.hard or not limit.exceeded:
+    if limit.is_capability or not limit.exceeded_dimensions:
         return found
-    state, name = view.recording.timeline.state_at(seq - 1), limit.first
+    state, name = view.recording.timeline.state_at(seq - 1), limit.first_dimension
     for queue in view.session.queues.values():
         kept = Resource.from_list(queue.guarantee or {}).get(name)
         if queue.name == limit.queue or kept <= 0:
             continue
         known = queue.name in state.books.get(plugin, {})
-        held = state.amount(plugin, queue.name, "allocated").get(name) if known else 0.0
+        held = state.plugin_amount(plugin, queue.name, "allocated").get(name) if known else 0.0
         if held < kept:
             found[queue.name] = (kept, held)
     return found
 
 
-def gang_in_all(view: JobView, limit: QueueCheck) -> str:
+def gang_request_words(view: JobView, limit: QueueCheck) -> str:
     """What the rest of the gang asks together, where even that is more than the limit; empty otherwise."""
-    job, name = view.job, limit.first
-    lacks, waiting = job.min_available - job.ready_task_num(), unbound(view)
-    if lacks < 2 or lacks > len(waiting) or not limit.exceeded:
+    job, name = view.job, limit.first_dimension
+    lacks, waiting = job.min_available - job.ready_task_num(), unbound_tasks(view)
+    if lacks < 2 or lacks > len(waiting) or not limit.exceeded_dimensions:
         return ""
     asked = 0.0
     for value in sorted(task.resreq.get(name) for task in waiting)[:lacks]:
         asked += value
     if asked <= limit.check.limit.get(name):
         return ""
-    return f"; the {lacks} pods that its gang lacks ask {named(name, asked)} in all"
+    return f"; the {lacks} pods that its gang lacks ask {format_named_amount(name, asked)} in all"
 
 
-def unbound(view: JobView) -> list[TaskInfo]:
+def unbound_tasks(view: JobView) -> list[TaskInfo]:
     """Pods that wait when the cycle ends, also those that were promised room."""
     return [task for task in view.pending_at_open if task.status in (TaskStatus.PENDING, TaskStatus.PIPELINED)]
 
 
-TREE_PLUGIN = CAPACITY
+CAPACITY_PLUGIN = CAPACITY
 BROKEN_TREE_ADVICE = (
-    owner("see vcdebug inspect for what is missing"),
-    sharers(
+    owner_advice("see vcdebug inspect for what is missing"),
+    queue_admin_advice(
         "give the queue an existing parent, and limits within its parent's, or move the job to a leaf queue: one fault "
         "stops every queue"
     ),
 )
 
 
-def quota_of(plugin: str) -> Quota:
+def quota_explainer(plugin: str) -> QuotaExplainer:
     """What the plugin says about limits of queues."""
-    quota = words(plugin).quota
+    quota = explainer_for(plugin).quota
     assert quota is not None
     return quota
 
 
 @per_recording()
-def fault_of_tree(recording: Recording) -> str:
+def tree_fault(recording: Recording) -> str:
     """What is wrong with capacity's tree of queues; empty where it is in force."""
     return next((note.text for note in recording.notes if note.code == QUEUE_TREE_BROKEN), "")
 
 
-def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
+def broken_tree_finding(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     """capacity gave up on its tree of queues: everything is refused. None where the tree is in force."""
-    fault = fault_of_tree(view.recording)
+    fault = tree_fault(view.recording)
     if not fault:
         return None
     circle = circle_of_queues(view.recording)
@@ -107,41 +107,41 @@ def broken_tree(view: JobView, seq: Seq, plugin: str) -> Finding | None:
     advice: tuple[Advice, ...] = BROKEN_TREE_ADVICE
     if circle:
         edit = f"Queue/{circle[0]}:spec.parent={ROOT_QUEUE}"
-        advice = (sharers(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
+        advice = (queue_admin_advice(f"give queue {circle[0]} another spec.parent, say {ROOT_QUEUE}", edit),)
     return Finding(QUEUE_TREE_BROKEN, sentence, {}, evidence, advice)
 
 
-def open_it(view: JobView) -> tuple[Advice, ...]:
+def open_queue_advice(view: JobView) -> tuple[Advice, ...]:
     """For a queue that is not Open."""
     name = view.queue.name
     return (
-        owner("move the job to an open queue"),
-        sharers(f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"),
+        owner_advice("move the job to an open queue"),
+        queue_admin_advice(f"open the queue: vcctl queue operate -a open -n {name}", f"Queue/{name}:status.state=Open"),
     )
 
 
-def whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
+def is_whole_cluster(view: JobView, limit: Resource, name: str) -> bool:
     """Whether the limit is all that the nodes have: no setting of the queue can raise it."""
     return limit.get(name) >= view.session.total_resource.get(name)
 
 
-def all_taken(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
+def whole_cluster_advice(view: JobView, queue: QueueName, name: str) -> tuple[Advice, ...]:
     """The advice where a queue may have the whole cluster already."""
-    total = amount_text.named(name, view.session.total_resource.get(name))
+    total = amount_text.format_named_amount(name, view.session.total_resource.get(name))
     return (
-        owner(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
-        MORE_NODES,
+        owner_advice(f"wait until jobs of queue {queue} end: it may already have the whole cluster ({total})"),
+        ADD_NODES_ADVICE,
     )
 
 
-def who_counts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> str:
+def sibling_holders_words(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> str:
     """Of an ancestor: which of the queues below it hold the most, and whether they could be made to give it back."""
-    queues, name = view.session.queues, limit.first
-    if limit.queue == view.queue.name or plugin != TREE_PLUGIN:
+    queues, name = view.session.queues, limit.first_dimension
+    if limit.queue == view.queue.name or plugin != CAPACITY_PLUGIN:
         return ""
     state = view.recording.timeline.state_at(seq - 1)
     held = {
-        queue.name: state.amount(plugin, queue.name, "allocated").get(name)
+        queue.name: state.plugin_amount(plugin, queue.name, "allocated").get(name)
         for queue in queues.values()
         if queue.parent == limit.queue and queue.name != view.queue.name
     }
@@ -151,12 +151,14 @@ def who_counts(view: JobView, seq: Seq, plugin: str, limit: QueueCheck) -> str:
     parts = [
         f"{queue} holds {taken} {name} of it and deserves {least}"
         for queue in holders
-        for taken, least in [amounts_apart(name, held[queue], state.amount(plugin, queue, "deserved").get(name))]
+        for taken, least in [
+            format_amounts_apart(name, held[queue], state.plugin_amount(plugin, queue, "deserved").get(name))
+        ]
     ]
     kept = [queue for queue in holders if not queues[queue].reclaimable]
     verb = "says" if len(kept) == 1 else "say"
-    closed = f"; {listed(kept)} {verb} reclaimable: false, so nothing can be taken back from there" if kept else ""
-    return f"; {listed(parts)}{closed}"
+    closed = f"; {join_names(kept)} {verb} reclaimable: false, so nothing can be taken back from there" if kept else ""
+    return f"; {join_names(parts)}{closed}"
 
 
 # Victims
@@ -168,31 +170,37 @@ def victim_queues(view: JobView, refused: Sequence[TaskKey]) -> list[QueueName]:
     return list(dict.fromkeys(view.session.jobs[owners[key]].queue for key in refused if key in owners))
 
 
-def not_above(
+def not_above_share(
     view: JobView,
     plugin: str,
     refused: Sequence[TaskKey],
     seq: Seq,
     smaller: Callable[[JobView, Sequence[QueueName]], Advice],
-) -> Kept:
+) -> VetoReason:
     """The candidates' queues hold no more than they deserve."""
     state, queues = view.recording.timeline.state_at(seq - 1), victim_queues(view, refused)
     lines, parts, numbers = [], [], {}
     for queue in queues:
-        allocated, deserved = (state.amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
+        allocated, deserved = (state.plugin_amount(plugin, queue, figure) for figure in ("allocated", "deserved"))
         lines += [
             f"queue {queue}, {n}: allocated {held} <= deserved {least}"
             for n in deserved.resource_names()
-            for held, least in [amounts_apart(n, allocated.get(n), deserved.get(n))]
+            for held, least in [format_amounts_apart(n, allocated.get(n), deserved.get(n))]
         ]
         parts.append(
-            f"queue {queue} holds {amount_text.resource(allocated, ('cpu', 'memory'))} and deserves "
-            f"{amount_text.resource(deserved, ('cpu', 'memory'))}"
+            f"queue {queue} holds {amount_text.format_resource(allocated, ('cpu', 'memory'))} and deserves "
+            f"{amount_text.format_resource(deserved, ('cpu', 'memory'))}"
         )
         numbers.update(amounts.numbers(f"queue.{queue}.allocated", allocated))
         numbers.update(amounts.numbers(f"queue.{queue}.deserved", deserved))
-    sated = [q for q in queues if state.amount(plugin, q, "request").less_equal(state.amount(plugin, q, "deserved"))]
+    sated = [
+        q
+        for q in queues
+        if state.plugin_amount(plugin, q, "request").less_equal(state.plugin_amount(plugin, q, "deserved"))
+    ]
     verb = "deserves all it asks for" if len(queues) == 1 else "deserve all they ask for"
-    enough = sharers(f"free room that others hold, or add nodes: {listed(queues)} {verb}, no weight changes that")
+    enough = queue_admin_advice(
+        f"free room that others hold, or add nodes: {join_names(queues)} {verb}, no weight changes that"
+    )
     advice = enough if len(sated) == len(queues) else smaller(view, queues)
-    return Kept(f"{'; '.join(parts[:2])}: not above its share", numbers, (advice,), tuple(lines))
+    return VetoReason(f"{'; '.join(parts[:2])}: not above its share", numbers, (advice,), tuple(lines))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from vcdebug.amount_text import number
+from vcdebug.amount_text import format_number
 from vcdebug.explain.comparisons import MINIMUM_INFINITY
 from vcdebug.explain.equation import Equation, Ratio, Term
 from vcdebug.model.names import QueueName, Seq
@@ -17,49 +17,49 @@ from vcdebug.model.queuelimit import QueueLimit
 from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, PODS, Resource
 from vcdebug.plugins import CAPACITY, PROPORTION
 from vcdebug.plugins.proportion import Proportion
-from vcdebug.plugins.proportion import QueueAttr as ProportionAttr
-from vcdebug.plugins.proportion import recalled as proportion_attr
+from vcdebug.plugins.proportion import ProportionQueueAttr as ProportionAttr
+from vcdebug.plugins.proportion import from_figures as proportion_attr
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
     from vcdebug.framework.figures import Figures
     from vcdebug.plugins.capacity import Capacity
-    from vcdebug.plugins.capacity.attr import QueueAttr as CapacityAttr
+    from vcdebug.plugins.capacity.attr import CapacityQueueAttr as CapacityAttr
 
-SHARERS: Final = (PROPORTION, CAPACITY)
+SHARING_PLUGINS: Final = (PROPORTION, CAPACITY)
 """Plugins that keep figures of queues."""
-ENDLESS: Final = float(MAX_INT64)
-LARGEST = "share = the largest of allocated / deserved"
-STALE = "as it was when the session opened: events of its children do not bring it up to date"
-LIMIT = "limit = the smaller of capability and what the guarantees of all leave, with its own"
-ENDLESS_LIMIT = "limit = capability; endless where none is stated"
+ENDLESS_AMOUNT: Final = float(MAX_INT64)
+SHARE_FORMULA = "share = the largest of allocated / deserved"
+STALE_SHARE = "as it was when the session opened: events of its children do not bring it up to date"
+LIMIT_FORMULA = "limit = the smaller of capability and what the guarantees of all leave, with its own"
+ENDLESS_FORMULA = "limit = capability; endless where none is stated"
 
 
-class Place(NamedTuple):
+class QueuePlace(NamedTuple):
     """A queue at its place in the tree."""
 
     name: QueueName
     depth: int
 
 
-def sharer(recording: Recording) -> str:
+def sharing_plugin(recording: Recording) -> str:
     """The plugin that shares out the cluster; empty where none is configured."""
-    return next((name for name in SHARERS if name in recording.timeline.figures), "")
+    return next((name for name in SHARING_PLUGINS if name in recording.timeline.figures), "")
 
 
 def capacity_tree(recording: Recording) -> Capacity | None:
     """The capacity plugin where its queues are a tree that is in force."""
-    plugin = _capacity(recording)
+    plugin = _capacity_plugin(recording)
     return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circle else None
 
 
 def tree_is_broken(recording: Recording) -> bool:
     """Whether capacity gave up on its tree of queues: figures stay as they were then, and everything is refused."""
-    plugin = _capacity(recording)
+    plugin = _capacity_plugin(recording)
     return plugin is not None and plugin.tree and not plugin.ready
 
 
-def _capacity(recording: Recording) -> Capacity | None:
+def _capacity_plugin(recording: Recording) -> Capacity | None:
     """The plugin, where it is configured: only then is it imported."""
     plugin = recording.session.plugins.get(CAPACITY)
     if plugin is None:
@@ -70,45 +70,49 @@ def _capacity(recording: Recording) -> Capacity | None:
 
 
 def _capacity_attr(figures: Figures) -> CapacityAttr:
-    from vcdebug.plugins.capacity.attr import QueueAttr, recalled
+    from vcdebug.plugins.capacity.attr import CapacityQueueAttr, with_figures
 
-    return recalled(QueueAttr("", Resource(), Resource(), Resource()), figures)
+    return with_figures(CapacityQueueAttr("", Resource(), Resource(), Resource()), figures)
 
 
-def places(recording: Recording) -> tuple[Place, ...]:
+def queue_places(recording: Recording) -> tuple[QueuePlace, ...]:
     """All queues, children below their parents where capacity knows a tree."""
     plugin = capacity_tree(recording)
     if plugin is None or ROOT_QUEUE not in plugin.queues:
-        return tuple(Place(name, 0) for name in recording.session.queues)
-    return tuple(_below(plugin, ROOT_QUEUE, 0))
+        return tuple(QueuePlace(name, 0) for name in recording.session.queues)
+    return tuple(_places_below(plugin, ROOT_QUEUE, 0))
 
 
-def _below(plugin: Capacity, name: QueueName, depth: int) -> Iterator[Place]:
-    yield Place(name, depth)
+def _places_below(plugin: Capacity, name: QueueName, depth: int) -> Iterator[QueuePlace]:
+    yield QueuePlace(name, depth)
     for child in sorted(plugin.queues[name].children):
-        yield from _below(plugin, child, depth + 1)
+        yield from _places_below(plugin, child, depth + 1)
 
 
-def dimensions_of(*resources: Resource) -> list[str]:
+def finite_dimensions(*resources: Resource) -> list[str]:
     """cpu, memory, and the scalars; without pods, volume counts, and what is 0 or endless everywhere."""
     scalars = dict.fromkeys(name for resource in resources for name in resource.scalars or ())
     told = sorted(name for name in scalars if name != PODS and not name.startswith("attachable-volumes"))
-    return [CPU, MEMORY, *(name for name in told if any(0 < abs(each.get(name)) < ENDLESS for each in resources))]
+    return [
+        CPU,
+        MEMORY,
+        *(name for name in told if any(0 < abs(each.get(name)) < ENDLESS_AMOUNT for each in resources)),
+    ]
 
 
-def attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
+def opening_attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
     """What the plugin worked out for a queue when the session opened; nothing of a broken tree."""
-    plugin = recording.session.plugins.get(sharer(recording))
+    plugin = recording.session.plugins.get(sharing_plugin(recording))
     if not isinstance(plugin, Proportion):
-        return _entitled(recording, queue)
+        return _capacity_queue_attr(recording, queue)
     return None if tree_is_broken(recording) else plugin.queues.get(queue)
 
 
-def _entitled(recording: Recording, queue: QueueName) -> CapacityAttr | None:
+def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr | None:
     """The same where capacity shares out the cluster."""
-    if sharer(recording) != CAPACITY or tree_is_broken(recording):
+    if sharing_plugin(recording) != CAPACITY or tree_is_broken(recording):
         return None
-    plugin = _capacity(recording)
+    plugin = _capacity_plugin(recording)
     return None if plugin is None else plugin.queues.get(queue)
 
 
@@ -117,20 +121,25 @@ def _entitled(recording: Recording, queue: QueueName) -> CapacityAttr | None:
 
 def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """The share after an event, with the dimension that it comes from."""
-    plugin, figures = sharer(recording), recording.timeline.state_at(seq).books[sharer(recording)][queue]
+    plugin, figures = (
+        sharing_plugin(recording),
+        recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue],
+    )
     attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
     title, recorded = f"share of queue {queue}", attr.share
     if plugin == CAPACITY and attr.deserved.is_empty():
-        return Equation(title, f"share = {number(recorded)}, as it deserves nothing", (), "dimension", (), recorded)
-    parts = attr.fractions()
+        return Equation(
+            title, f"share = {format_number(recorded)}, as it deserves nothing", (), "dimension", (), recorded
+        )
+    parts = attr.share_by_dimension()
     terms = tuple(
         Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts
     )
     attr.update_share()
     deciding = next((name for name, part in parts if part == attr.share and part), None)
-    note = "" if recorded == attr.share else STALE
+    note = "" if recorded == attr.share else STALE_SHARE
     columns = ("allocated", "deserved", "share")
-    return Equation(title, LARGEST, columns, "dimension", terms, recorded, deciding, note)
+    return Equation(title, SHARE_FORMULA, columns, "dimension", terms, recorded, deciding, note)
 
 
 # Limits
@@ -138,26 +147,26 @@ def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
 
 def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
     """The limit that holds: what guarantees leave of the cluster, or of the parent, within the queue's capability."""
-    attr = attr_of(recording, queue)
+    attr = opening_attr_of(recording, queue)
     bound = attr.bound if attr is not None else None
     title = f"limit of queue {queue} (real capability)"
     if attr is not None and bound is None and queue == ROOT_QUEUE and capacity_tree(recording) is not None:
         limit = attr.real_capability
-        terms = tuple(Term(name, (limit.get(name),), None) for name in dimensions_of(limit))
-        return Equation(title, ENDLESS_LIMIT, ("limit",), "dimension", terms, limit)
+        terms = tuple(Term(name, (limit.get(name),), None) for name in finite_dimensions(limit))
+        return Equation(title, ENDLESS_FORMULA, ("limit",), "dimension", terms, limit)
     if bound is None:
         return None
     source = f"{bound.parent}'s" if bound.parent else "total"
-    terms = tuple(_limit(name, bound) for name in dimensions_of(bound.whole, bound.limit))
+    terms = tuple(_limit_term(name, bound) for name in finite_dimensions(bound.whole, bound.limit))
     columns = (source, "− guaranteed", "+ own", "= left", "capability", "limit")
-    return Equation(title, LIMIT, columns, "dimension", terms, bound.limit, None, "", MINIMUM_INFINITY)
+    return Equation(title, LIMIT_FORMULA, columns, "dimension", terms, bound.limit, None, "", MINIMUM_INFINITY)
 
 
-def _limit(name: str, bound: QueueLimit) -> Term:
+def _limit_term(name: str, bound: QueueLimit) -> Term:
     figures = tuple(part.get(name) for part in bound[:4] if part is not None)
     capability = bound.capability
-    stated = capability.get(name) if capability is not None and capability.has(name) else None
-    if not bound.limit.has(name):
+    stated = capability.get(name) if capability is not None and capability.has_dimension(name) else None
+    if not bound.limit.has_dimension(name):
         return Term(name, (*figures, stated, None), None, "nothing is left of it")
     by = "capability decides" if stated is not None and stated < figures[-1] else "what is left decides"
     return Term(name, (*figures, stated, bound.limit.get(name)), None, by)
@@ -168,7 +177,7 @@ def _limit(name: str, bound: QueueLimit) -> Term:
 
 def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
     """capacity: what the queue states, within its limit and at least its guarantee."""
-    attr, tree = _entitled(recording, queue), capacity_tree(recording)
+    attr, tree = _capacity_queue_attr(recording, queue), capacity_tree(recording)
     title = f"what queue {queue} deserves"
     if attr is None:
         return None
@@ -178,14 +187,16 @@ def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
         return None
     stated, limit, guarantee, found = attr.entitlement
     parts = (stated, guarantee, found) if limit is None else (stated, limit, guarantee, found)
-    names = dimensions_of(stated, guarantee, found)
-    terms = tuple(Term(name, tuple(part.get(name) for part in parts), None, _raised(name, parts)) for name in names)
+    names = finite_dimensions(stated, guarantee, found)
+    terms = tuple(
+        Term(name, tuple(part.get(name) for part in parts), None, _deserved_note(name, parts)) for name in names
+    )
     capped, column = ("stated", ()) if limit is None else ("min(stated, limit)", ("limit",))
     columns = ("stated", *column, "guarantee", "deserved")
     return Equation(title, f"deserved = max({capped}, guarantee)", columns, "dimension", terms, found)
 
 
-def _raised(name: str, parts: tuple[Resource, ...]) -> str:
+def _deserved_note(name: str, parts: tuple[Resource, ...]) -> str:
     stated, guarantee, found = parts[0].get(name), parts[-2].get(name), parts[-1].get(name)
     if found == stated:
         return "as stated"
@@ -195,6 +206,8 @@ def _raised(name: str, parts: tuple[Resource, ...]) -> str:
 def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
     children = [root.children[name] for name in sorted(root.children)]
     amounts = [*(child.deserved for child in children), root.deserved]
-    terms = tuple(Term(name, tuple(each.get(name) for each in amounts), None) for name in dimensions_of(root.deserved))
+    terms = tuple(
+        Term(name, tuple(each.get(name) for each in amounts), None) for name in finite_dimensions(root.deserved)
+    )
     columns = (*(child.name for child in children), "deserved")
     return Equation(title, "deserved = the sum of its children's", columns, "dimension", terms, root.deserved)

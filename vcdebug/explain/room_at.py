@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from vcdebug.explain.searches import reasons_text
-from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, Status, aborts
+from vcdebug.model.fiterror import POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
 from vcdebug.model.names import FloatArray, NodeName, Seq
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
@@ -18,12 +18,12 @@ from vcdebug.trace.history import TaskState
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
-Kind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
+FitKind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
 """What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
 other resources, or a rule about the pods that are there."""
-Amounts = tuple[tuple[str, float], ...]
+RequestItems = tuple[tuple[str, float], ...]
 """What a task asks for, as Resource.items gives it."""
-Lack = tuple[tuple[str, float], ...]
+MissingItems = tuple[tuple[str, float], ...]
 """Dimensions that lack something, and how much."""
 
 
@@ -31,13 +31,13 @@ class NodeFit(NamedTuple):
     """One node as it stood, for one task."""
 
     name: NodeName
-    kind: Kind
-    statuses: tuple[Status, ...]
+    kind: FitKind
+    statuses: tuple[FitStatus, ...]
     """What the predicates object to."""
     future: Resource
     """Idle + releasing - pipelined."""
     allocatable: Resource
-    short: Lack
+    short: MissingItems
 
     @property
     def reason(self) -> str:
@@ -54,7 +54,7 @@ class NodeFit(NamedTuple):
             return f"Insufficient {' and '.join(name for name, _ in self.short)}"
         return objections or "room"
 
-    def with_objections(self, statuses: tuple[Status, ...], said: Kind) -> NodeFit:
+    def with_objections(self, statuses: tuple[FitStatus, ...], said: FitKind) -> NodeFit:
         """The same node, of which nothing has been said before, and what the predicates say and come to."""
         kind = said if said == "unresolvable" or self.kind == "free" else self.kind
         return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
@@ -68,14 +68,17 @@ class NodeIdle(NamedTuple):
 
 
 @per_recording(most=8)
-def rooms(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
+def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
     """Every node after an event."""
-    changed = recording.timeline.changed(NODE, seq).items()
-    return {**_at_opening(recording), **{name: _left_at(recording, name, place) for name, place in changed}}
+    changed = recording.timeline.changed_up_to(NODE, seq).items()
+    return {
+        **_rooms_at_opening(recording),
+        **{name: _room_after_change(recording, name, place) for name, place in changed},
+    }
 
 
 @per_recording()
-def _at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
+def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
     """Every node as the session found it."""
     amounts = recording.timeline.opening_nodes
     return {
@@ -84,28 +87,28 @@ def _at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
 
 
 @per_recording(most=10_000)
-def _left_at(recording: Recording, name: NodeName, place: int) -> NodeIdle:
+def _room_after_change(recording: Recording, name: NodeName, place: int) -> NodeIdle:
     """A node as a change left it."""
-    amounts: NodeAmounts = recording.timeline.written_at(place, NODE, name)
+    amounts: NodeAmounts = recording.timeline.value_written_at(place, NODE, name)
     return NodeIdle(amounts.future_idle(), recording.session.nodes[name].allocatable)
 
 
 @per_recording(most=32)
-def unasked(recording: Recording, seq: Seq, request: Amounts) -> Sequence[NodeFit]:
+def fits_by_amounts(recording: Recording, seq: Seq, request: RequestItems) -> Sequence[NodeFit]:
     """Every node for a request, as if no predicate objected."""
     asked = tuple((name, amount) for name, amount in request if amount > 0)
-    everyone = rooms(recording, seq)
-    smaller = _lacks(asked, [_allocatable(recording, name) for name, _ in asked], len(everyone))
-    shorter = _lacks(asked, [_future(recording, seq, name) for name, _ in asked], len(everyone))
+    everyone = room_by_node(recording, seq)
+    smaller = _lacks_by_node(asked, [_allocatable_column(recording, name) for name, _ in asked], len(everyone))
+    shorter = _lacks_by_node(asked, [_future_column(recording, seq, name) for name, _ in asked], len(everyone))
     return [
-        NodeFit(name, _kind(small, short), (), room.future, room.allocatable, small or short)
+        NodeFit(name, _fit_kind(small, short), (), room.future, room.allocatable, small or short)
         for (name, room), small, short in zip(everyone.items(), smaller, shorter, strict=True)
     ]
 
 
-def _lacks(asked: Amounts, columns: Sequence[FloatArray], nodes: int) -> list[Lack]:
+def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: int) -> list[MissingItems]:
     """What each node lacks of what is asked for, a column of amounts for each: resource.at_most over all nodes."""
-    found: list[Lack] = [()] * nodes
+    found: list[MissingItems] = [()] * nodes
     for (name, amount), column in zip(asked, columns, strict=True):
         missing = (amount - column).tolist()
         for row in np.flatnonzero(~(column - amount > -MIN_RESOURCE)).tolist():
@@ -114,39 +117,39 @@ def _lacks(asked: Amounts, columns: Sequence[FloatArray], nodes: int) -> list[La
 
 
 @per_recording(most=64)
-def _allocatable(recording: Recording, name: str) -> FloatArray:
+def _allocatable_column(recording: Recording, name: str) -> FloatArray:
     """One dimension of what every node has in all."""
     return np.array([node.allocatable.get(name) for node in recording.session.nodes.values()], dtype=np.float64)
 
 
 @per_recording(most=64)
-def _future(recording: Recording, seq: Seq, name: str) -> FloatArray:
+def _future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
     """One dimension of what every node has left after an event."""
-    return np.array([room.future.get(name) for room in rooms(recording, seq).values()], dtype=np.float64)
+    return np.array([room.future.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)
 
 
 @per_recording(most=8)
 def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[TaskInfo]]:
     """Tasks with the status and node that they have after an event, by that node."""
     timeline = recording.timeline
-    opening, changed = timeline.opening_tasks, timeline.changed(TASK, seq)
+    opening, changed = timeline.opening_tasks, timeline.changed_up_to(TASK, seq)
     found: dict[NodeName, list[TaskInfo]] = {}
     for key, task in timeline.tasks.items():
         place = changed.get(key)
-        state = opening[key] if place is None else TaskState(*timeline.written_at(place, TASK, key))
+        state = opening[key] if place is None else TaskState(*timeline.value_written_at(place, TASK, key))
         if state.node:
             same = state == (task.status, task.node_name)
-            found.setdefault(state.node, []).append(task if same else _as_it_was(task, state))
+            found.setdefault(state.node, []).append(task if same else _task_in_state(task, state))
     return found
 
 
-def _as_it_was(task: TaskInfo, state: TaskState) -> TaskInfo:
+def _task_in_state(task: TaskInfo, state: TaskState) -> TaskInfo:
     clone = task.clone()
     clone.status, clone.node_name = state
     return clone
 
 
-def _kind(small: Lack, short: Lack) -> Kind:
+def _fit_kind(small: MissingItems, short: MissingItems) -> FitKind:
     if small:
         return "too small"
     if short:
@@ -154,9 +157,9 @@ def _kind(small: Lack, short: Lack) -> Kind:
     return "free"
 
 
-def verdict(statuses: tuple[Status, ...]) -> Kind:
+def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
     """What the predicates' objections come to by themselves."""
-    if any(aborts(status) for status in statuses):
+    if any(blocks_preemption(status) for status in statuses):
         return "unresolvable"
     if not statuses:
         return "free"

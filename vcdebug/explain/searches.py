@@ -7,18 +7,18 @@ from typing import Final, NamedTuple
 
 from vcdebug.explain.amounts import Histogram, histogram
 from vcdebug.framework.record import PredicateEvent
-from vcdebug.kube.placement import Placement, placement
+from vcdebug.kube.placement import NodeConstraints, parse_node_constraints
 from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
 from vcdebug.kube.selector import Requirement
-from vcdebug.kube.taints import first_untolerated, parse_taints, schedulable_despite_cordon
-from vcdebug.model.fiterror import Status
+from vcdebug.kube.taints import first_untolerated, parse_taints, tolerates_cordon
+from vcdebug.model.fiterror import FitStatus
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import at_most
 from vcdebug.model.task import TaskInfo
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, task_of
+from vcdebug.trace.state_before import state_before, task_of
 
 CORDONED: Final = "node(s) were unschedulable"
 TAINTED: Final = "node(s) had untolerated taint"
@@ -26,50 +26,50 @@ NOT_MATCHING: Final = "node(s) didn't match Pod's node affinity/selector"
 ABSENT: Final = "has no such label"
 
 
-def reasons_text(statuses: Sequence[Status]) -> str:
+def reasons_text(statuses: Sequence[FitStatus]) -> str:
     """All that the predicates object to on one node."""
     return ", ".join(status.reason for status in statuses if status.reason)
 
 
-def refusals(recording: Recording, event: PredicateEvent) -> Iterator[tuple[NodeName, tuple[Status, ...]]]:
+def iter_refusals(recording: Recording, event: PredicateEvent) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
     """The nodes that the pass refused, and why."""
-    names, statuses = recording.node_names, recording.reasons.statuses
+    names, statuses = recording.node_names, recording.reason_table.statuses_of
     for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
         yield names[row], statuses(code)
 
 
-def told(recording: Recording, event: PredicateEvent) -> Histogram[NodeName]:
+def refusal_histogram(recording: Recording, event: PredicateEvent) -> Histogram[NodeName]:
     """Reason and its nodes, the most frequent first."""
-    return histogram((node, reasons_text(statuses)) for node, statuses in refusals(recording, event))
+    return histogram((node, reasons_text(statuses)) for node, statuses in iter_refusals(recording, event))
 
 
 # What about the pod and the node does not go together
 
 
-def why_refused(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
+def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
     """What about the pod and the node does not go together, filter by filter that refused it, before an event."""
-    statuses = dict(refusals(recording, event)).get(node, ())
+    statuses = dict(iter_refusals(recording, event)).get(node, ())
     asking, info = task_of(recording, event.task), recording.session.nodes[node]
-    asked = placement(asking.pod.spec)
+    asked = parse_node_constraints(asking.pod.spec)
     found: list[str] = []
     for status in statuses:
         if status.reason.startswith(CORDONED):
-            found += _cordon(asked, info)
+            found += _cordon_reasons(asked, info)
         elif status.reason.startswith(TAINTED):
-            found += _taint(asked, info)
+            found += _taint_reasons(asked, info)
         elif status.reason.startswith(NOT_MATCHING):
-            found += _affinity(asked, info)
+            found += _affinity_reasons(asked, info)
         elif status.reason == NO_FREE_PORTS:
-            found += _ports(recording, seq, asking, node)
+            found += _port_reasons(recording, seq, asking, node)
     return tuple(found)
 
 
-def _cordon(asked: Placement, node: NodeInfo) -> Iterator[str]:
-    if node.unschedulable and not schedulable_despite_cordon(asked.tolerations):
+def _cordon_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
+    if node.is_unschedulable and not tolerates_cordon(asked.tolerations):
         yield "the node is cordoned, and no toleration accepts node.kubernetes.io/unschedulable"
 
 
-def _taint(asked: Placement, node: NodeInfo) -> Iterator[str]:
+def _taint_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
     taint = first_untolerated(parse_taints(node.taints), asked.tolerations)
     if taint is None:
         return
@@ -78,40 +78,40 @@ def _taint(asked: Placement, node: NodeInfo) -> Iterator[str]:
     yield f"taint {taint.key}={taint.value}:{taint.effect}; {against}"
 
 
-def _affinity(asked: Placement, node: NodeInfo) -> Iterator[str]:
+def _affinity_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
     for requirement in asked.required.selector.requirements:
-        if not requirement.matches(node.labels):
-            yield f"nodeSelector {_against(requirement, node)}"
+        if not requirement.matches_labels(node.labels):
+            yield f"nodeSelector {_requirement_against(requirement, node)}"
     terms = asked.required.terms
-    if terms is None or any(term.matches(node.labels, node.name) for term in terms):
+    if terms is None or any(term.matches_node(node.labels, node.name) for term in terms):
         return
     for number, term in enumerate(terms, start=1):
-        failing = [one for one in term.labels.requirements if not one.matches(node.labels)]
-        told = [_against(one, node) for one in failing]
-        told += [f"{one.field} is not {one.value}" for one in term.fields if not one.matches(node.name)]
+        failing = [one for one in term.labels.requirements if not one.matches_labels(node.labels)]
+        told = [_requirement_against(one, node) for one in failing]
+        told += [f"{one.field} is not {one.value}" for one in term.fields if not one.matches_name(node.name)]
         yield f"affinity term {number}: {'; '.join(told) or 'it never matches'}"
 
 
-def _against(requirement: Requirement, node: NodeInfo) -> str:
+def _requirement_against(requirement: Requirement, node: NodeInfo) -> str:
     """`zone In (a, b), the node has zone=c`."""
     values = f" ({', '.join(requirement.values)})" if requirement.values else ""
     has = f"has {requirement.key}={node.labels[requirement.key]}" if requirement.key in node.labels else ABSENT
     return f"{requirement.key} {requirement.operator}{values}, the node {has}"
 
 
-def _ports(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeName) -> Iterator[str]:
+def _port_reasons(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeName) -> Iterator[str]:
     release = recording.snapshot.release
     wanted = host_ports(asking.pod.spec, release)
-    for key in before(recording, seq).tasks_on(node) if wanted else ():
+    for key in state_before(recording, seq).tasks_on(node) if wanted else ():
         for used in host_ports(task_of(recording, key).pod.spec, release):
-            if any(one.conflicts(used) for one in wanted):
+            if any(one.conflicts_with(used) for one in wanted):
                 yield f"host port {used.port}/{used.protocol} is taken by {key}"
 
 
 # What runs out where
 
 
-class Short(NamedTuple):
+class NodeShortage(NamedTuple):
     """One node that lacks something of one dimension."""
 
     node: NodeName
@@ -120,18 +120,18 @@ class Short(NamedTuple):
     lacks: float
 
 
-class Exhausted(NamedTuple):
+class ExhaustedDimension(NamedTuple):
     """One dimension over all nodes that were visited."""
 
     dimension: str
     request: float
-    nodes: tuple[Short, ...]
+    nodes: tuple[NodeShortage, ...]
     """Those that lack it, the one that lacks least first."""
     visited: int
     most: float
     """The most that any of them has."""
 
-    def of(self, node: NodeName) -> Short | None:
+    def shortage_of(self, node: NodeName) -> NodeShortage | None:
         """What one node lacks."""
         return next((short for short in self.nodes if short.node == node), None)
 
@@ -142,18 +142,18 @@ def visited_rows(event: PredicateEvent) -> list[int]:
 
 
 @per_recording(most=16)
-def exhausted(recording: Recording, seq: Seq) -> Sequence[Exhausted]:
+def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[ExhaustedDimension]:
     """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
-    event = recording.event(seq)
+    event = recording.event_at(seq)
     assert isinstance(event, PredicateEvent)
-    state = before(recording, seq)
+    state = state_before(recording, seq)
     names = [recording.node_names[row] for row in visited_rows(event)]
     futures = {name: state.nodes[name].future_idle() for name in names}
     found = []
     for dimension, request in task_of(recording, event.task).init_resreq.items():
         amounts = {name: future.get(dimension) for name, future in futures.items()}
-        lacking = [Short(name, has, request - has) for name, has in amounts.items() if not at_most(request, has)]
+        lacking = [NodeShortage(name, has, request - has) for name, has in amounts.items() if not at_most(request, has)]
         if lacking:
             nodes = tuple(sorted(lacking, key=lambda short: short.lacks))
-            found.append(Exhausted(dimension, request, nodes, len(names), max(amounts.values())))
+            found.append(ExhaustedDimension(dimension, request, nodes, len(names), max(amounts.values())))
     return sorted(found, key=lambda each: -len(each.nodes))

@@ -7,7 +7,7 @@ from vcdebug.kube.node_affinity import FieldRequirement, NodeTerm
 from vcdebug.kube.selector import Requirement, Selector
 
 
-def requirement_text(one: Requirement) -> str:
+def format_requirement(one: Requirement) -> str:
     """`zone=a`, `zone In (a, b)`, `zone Exists`."""
     if one.operator == "In" and len(one.values) == 1:
         return f"{one.key}={one.values[0]}"
@@ -15,26 +15,26 @@ def requirement_text(one: Requirement) -> str:
     return f"{one.key} {one.operator}{values}"
 
 
-def selector_text(selector: Selector) -> str:
+def format_selector(selector: Selector) -> str:
     """Every requirement; what a missing selector means."""
     if selector.nothing:
         return "no pod"
-    return ", ".join(requirement_text(one) for one in selector.requirements)
+    return ", ".join(format_requirement(one) for one in selector.requirements)
 
 
-def field_text(one: FieldRequirement) -> str:
+def format_field(one: FieldRequirement) -> str:
     """`metadata.name=n1`."""
     return f"{one.field}{'≠' if one.negated else '='}{one.value}"
 
 
-def term_text(term: NodeTerm) -> str:
+def format_node_term(term: NodeTerm) -> str:
     """A term of node affinity."""
     if term.never:
         return "a term that never matches"
-    told = [requirement_text(one) for one in term.labels.requirements] + [field_text(one) for one in term.fields]
+    told = [format_requirement(one) for one in term.labels.requirements] + [format_field(one) for one in term.fields]
     return ", ".join(told) or "any node"
 
 
-def affinity_term_text(term: AffinityTerm) -> str:
+def format_affinity_term(term: AffinityTerm) -> str:
     """A term of affinity between pods: which pods, and in which domain."""
-    return f"{selector_text(term.selector) or 'any pod'} by {term.topology_key}"
+    return f"{format_selector(term.selector) or 'any pod'} by {term.topology_key}"

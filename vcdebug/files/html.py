@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from vcdebug.files.html_style import STYLE
+from vcdebug.files.html_style import PAGE_STYLE
 from vcdebug.views.base import Column, Line, Piece, Row, Style, Table
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 
-POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+CONTENT_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 """Browsers load nothing for this page, whatever is in it."""
-CLASSES: Final[dict[Style, str]] = {
+CSS_CLASSES: Final[dict[Style, str]] = {
     "title": "strong",
     "strong": "strong",
     "muted": "muted",
@@ -24,35 +24,35 @@ CLASSES: Final[dict[Style, str]] = {
 }
 
 
-def html(report: Document) -> str:
+def html_text(report: Document) -> str:
     """The document, with a line end at its end."""
     body = [
         f"<header><h1>{escape(report.title)}</h1>",
-        *_blocks(report.lead, report.title),
+        *_iter_block_lines(report.lead, report.title),
         "</header>",
-        *_contents(report),
+        *_iter_contents_lines(report),
         "<main>",
     ]
     for number, section in enumerate(report.sections, start=1):
-        body += _section(section, 2, f"s{number}")
-    return "\n".join([*_head(report), *body, "</main>", "</body>", "</html>"]) + "\n"
+        body += _iter_section_lines(section, 2, f"s{number}")
+    return "\n".join([*_iter_head_lines(report), *body, "</main>", "</body>", "</html>"]) + "\n"
 
 
-def _head(report: Document) -> Iterator[str]:
+def _iter_head_lines(report: Document) -> Iterator[str]:
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
     yield "<head>"
     yield '<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
     yield f"<title>{escape(report.title)}</title>"
-    yield f"<style>{STYLE}</style>"
+    yield f"<style>{PAGE_STYLE}</style>"
     yield "</head>"
     yield "<body>"
 
 
-def _contents(report: Document) -> Iterator[str]:
+def _iter_contents_lines(report: Document) -> Iterator[str]:
     yield '<nav aria-label="Contents"><ol>'
     for number, section in enumerate(report.sections, start=1):
         yield f'<li><a href="#s{number}">{escape(section.title)}</a>{_inner_contents(section, f"s{number}")}</li>'
@@ -69,41 +69,41 @@ def _inner_contents(section: Section, anchor: str) -> str:
     return f"<ol>{''.join(items)}</ol>"
 
 
-def _section(section: Section, level: int, anchor: str) -> Iterator[str]:
+def _iter_section_lines(section: Section, level: int, anchor: str) -> Iterator[str]:
     yield f'<section id="{anchor}" aria-labelledby="{anchor}-h">'
     heading = f'<h{level} id="{anchor}-h">{escape(section.title)}</h{level}>'
     yield f"<details><summary>{heading}</summary>" if section.folded else heading
-    yield from _blocks(section.blocks, section.title)
+    yield from _iter_block_lines(section.blocks, section.title)
     for number, inner in enumerate(section.sections, start=1):
-        yield from _section(inner, level + 1, f"{anchor}-{number}")
+        yield from _iter_section_lines(inner, level + 1, f"{anchor}-{number}")
     if section.folded:
         yield "</details>"
     yield "</section>"
 
 
-def _blocks(blocks: tuple[Block, ...], about: str) -> Iterator[str]:
+def _iter_block_lines(blocks: tuple[Block, ...], about: str) -> Iterator[str]:
     for block in blocks:
         match block:
             case Code(text):
                 yield f'<pre tabindex="0"><code>{escape(text)}</code></pre>'
             case Listed(items):
-                yield "<ul>" + "".join(f"<li>{_line(item)}</li>" for item in items) + "</ul>"
+                yield "<ul>" + "".join(f"<li>{_line_html(item)}</li>" for item in items) + "</ul>"
             case Paragraph(said, quoted):
-                yield f"<blockquote><p>{_line(said)}</p></blockquote>" if quoted else f"<p>{_line(said)}</p>"
+                yield f"<blockquote><p>{_line_html(said)}</p></blockquote>" if quoted else f"<p>{_line_html(said)}</p>"
             case Table():
-                yield from _table(block, about)
+                yield from _iter_table_lines(block, about)
 
 
-def _line(said: Line) -> str:
-    return "".join(_piece(piece) for piece in said)
+def _line_html(said: Line) -> str:
+    return "".join(_piece_html(piece) for piece in said)
 
 
-def _piece(piece: Piece) -> str:
-    text, kind = escape(piece.text), CLASSES.get(piece.style)
+def _piece_html(piece: Piece) -> str:
+    text, kind = escape(piece.text), CSS_CLASSES.get(piece.style)
     return f'<span class="{kind}">{text}</span>' if kind and text.strip() else text
 
 
-def _table(table: Table, about: str) -> Iterator[str]:
+def _iter_table_lines(table: Table, about: str) -> Iterator[str]:
     """Scrolls by itself where it is wider than the page, also by keys."""
     if not table.rows and not table.head and not table.foot:
         return
@@ -111,26 +111,26 @@ def _table(table: Table, about: str) -> Iterator[str]:
     title = escape(table.title)
     if title:
         yield f'<p class="title">{title}</p>'
-    yield from _lines(table.head)
+    yield from _iter_lines_html(table.head)
     if table.rows:
         yield f'<div class="scroll" tabindex="0" role="region" aria-label="{title or escape(about)}"><table>'
-        yield from _heads(table.columns)
+        yield from _iter_head_row_lines(table.columns)
         yield "<tbody>"
-        yield from (_row(table, row) for row in table.rows)
+        yield from (_row_html(table, row) for row in table.rows)
         yield "</tbody></table></div>"
-    yield from _lines(table.foot)
+    yield from _iter_lines_html(table.foot)
     yield "</div>"
 
 
-def _lines(lines: tuple[Line, ...]) -> Iterator[str]:
-    shown = [_line(said) for said in lines]
+def _iter_lines_html(lines: tuple[Line, ...]) -> Iterator[str]:
+    shown = [_line_html(said) for said in lines]
     while shown and not shown[-1].strip():
         shown.pop()
     if shown:
         yield '<p class="lines">' + "\n".join(shown) + "</p>"
 
 
-def _heads(columns: tuple[Column, ...]) -> Iterator[str]:
+def _iter_head_row_lines(columns: tuple[Column, ...]) -> Iterator[str]:
     if not any(column.title for column in columns):
         return
     yield "<thead><tr>" + "".join(_head_cell(column) for column in columns) + "</tr></thead>"
@@ -143,13 +143,13 @@ def _head_cell(column: Column) -> str:
     return f'<th scope="col"{kind}>{escape(column.title)}</th>'
 
 
-def _row(table: Table, row: Row) -> str:
+def _row_html(table: Table, row: Row) -> str:
     here = bool(table.current) and row.key == table.current
     mark = ' class="here" aria-current="true"' if here else ""
-    cells = (_cell(cell, column) for cell, column in zip(row.cells, table.columns, strict=True))
+    cells = (_cell_html(cell, column) for cell, column in zip(row.cells, table.columns, strict=True))
     return f"<tr{mark}>" + "".join(cells) + "</tr>"
 
 
-def _cell(cell: Piece, column: Column) -> str:
+def _cell_html(cell: Piece, column: Column) -> str:
     kind = ' class="number"' if column.right else ' class="text"' if column.flexible else ""
-    return f"<td{kind}>{_piece(cell)}</td>"
+    return f"<td{kind}>{_piece_html(cell)}</td>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-STYLE: Final = """
+PAGE_STYLE: Final = """
 :root { color-scheme: light dark; --text: #1c2024; --soft: #5b6470; --page: #ffffff; --line: #d8dde3; --tint: #f4f6f8;
   --good: #1a6b34; --bad: #b3261e; --warn: #8a5200; --accent: #0b57a4; }
 @media (prefers-color-scheme: dark) { :root { --text: #e4e7eb; --soft: #a3adb9; --page: #14171a; --line: #333a42;

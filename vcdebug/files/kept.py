@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
-from vcdebug.files.recordings import SUFFIX, UnwritableError, open_recording, program, save_recording
+from vcdebug.files.recordings import RECORDING_SUFFIX, UnwritableError, open_recording, program_id, save_recording
 from vcdebug.snapshot.sources import Source
 from vcdebug.stored.form import UnstorableError
 from vcdebug.trace.recording import Recording
@@ -17,17 +17,17 @@ from vcdebug.trace.recording import Recording
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-MEGABYTES: Final = 2000
+DEFAULT_MEGABYTES: Final = 2000
 """Of all kept recordings together, by default."""
-LEAST: Final = 1 << 20
+MIN_BYTES: Final = 1 << 20
 """Bytes of a snapshot that is worth keeping a recording of: a smaller one is replayed as quickly."""
 _PACKED: Final = (".gz", ".tgz", ".zip")
-_TIMES: Final = 10
+_UNPACKED_FACTOR: Final = 10
 """How much larger a packed snapshot is, unpacked: JSON of objects that are nearly alike."""
 _BLOCK: Final = 1 << 20
 
 
-class Entry(NamedTuple):
+class CachedRecording(NamedTuple):
     """A kept recording."""
 
     path: Path
@@ -36,16 +36,16 @@ class Entry(NamedTuple):
     """When it was last opened, in seconds of the file system's clock."""
 
 
-class KeptRecordings:
+class RecordingCache:
     """A folder of recordings. Whatever in it cannot be opened is passed over, and goes when room is needed."""
 
-    def __init__(self, folder: Path, megabytes: int = MEGABYTES) -> None:
+    def __init__(self, folder: Path, megabytes: int = DEFAULT_MEGABYTES) -> None:
         self.folder = folder
         self._most = megabytes << 20
 
-    def find(self, key: str) -> Recording | None:
+    def find_recording(self, key: str) -> Recording | None:
         """The recording with this key, if there is one that can be opened."""
-        path = self._path(key)
+        path = self._path_of(key)
         if not path.is_file():
             return None
         try:
@@ -55,50 +55,50 @@ class KeptRecordings:
             return None
         return recording
 
-    def keep(self, key: str, recording: Recording, step: Callable[[], object] = lambda: None) -> None:
+    def cache_recording(self, key: str, recording: Recording, step: Callable[[], object] = lambda: None) -> None:
         """Keep a recording, unless it was cut off, has no stored form, or the folder cannot be written."""
-        if recording.cut is not None:
+        if recording.cut_event is not None:
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            save_recording(recording, self._path(key), step)
+            save_recording(recording, self._path_of(key), step)
         except (UnstorableError, UnwritableError, OSError):
             return
         self._make_room()
 
-    def entries(self) -> list[Entry]:
+    def list_entries(self) -> list[CachedRecording]:
         """All of them, the last used first."""
-        found = (Entry(path, status.st_size, status.st_mtime) for path, status in self._files())
+        found = (CachedRecording(path, status.st_size, status.st_mtime) for path, status in self._iter_cached_files())
         return sorted(found, key=lambda entry: entry.used, reverse=True)
 
-    def clear(self) -> int:
+    def remove_all(self) -> int:
         """Remove all of them; how many there were."""
-        entries = self.entries()
+        entries = self.list_entries()
         for entry in entries:
             entry.path.unlink(missing_ok=True)
         return len(entries)
 
     def _make_room(self) -> None:
         held = 0
-        for entry in self.entries():
+        for entry in self.list_entries():
             held += entry.size
             if held > self._most:
                 entry.path.unlink(missing_ok=True)
 
-    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+    def _iter_cached_files(self) -> Iterator[tuple[Path, os.stat_result]]:
         if not self.folder.is_dir():
             return
-        for path in sorted(self.folder.glob(f"*{SUFFIX}")):
+        for path in sorted(self.folder.glob(f"*{RECORDING_SUFFIX}")):
             try:
                 yield path, path.stat()
             except OSError:
                 continue
 
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{SUFFIX}"
+    def _path_of(self, key: str) -> Path:
+        return self.folder / f"{key}{RECORDING_SUFFIX}"
 
 
-def key_of(source: Source, options: Mapping[str, object]) -> str | None:
+def cache_key(source: Source, options: Mapping[str, object]) -> str | None:
     """What a recording is made of: the program, what it was told, and every byte of the input.
 
     None for what is not kept: streams, and snapshots so small that they are replayed at once.
@@ -108,13 +108,13 @@ def key_of(source: Source, options: Mapping[str, object]) -> str | None:
     path = Path(source)
     try:
         files = _files_of(path)
-        if sum(map(_unpacked, files)) < LEAST:  # exact: ints
+        if sum(map(_unpacked_size, files)) < MIN_BYTES:  # exact: ints
             return None
         import hashlib
 
-        digest = hashlib.sha256(json.dumps([program(), str(source), sorted(options.items())]).encode())
+        digest = hashlib.sha256(json.dumps([program_id(), str(source), sorted(options.items())]).encode())
         for file in files:
-            _add(digest, file.relative_to(path.parent).as_posix(), file)
+            _add_file(digest, file.relative_to(path.parent).as_posix(), file)
     except (OSError, ValueError):
         return None
     return digest.hexdigest()
@@ -127,12 +127,12 @@ def _files_of(path: Path) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.is_file())
 
 
-def _unpacked(file: Path) -> int:
+def _unpacked_size(file: Path) -> int:
     """Bytes, about."""
-    return file.stat().st_size * (_TIMES if file.name.lower().endswith(_PACKED) else 1)
+    return file.stat().st_size * (_UNPACKED_FACTOR if file.name.lower().endswith(_PACKED) else 1)
 
 
-def _add(digest: _Hash, name: str, path: Path) -> None:
+def _add_file(digest: _Hash, name: str, path: Path) -> None:
     digest.update(f"{name} {path.stat().st_size}\n".encode())
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

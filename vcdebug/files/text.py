@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.archive import BROKEN, GZIP_MAGIC, Budget, gunzip
+from vcdebug.snapshot.archive import ARCHIVE_ERRORS, GZIP_MAGIC, UnpackBudget, gunzip_bytes
 from vcdebug.snapshot.file_access import (
     MAX_FILE_BYTES,
     check_replaceable,
@@ -25,8 +25,8 @@ def read_text(word: str, max_bytes: int = MAX_FILE_BYTES) -> str:
     data = read_stdin(max_bytes) if word == STDIN else read_file(word, max_bytes)
     if data.startswith(GZIP_MAGIC):
         try:
-            data = gunzip(data, Budget(max_bytes), word)
-        except BROKEN as error:
+            data = gunzip_bytes(data, UnpackBudget(max_bytes), word)
+        except ARCHIVE_ERRORS as error:
             raise VcdebugError(f"cannot be decompressed: {error}", where=word) from error
     return data.decode("utf-8", "replace")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import ClassVar, Final, Literal, Protocol
 
-from vcdebug.framework.figures import LEDGER, RIPPLE, Books, Figures, Head, Ripples, Value
+from vcdebug.framework.figures import LEDGER, RIPPLE, Books, FigureHead, Figures, Ripples, Value
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.resource import Resource
@@ -23,7 +23,7 @@ WHOLE: Final = ""
 """The plugin itself is the account."""
 
 
-def figures(*names: str, **elsewhere: str) -> Mapping[str, str]:
+def account_figures(*names: str, **elsewhere: str) -> Mapping[str, str]:
     """Figure of the trace → attribute of an account, where the two differ by keyword."""
     return {**{name: name for name in names}, **elsewhere}
 
@@ -47,13 +47,13 @@ class Accounts:
     """Those of an operation's figures that count there."""
 
 
-class Keeper(Protocol):
+class AccountHolder(Protocol):
     """A plugin, as far as it keeps accounts."""
 
     accounts: ClassVar[tuple[Accounts, ...]]
 
 
-class Ledger:
+class AccountLedger:
     """The accounts of one kind of an opened plugin."""
 
     def __init__(self, plugin: object, accounts: Accounts, jobs: Mapping[JobId, JobInfo]) -> None:
@@ -61,10 +61,10 @@ class Ledger:
         self._plugin = plugin
         self._jobs = jobs
         self._all: Figures = getattr(plugin, accounts.kept_in) if accounts.kept_in else {"": plugin}
-        self._read = _reader(accounts, tuple(accounts.figures))
-        self._operation = _values(accounts, accounts.operation)
-        self._admission = _reader(accounts, accounts.admission)
-        self._summed = _values(accounts, accounts.summed)
+        self._read = _figure_reader(accounts, tuple(accounts.figures))
+        self._operation = _tuple_reader(accounts, accounts.operation)
+        self._admission = _figure_reader(accounts, accounts.admission)
+        self._summed = _tuple_reader(accounts, accounts.summed)
         self._above = attrgetter(accounts.above) if accounts.above else None
         self._owner_is_job = accounts.owner == JOB
         self._last: Figures = {}
@@ -91,19 +91,19 @@ class Ledger:
         account = self._all.get(name)
         if account is None or not self.accounts.admission:
             return
-        yield name, _copied(self._admission(account))
+        yield name, _copy_figures(self._admission(account))
         for other in self._above(account) if self._above is not None else ():
-            yield other, _copied(self._admission(self._all[other]))
+            yield other, _copy_figures(self._admission(self._all[other]))
 
-    def books(self) -> Figures:
+    def all_figures(self) -> Figures:
         """All figures of all accounts as copies: by owner, or of the plugin itself."""
         if self.accounts.owner == WHOLE:
-            return _copied(self._read(self._plugin))
+            return _copy_figures(self._read(self._plugin))
         if self.accounts.owner == QUEUE:
-            return {"queues": {name: _copied(self._read(account)) for name, account in self._all.items()}}
+            return {"queues": {name: _copy_figures(self._read(account)) for name, account in self._all.items()}}
         stale = self._all if len(self._last) != len(self._all) else self.stale
         if stale:
-            read = {name: _copied(self._read(self._all[name])) for name in stale if name in self._all}
+            read = {name: _copy_figures(self._read(self._all[name])) for name in stale if name in self._all}
             self._last = {**self._last, **read}
             self.stale.clear()
         return {"jobs": self._last}
@@ -112,25 +112,29 @@ class Ledger:
 class OpenAccounts:
     """The accounts of all plugins of an open session, by plugin name."""
 
-    def __init__(self, plugins: Mapping[str, Keeper], jobs: Mapping[JobId, JobInfo]) -> None:
+    def __init__(self, plugins: Mapping[str, AccountHolder], jobs: Mapping[JobId, JobInfo]) -> None:
         named = [(name, plugins[name]) for name in sorted(plugins)]
-        self._all = [(name, Ledger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
+        self._all = [(name, AccountLedger(one, accounts, jobs)) for name, one in named for accounts in one.accounts]
         self._jobs = jobs
         owned = [(name, ledger) for name, ledger in self._all if ledger.accounts.owner != WHOLE]
-        self._operating = [(_own(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.operation]
+        self._operating = [
+            (_own_head(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.operation
+        ]
         self._stale_jobs = [ledger.stale for _, ledger in self._operating if ledger.accounts.owner == JOB]
-        self._summed = [(_above(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.summed]
+        self._summed = [
+            (_above_head(name, ledger.accounts), ledger) for name, ledger in owned if ledger.accounts.summed
+        ]
         """Where an operation counts in other accounts too."""
 
-    def touch(self, task: TaskInfo) -> None:
+    def mark_stale(self, task: TaskInfo) -> None:
         """The plugins are told of an operation on the task."""
         for stale in self._stale_jobs:
             stale[task.job] = None
 
-    def changed_by_operation(self, task: TaskInfo) -> tuple[tuple[Head, ...], list[Value]]:
+    def changed_by_operation(self, task: TaskInfo) -> tuple[tuple[FigureHead, ...], list[Value]]:
         """Each plugin's account of the task's job or queue, then the accounts in which these count too."""
         job, queue = task.job, self._queue_of(task)
-        heads: list[Head] = []
+        heads: list[FigureHead] = []
         values: list[Value] = []
         for head, ledger in self._operating:
             changed = ledger.changed_by_operation(job, queue)
@@ -152,25 +156,25 @@ class OpenAccounts:
         """What the admission of a job changes, by plugin, as copies."""
         return [(name, key, changed) for name, ledger in self._all for key, changed in ledger.changed_by_admission(job)]
 
-    def books(self) -> Books:
+    def plugin_books(self) -> Books:
         """All figures of all plugins."""
         found: dict[str, dict[str, Value]] = {}
         for name, ledger in self._all:
-            found.setdefault(name, {}).update(ledger.books())
+            found.setdefault(name, {}).update(ledger.all_figures())
         return tuple(found.items())
 
 
-def _own(plugin: str, accounts: Accounts) -> Head:
+def _own_head(plugin: str, accounts: Accounts) -> FigureHead:
     """What an operation changes of the owner's account."""
-    return Head(plugin, LEDGER, (accounts.owner, *accounts.operation))
+    return FigureHead(plugin, LEDGER, (accounts.owner, *accounts.operation))
 
 
-def _above(plugin: str, accounts: Accounts) -> Head:
+def _above_head(plugin: str, accounts: Accounts) -> FigureHead:
     """What it changes of the accounts above."""
-    return Head(plugin, RIPPLE, ("", *accounts.summed))
+    return FigureHead(plugin, RIPPLE, ("", *accounts.summed))
 
 
-def _values(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tuple[Value, ...]]:
+def _tuple_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tuple[Value, ...]]:
     """account → the named figures as they are, without their names."""
     if not names:
         return lambda _account: ()
@@ -178,12 +182,12 @@ def _values(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], tu
     return get if len(names) > 1 else lambda account: (get(account),)
 
 
-def _reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], dict[str, Value]]:
+def _figure_reader(accounts: Accounts, names: tuple[str, ...]) -> Callable[[object], dict[str, Value]]:
     """account → the named figures as they are."""
-    values = _values(accounts, names)
+    values = _tuple_reader(accounts, names)
     return lambda account: dict(zip(names, values(account), strict=True))
 
 
-def _copied(values: dict[str, Value]) -> Figures:
+def _copy_figures(values: dict[str, Value]) -> Figures:
     """What stays the same when the plugin goes on."""
     return {name: value.clone() if isinstance(value, Resource) else value for name, value in values.items()}

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import Filter
+from vcdebug.framework.evictions import CandidateFilter
 from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.plugin import PluginError
@@ -26,7 +26,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 
-ERROR_CACHE = "predicateErrorCacheEnable"
+ERROR_CACHE_KEY = "predicateErrorCacheEnable"
 
 
 class Action(ABC):
@@ -53,7 +53,7 @@ class Action(ABC):
     """Whether it evicts copies, so that the session's own objects of running pods stay as they are."""
 
     @staticmethod
-    def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> Filter:  # noqa: ARG004
+    def victim_filter(_ssn: Session, _job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004
         """For an action that evicts pod by pod: the rule by which it leaves a task alone for the task `_asker` of a
         job (empty for a candidate); `within` where it looks inside that job.
         """
@@ -65,7 +65,7 @@ class Action(ABC):
     @cached_property
     def error_cache(self) -> bool:
         """Whether searches remember for a role which nodes refused it."""
-        return self.arguments.get_bool(ERROR_CACHE, default=True)
+        return self.arguments.get_bool(ERROR_CACHE_KEY, default=True)
 
     @abstractmethod
     def execute(self, ssn: Session) -> None:
@@ -105,11 +105,11 @@ class QueuedJobs:
         self._ssn.log("job", job.uid, queue.name)
         self.jobs[queue.name].push(job)
 
-    def enter(self, job: JobInfo) -> None:
+    def add_job_only(self, job: JobInfo) -> None:
         """Enter the job, and its queue not yet."""
-        self.heap(job.queue).push(job)
+        self.job_heap_of(job.queue).push(job)
 
-    def heap(self, queue: QueueName) -> PriorityQueue[JobInfo]:
+    def job_heap_of(self, queue: QueueName) -> PriorityQueue[JobInfo]:
         """The jobs of a queue."""
         if queue not in self.jobs:
             self.jobs[queue] = job_heap(self._ssn)
@@ -118,7 +118,7 @@ class QueuedJobs:
 
 def is_invalid(ssn: Session, job: JobInfo) -> bool:
     """Whether a plugin says that the job cannot be scheduled as it is."""
-    verdict = ssn.ask(JOB_VALID, job)
+    verdict = ssn.ask_plugins(JOB_VALID, job)
     if verdict is None:
         return False
     ssn.log("invalid", job.uid, job.queue, verdict.reason, verdict.message)
@@ -133,7 +133,7 @@ def collect_starving(ssn: Session, found: Callable[[JobInfo], None]) -> QueuedJo
             continue
         queue = ssn.queues[job.queue]
         queued.add_queue(queue, job)
-        if ssn.ask(JOB_STARVING, job):
+        if ssn.ask_plugins(JOB_STARVING, job):
             queued.add_job(queue, job)
             found(job)
     return queued
@@ -142,6 +142,6 @@ def collect_starving(ssn: Session, found: Callable[[JobInfo], None]) -> QueuedJo
 def pre_predicate_errors(ssn: Session, error: PluginError, nodes: NodeRows) -> FitErrors:
     """A PrePredicate error, as the reason of every node."""
     errors = FitErrors(ssn.reasons)
-    code = ssn.reasons.code(error.statuses) if error.statuses else ssn.reasons.error(error.text)
+    code = ssn.reasons.code_of(error.statuses) if error.statuses else ssn.reasons.error_code(error.text)
     errors.set_nodes(nodes.rows, np.full(len(nodes), code, dtype=np.uint16))
     return errors

@@ -13,7 +13,7 @@ from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import GETBOOL_STRINGS
 
 
-class Consulted(Mapping[object, object]):
+class TrackedMapping(Mapping[object, object]):
     """A map that knows which of its keys were looked at."""
 
     __slots__ = ("_asked", "_values")
@@ -38,7 +38,7 @@ class Consulted(Mapping[object, object]):
         return len(self._values)
 
     @property
-    def unread(self) -> list[object]:
+    def unread_keys(self) -> list[object]:
         """Keys that nobody looked at."""
         return [key for key in self._values if key not in self._asked]
 
@@ -48,68 +48,68 @@ class Arguments:
 
     __slots__ = ("_quoted", "defaults", "raw", "warnings")
 
-    raw: Consulted
+    raw: TrackedMapping
     defaults: dict[str, object]
     """Keys that were looked up and are not stated, with what holds instead."""
 
     def __init__(self, raw: Mapping[object, object] | None = None, *, quoted: bool = True) -> None:
         """`quoted`: whether a boolean may be written as text."""
-        self.raw = Consulted(raw or {})
+        self.raw = TrackedMapping(raw or {})
         self.warnings: list[str] = []
         self.defaults = {}
         self._quoted = quoted
 
-    def _stated(self, key: str, default: object) -> bool:
+    def _is_stated(self, key: str, default: object) -> bool:
         """Whether the map has the key; the default of one that it has not is kept."""
         if key in self.raw:
             return True
         self.defaults[key] = default
         return False
 
-    def _refuse(self, key: str, kind: str) -> None:
+    def _warn_refused(self, key: str, kind: str) -> None:
         self.warnings.append(f"Could not parse argument: {self.raw[key]} for key {key} to {kind}")
 
     def get_int(self, key: str, default: int) -> int:
         """A YAML integer; a float or quoted number is refused. Upstream: framework/arguments.GetInt."""
-        if not self._stated(key, default):
+        if not self._is_stated(key, default):
             return default
         value = self.raw.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        self._refuse(key, "int")
+        self._warn_refused(key, "int")
         return default
 
     def get_float64(self, key: str, default: float) -> float:
         """A YAML float or integer. Upstream: framework/arguments.GetFloat64."""
-        if not self._stated(key, default):
+        if not self._is_stated(key, default):
             return default
         value = self.raw.get(key)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return float(value)
-        self._refuse(key, "float64")
+        self._warn_refused(key, "float64")
         return default
 
     def get_bool(self, key: str, *, default: bool) -> bool:
         """A YAML boolean, or a string that Go's ParseBool takes. Upstream: framework/arguments.GetBool."""
-        if not self._stated(key, default):
+        if not self._is_stated(key, default):
             return default
         value = self.raw.get(key)
         if isinstance(value, bool):
             return value
         parsed = parse_bool(value) if self._quoted and isinstance(value, str) else None
         if parsed is None:
-            self._refuse(key, "bool")
+            self._warn_refused(key, "bool")
             return default
         return parsed
 
     def get_string(self, key: str, default: str) -> str:
         """A YAML string; a bare number is refused. Upstream: framework/arguments.GetString."""
-        if not self._stated(key, default):
+        if not self._is_stated(key, default):
             return default
         value = self.raw.get(key)
         if isinstance(value, str):
             return value
-        self._refuse(key, "string")
+        self._warn_refused(key, "string")
         return default
 
 
@@ -117,6 +117,6 @@ def release_arguments(
     release: Release, raw: Mapping[object, object] | None, later: Mapping[str, Change] | None = None
 ) -> Arguments:
     """Arguments as a release reads them: without those that came later."""
-    absent = [key for key, change in (later or {}).items() if release.has(change)]
+    absent = [key for key, change in (later or {}).items() if release.has_older_form(change)]
     known = {key: value for key, value in (raw or {}).items() if key not in absent} if absent else raw
-    return Arguments(known, quoted=not release.has(GETBOOL_STRINGS))
+    return Arguments(known, quoted=not release.has_older_form(GETBOOL_STRINGS))

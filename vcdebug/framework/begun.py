@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import StateEvent
-from vcdebug.model.opening import Opening
+from vcdebug.model.opening import ReusableCluster
 
 if TYPE_CHECKING:
     from vcdebug.framework.session import Session
@@ -21,11 +21,11 @@ def is_sparing(conf: SchedulerConf) -> bool:
     return all(each.evicts_copies or not each.evicts for each in facts)
 
 
-def opening_of(before: Session, conf: SchedulerConf) -> Opening | None:
+def opening_of(before: Session, conf: SchedulerConf) -> ReusableCluster | None:
     """None where one of the two cycles may change what it began with, or the earlier one never opened."""
     if not (is_sparing(before.conf) and is_sparing(conf)):
         return None
     opened = next((event for event in before.record.events if isinstance(event, StateEvent)), None)
     if opened is None:
         return None
-    return Opening(before.cluster, dict(zip(before.node_table.names, opened.nodes, strict=True)))
+    return ReusableCluster(before.cluster, dict(zip(before.node_table.names, opened.nodes, strict=True)))

@@ -12,20 +12,20 @@ from vcdebug.model.names import Codes, IntArray, KeptScores
 
 MAX_EVENTS = 5_000_000
 MAX_MEGABYTES = 8_000
-LOOK_EVERY = 10_000
+EVENTS_PER_CHECK = 10_000
 """Events between two looks at the size."""
 BYTES_PER_EVENT = 300
 """An event beside its arrays of one number per node."""
 
 
-WITH_ARRAYS = (PredicateEvent, ScoreEvent)
+EVENTS_WITH_ARRAYS = (PredicateEvent, ScoreEvent)
 
 
 class RecordFullError(Exception):
     """The record has reached its bound; the text names it."""
 
 
-class Bound:
+class SizeBound:
     """A number of events and an estimated size; looked at where a span begins."""
 
     __slots__ = ("_events", "_megabytes", "_weighed", "array_bytes", "next_look")
@@ -36,13 +36,13 @@ class Bound:
         self._weighed = 0
         self.array_bytes = 0
         """What was weighed so far; arrays that neighbouring events share count once."""
-        self.next_look = min(events, LOOK_EVERY)
+        self.next_look = min(events, EVENTS_PER_CHECK)
         """The number of events at which to look again."""
 
-    def look(self, events: Sequence[object]) -> None:
+    def check_size(self, events: Sequence[object]) -> None:
         """Weigh what was recorded since the last look; raises RecordFullError beyond the bound."""
         count = len(events)
-        arrays = [_arrays(event) for event in events[self._weighed :] if event.__class__ in WITH_ARRAYS]
+        arrays = [_event_arrays(event) for event in events[self._weighed :] if event.__class__ in EVENTS_WITH_ARRAYS]
         sizes = {id(array): array.nbytes for some in arrays for array in some}
         self.array_bytes += sum(sizes.values())  # exact: ints
         self._weighed = count
@@ -50,10 +50,10 @@ class Bound:
             raise RecordFullError(f"{self._events:,} events")
         if (self.array_bytes + count * BYTES_PER_EVENT) >> 20 >= self._megabytes:
             raise RecordFullError(f"{self._megabytes:,} MB")
-        self.next_look = min(self._events, count + LOOK_EVERY)
+        self.next_look = min(self._events, count + EVENTS_PER_CHECK)
 
 
-def _arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
+def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
     """What an event keeps for each node."""
     if isinstance(event, PredicateEvent):
         return event.feasible, event.failed, event.codes

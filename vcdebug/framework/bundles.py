@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from vcdebug.framework.stable_sort import slice_stable
+from vcdebug.framework.stable_sort import sort_slice_stable
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import SubJobId, TaskId
 from vcdebug.model.resource import Resource
@@ -48,7 +48,7 @@ def sum_requests(tasks: Iterable[TaskInfo]) -> Resource:
     return total
 
 
-class _Surplus:
+class _GangSurplus:
     """How much the gang can lose before each of its conditions breaks."""
 
     def __init__(self, job: JobInfo) -> None:
@@ -61,7 +61,7 @@ class _Surplus:
             self._count_sub_jobs()
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """The gang is not ready as it is."""
         return self._tasks < 0
 
@@ -74,7 +74,7 @@ class _Surplus:
         for gid, least in self._job.min_sub_jobs.items():
             self._groups[gid] = self._groups.get(gid, 0) - least
 
-    def spare(self, task: TaskInfo) -> bool:
+    def remove_if_spare(self, task: TaskInfo) -> bool:
         """Give the task up if no condition breaks by it."""
         job = self._job
         if self._tasks <= 0 or self._roles.get(task.task_role, 1) <= 0:
@@ -110,13 +110,13 @@ def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
     Upstream: actions/utils/bundle.CreateJobBundles.
     """
     ordered = sorted(tasks, key=lambda task: (task.priority, task.uid))
-    surplus = _Surplus(job)
-    if surplus.broken:
+    surplus = _GangSurplus(job)
+    if surplus.is_broken:
         return [Bundle(BundleType.SAFE, job, ordered, sum_requests(ordered), Resource())]
     safe: list[TaskInfo] = []
     whole: list[TaskInfo] = []
     for task in ordered:
-        (safe if surplus.spare(task) else whole).append(task)
+        (safe if surplus.remove_if_spare(task) else whole).append(task)
     bundles: list[Bundle] = []
     if safe:
         bundles.append(Bundle(BundleType.SAFE, job, safe, sum_requests(safe), Resource()))
@@ -126,7 +126,7 @@ def create_job_bundles(job: JobInfo, tasks: list[TaskInfo]) -> list[Bundle]:
     return bundles
 
 
-def apply_allowed(bundles: Iterable[Bundle], allowed: Mapping[TaskId, None]) -> list[Bundle]:
+def apply_allowed_tasks(bundles: Iterable[Bundle], allowed: Mapping[TaskId, None]) -> list[Bundle]:
     """Whole bundles survive only whole; safe ones are cut to what is allowed.
     Upstream: actions/utils/bundle.ApplyAllowedTasks.
     """
@@ -146,19 +146,19 @@ def sort_bundles(bundles: Iterable[Bundle], need: Resource, owner_less: JobLess)
     Upstream: actions/utils/bundle.SortBundlesForPreempt, actions/utils/bundle.SortBundlesForReclaim.
     """
 
-    def less(left: Bundle, right: Bundle) -> bool:
-        return _compare(left, right, need, owner_less) < 0
+    def bundle_less(left: Bundle, right: Bundle) -> bool:
+        return _compare_bundles(left, right, need, owner_less) < 0
 
-    return slice_stable(bundles, less)
+    return sort_slice_stable(bundles, bundle_less)
 
 
-def _compare(left: Bundle, right: Bundle, need: Resource, owner_less: JobLess) -> int:
+def _compare_bundles(left: Bundle, right: Bundle, need: Resource, owner_less: JobLess) -> int:
     if left.type != right.type:
         return left.type - right.type
     forth, back = owner_less(left.job, right.job), owner_less(right.job, left.job)
     if forth != back:
         return -1 if forth else 1
-    left_roi, right_roi = roi(left, need), roi(right, need)
+    left_roi, right_roi = bundle_roi(left, need), bundle_roi(right, need)
     if left_roi != right_roi:
         return -1 if left_roi > right_roi else 1
     left_key, right_key = _tie_key(left), _tie_key(right)
@@ -170,15 +170,15 @@ def _tie_key(bundle: Bundle) -> tuple[str, str, int]:
     return bundle.job.uid, bundle.tasks[0].uid if bundle.tasks else "", len(bundle.tasks)
 
 
-def roi(bundle: Bundle, need: Resource) -> float:
+def bundle_roi(bundle: Bundle, need: Resource) -> float:
     """What a bundle frees of the need against what its job loses; endless for a safe one.
     Upstream: actions/utils/bundle.bundleROI.
     """
-    lost = _against(bundle.everything, need, cap=False)
-    return float("inf") if lost == 0 else _against(bundle.local, need, cap=True) / lost
+    lost = _score_against_need(bundle.everything, need, cap=False)
+    return float("inf") if lost == 0 else _score_against_need(bundle.local, need, cap=True) / lost
 
 
-def _against(resource: Resource, need: Resource, *, cap: bool) -> float:
+def _score_against_need(resource: Resource, need: Resource, *, cap: bool) -> float:
     """Upstream: actions/utils/bundle.scoreAgainstNeed."""
     score = 0.0
     for name in need.resource_names():

@@ -42,12 +42,12 @@ class Span:
         self.parent = parent
 
     @property
-    def seqs(self) -> range:
+    def seq_range(self) -> range:
         """The numbers of its events."""
         return range(self.first, self.last + 1)
 
 
-class Change(NamedTuple):
+class StateChange(NamedTuple):
     """One figure that changed: it holds from event `seq` on.
 
     kind task: key → (status, node); phase: job → phase; book: (plugin, key) → figures; op: the operation at `seq`
@@ -71,13 +71,13 @@ class Note(NamedTuple):
     text: str
 
 
-class Column(Sequence[T], Generic[T]):
+class ColumnSequence(Sequence[T], Generic[T]):
     """What is kept in columns, read as a list; a subclass makes one element."""
 
     __slots__ = ()
 
     @abstractmethod
-    def _make(self, index: int) -> T:
+    def _make_element(self, index: int) -> T:
         """The element at an index that is there."""
 
     @overload
@@ -88,13 +88,17 @@ class Column(Sequence[T], Generic[T]):
 
     def __getitem__(self, index: int | slice) -> T | list[T]:
         numbers = range(len(self))[index]
-        return self._make(numbers) if isinstance(numbers, int) else [self._make(number) for number in numbers]
+        return (
+            self._make_element(numbers)
+            if isinstance(numbers, int)
+            else [self._make_element(number) for number in numbers]
+        )
 
     def __iter__(self) -> Iterator[T]:
-        return map(self._make, range(len(self)))
+        return map(self._make_element, range(len(self)))
 
 
-class ChangeLog(Column[Change]):
+class ChangeLog(ColumnSequence[StateChange]):
     """Changes in order: a cycle may have more of them than events."""
 
     __slots__ = ("_keys", "_values", "kinds", "seqs")
@@ -115,14 +119,14 @@ class ChangeLog(Column[Change]):
     def __len__(self) -> int:
         return len(self.seqs)
 
-    def __iter__(self) -> Iterator[Change]:
-        return map(Change, self.seqs, self.kinds, self._keys, self._values)
+    def __iter__(self) -> Iterator[StateChange]:
+        return map(StateChange, self.seqs, self.kinds, self._keys, self._values)
 
-    def _make(self, index: int) -> Change:
-        return Change(self.seqs[index], self.kinds[index], self._keys[index], self._values[index])
+    def _make_element(self, index: int) -> StateChange:
+        return StateChange(self.seqs[index], self.kinds[index], self._keys[index], self._values[index])
 
 
-class NoteLog(Column[Note]):
+class NoteLog(ColumnSequence[Note]):
     """Notes in order; a text with blanks is put together when it is read."""
 
     __slots__ = ("_about", "_codes", "_seqs", "_texts")
@@ -143,12 +147,12 @@ class NoteLog(Column[Note]):
     def __len__(self) -> int:
         return len(self._seqs)
 
-    def _make(self, index: int) -> Note:
+    def _make_element(self, index: int) -> Note:
         text, about = self._texts[index], self._about[index]
         return Note(self._seqs[index], self._codes[index], text.format(*about) if about else text)
 
 
-class Line(NamedTuple):
+class LogPoint(NamedTuple):
     """A place that the cycle passed without leaving an event, where upstream prints a line."""
 
     seq: Seq
@@ -157,7 +161,7 @@ class Line(NamedTuple):
     values: tuple[Value, ...]
 
 
-class LineLog(Column[Line]):
+class LineLog(ColumnSequence[LogPoint]):
     """Lines in order; written as plain tuples, since a cycle has several for each task."""
 
     __slots__ = ("append", "extend", "rows")
@@ -168,22 +172,22 @@ class LineLog(Column[Line]):
         """Takes (the last event before it, key, values)."""
         self.extend = self.rows.extend
 
-    def close(self) -> None:
+    def close_log(self) -> None:
         """The cycle is over: what is asked again later prints nothing."""
-        self.append = self.extend = _drop
+        self.append = self.extend = _discard_line
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def _make(self, index: int) -> Line:
-        return Line(*self.rows[index])
+    def _make_element(self, index: int) -> LogPoint:
+        return LogPoint(*self.rows[index])
 
 
-def _drop(_row: object) -> None:
+def _discard_line(_row: object) -> None:
     """Nobody listens any more."""
 
 
-class SpanLog(Column[Span]):
+class SpanLog(ColumnSequence[Span]):
     """Spans in order of their beginning; to be read once the cycle is over, and then the same object each time."""
 
     __slots__ = ("_made", "_open", "firsts", "lasts", "levels", "names", "parents")
@@ -197,7 +201,7 @@ class SpanLog(Column[Span]):
         self._open: list[int] = []
         self._made: dict[int, Span] = {}
 
-    def begin(self, level: Level, name: str, first: Seq) -> None:
+    def open_span(self, level: Level, name: str, first: Seq) -> None:
         """Open a span inside the one that is open."""
         stack = self._open
         self.levels.append(level)
@@ -207,14 +211,14 @@ class SpanLog(Column[Span]):
         self.firsts.append(first)
         self.lasts.append(first - 1)
 
-    def end(self, last: Seq) -> None:
+    def close_span(self, last: Seq) -> None:
         """Close the span that was opened last."""
         self.lasts[self._open.pop()] = last
 
     def __len__(self) -> int:
         return len(self.lasts)
 
-    def _make(self, index: int) -> Span:
+    def _make_element(self, index: int) -> Span:
         span = self._made.get(index)
         if span is None:
             at = (self.levels[index], self.names[index], self.firsts[index], self.parents[index], self.lasts[index])

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from vcdebug.framework.plugin import ABSTAIN, ValidateResult, Victims
+from vcdebug.framework.plugin import ABSTAIN, ValidateResult, VictimAnswer
 from vcdebug.framework.quirks import INTERSECTION_RESTARTED, TIER_VETO_UNDONE
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
@@ -320,7 +320,7 @@ class _TierIntersection(CombiningRule[list[TaskInfo] | None]):
             victims: list[TaskInfo] | None = None
             disjoint = False
             for plugin_call in tier:
-                answer: Victims = plugin_call.call(*args)
+                answer: VictimAnswer = plugin_call.call(*args)
                 candidates, code = answer
                 if code == 0:
                     continue

@@ -12,7 +12,7 @@ import yaml
 
 from vcdebug.errors import ConfigError
 from vcdebug.framework.arguments import Arguments, release_arguments
-from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, switches
+from vcdebug.framework.hooks import HIERARCHY_SWITCH, OFF_BY_DEFAULT, all_switches
 from vcdebug.framework.registry import ActionFacts, Registry, facts_of
 from vcdebug.framework.yaml_v2 import load_yaml
 from vcdebug.releases.change import Change
@@ -46,7 +46,7 @@ class PluginOption:
     switches: Mapping[str, bool]
     """Only the switches that the file states."""
 
-    def enabled(self, names: Iterable[str]) -> bool:
+    def is_enabled(self, names: Iterable[str]) -> bool:
         """Whether one of the switches is on; an unstated one takes its default."""
         names = tuple(names)
         return not names or any(self.switches.get(name, name not in OFF_BY_DEFAULT) for name in names)
@@ -104,37 +104,40 @@ def read_conf(text: str | None, known: Registry, *, skips: bool = False) -> Sche
     """
     if text is None:
         problem = Problem(CONF_FILE, "", "", "not in the snapshot", "the built-in configuration is in force")
-        return _built_in((problem,), known)
+        return _built_in_conf((problem,), known)
     try:
-        return _parse(text, known, skips=skips)
+        return _parse_conf(text, known, skips=skips)
     except ConfigError as error:
         what = f"rejected: {error.message}"
         problem = Problem(CONF_FILE, "", error.where, what, "the built-in configuration is in force")
-        return _built_in((problem,), known)
+        return _built_in_conf((problem,), known)
 
 
-def _built_in(problems: tuple[Problem, ...], known: Registry) -> SchedulerConf:
-    conf = _parse(DEFAULT_CONF, known)
+def _built_in_conf(problems: tuple[Problem, ...], known: Registry) -> SchedulerConf:
+    conf = _parse_conf(DEFAULT_CONF, known)
     text = DEFAULT_CONF.strip() + "\n"
     return SchedulerConf(conf.actions, conf.tiers, {}, text, problems, built_in=True, known=known)
 
 
-def _parse(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
+def _parse_conf(text: str, known: Registry, *, skips: bool = False) -> SchedulerConf:
     try:
         raw = load_yaml(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"not YAML: {str(error).splitlines()[0]}") from error
-    document = _mapping(raw if raw is not None else {}, "the file")
+    document = _require_mapping(raw if raw is not None else {}, "the file")
     problems: list[Problem] = []
-    tiers = tuple(_tier(tier, f"tiers[{i}]", problems) for i, tier in enumerate(_list(document.get("tiers"), "tiers")))
-    actions = _actions(document.get("actions"), known, problems if skips else None)
+    tiers = tuple(
+        _parse_tier(tier, f"tiers[{i}]", problems)
+        for i, tier in enumerate(_require_list(document.get("tiers"), "tiers"))
+    )
+    actions = _parse_actions(document.get("actions"), known, problems if skips else None)
     arguments = _action_arguments(document.get("configurations"))
-    metrics = _mapping(document.get("metrics") or {}, "metrics")
+    metrics = _require_mapping(document.get("metrics") or {}, "metrics")
     settings = {str(key): str(value) for key, value in metrics.items()}
     return SchedulerConf(actions, tiers, arguments, text, tuple(problems), metrics=settings, known=known)
 
 
-def _actions(raw: object, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
+def _parse_actions(raw: object, known: Registry, skipped: list[Problem] | None) -> tuple[str, ...]:
     """Those that are named; `skipped` takes down the others, without it they are refused."""
     if isinstance(raw, (list, dict)):
         raise ConfigError("actions must be one string", where="actions")
@@ -148,18 +151,18 @@ def _actions(raw: object, known: Registry, skipped: list[Problem] | None) -> tup
     return tuple(name for name in names if name in known)
 
 
-def _tier(raw: object, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
-    plugins = _list(_mapping(raw if raw is not None else {}, where).get("plugins"), f"{where}.plugins")
-    options = tuple(_option(plugin, f"{where}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
+def _parse_tier(raw: object, where: str, problems: list[Problem]) -> tuple[PluginOption, ...]:
+    plugins = _require_list(_require_mapping(raw if raw is not None else {}, where).get("plugins"), f"{where}.plugins")
+    options = tuple(_parse_option(plugin, f"{where}.plugins[{i}]", problems) for i, plugin in enumerate(plugins))
     names = [option.name for option in options]
     if "proportion" in names and any(o.name == "drf" and o.switches.get(HIERARCHY_SWITCH) for o in options):
         raise ConfigError("proportion and drf with hierarchy enabled conflicts", where=where)
     return options
 
 
-def _option(raw: object, where: str, problems: list[Problem]) -> PluginOption:
-    entry = _mapping(raw if raw is not None else {}, where)
-    known = dict.fromkeys(switches())
+def _parse_option(raw: object, where: str, problems: list[Problem]) -> PluginOption:
+    entry = _require_mapping(raw if raw is not None else {}, where)
+    known = dict.fromkeys(all_switches())
     stated: dict[str, bool] = {}
     for key, value in entry.items():
         if key in ("name", "arguments"):
@@ -170,35 +173,35 @@ def _option(raw: object, where: str, problems: list[Problem]) -> PluginOption:
             if not isinstance(value, bool):
                 raise ConfigError(f"cannot unmarshal {value!r} into bool", where=f"{where}.{key}")
             stated[str(key)] = value
-    arguments = _mapping(entry.get("arguments") or {}, f"{where}.arguments")
+    arguments = _require_mapping(entry.get("arguments") or {}, f"{where}.arguments")
     return PluginOption(str(entry.get("name") or ""), arguments, stated)
 
 
 def _unknown_key(key: str, where: str) -> Problem:
-    meant = next((name for name in switches() if _spelling(name) == _spelling(key)), None)
+    meant = next((name for name in all_switches() if _bare_switch(name) == _bare_switch(key)), None)
     hint = f"did you mean {meant}? " if meant else ""
     return Problem(CONF_FILE, where, key, f"{hint}no such switch", "ignored: the default applies")
 
 
-def _spelling(name: str) -> str:
+def _bare_switch(name: str) -> str:
     return name.removeprefix("enabled").removeprefix("enable").lower()
 
 
 def _action_arguments(raw: object) -> dict[str, Mapping[object, object]]:
     result: dict[str, Mapping[object, object]] = {}
-    for i, item in enumerate(_list(raw, "configurations")):
-        entry = _mapping(item if item is not None else {}, f"configurations[{i}]")
-        result.setdefault(str(entry.get("name") or ""), _mapping(entry.get("arguments") or {}, "arguments"))
+    for i, item in enumerate(_require_list(raw, "configurations")):
+        entry = _require_mapping(item if item is not None else {}, f"configurations[{i}]")
+        result.setdefault(str(entry.get("name") or ""), _require_mapping(entry.get("arguments") or {}, "arguments"))
     return result
 
 
-def _mapping(raw: object, where: str) -> dict[Json, Json]:
+def _require_mapping(raw: object, where: str) -> dict[Json, Json]:
     if not isinstance(raw, dict):
         raise ConfigError("must be a map", where=where)
     return raw
 
 
-def _list(raw: object, where: str) -> list[object]:
+def _require_list(raw: object, where: str) -> list[object]:
     if raw is None:
         return []
     if not isinstance(raw, list):

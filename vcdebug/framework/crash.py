@@ -14,7 +14,7 @@ from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import PanicEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import ProcessExit, SchedulerPanic
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 
@@ -24,7 +24,7 @@ CONSTRUCTOR: Final = "new"
 """Upstream's name for what makes a plugin, in snake case."""
 
 
-def panic_event(panic: SchedulerPanic | EndsAtOnce) -> PanicEvent:
+def panic_event(panic: SchedulerPanic | ProcessExit) -> PanicEvent:
     """The event of a panic that was caught: upstream's functions, innermost first, and the objects to blame.
 
     Both are read from the traceback: a raise deep in the arithmetic of amounts knows neither the plugin nor the pod.

@@ -17,15 +17,15 @@ from vcdebug.framework.bound import RecordFullError
 from vcdebug.framework.closing import close_after_panic, close_session
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.crash import panic_event
-from vcdebug.framework.forced import ForcedAnswers, with_forced
+from vcdebug.framework.forced import ForcedAnswers, with_forced_calls
 from vcdebug.framework.past import past_of
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, Record, StateEvent
-from vcdebug.framework.recorded_calls import build_plugin_calls, register
-from vcdebug.framework.registry import Registry, resolve
+from vcdebug.framework.recorded_calls import build_plugin_calls, register_hooks
+from vcdebug.framework.registry import Registry, resolve_reference
 from vcdebug.framework.session import Session, read_cluster
-from vcdebug.framework.standing import Standing
+from vcdebug.framework.standing import NodeVerdictCache
 from vcdebug.framework.topology import open_topology
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
@@ -33,11 +33,11 @@ from vcdebug.model.panics import PANICS, SchedulerPanic, blame_objects
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 
-Tick = Callable[[str], None]
+StageCallback = Callable[[str], None]
 """Called with the name of each stage when it ends, so that a caller with a clock may time them."""
 
 
-class Action(Protocol):
+class CycleAction(Protocol):
     """One action of the cycle."""
 
     name: str
@@ -57,7 +57,7 @@ def run_cycle(
     *,
     plugins: Registry,
     actions: Registry,
-    tick: Tick = lambda _stage: None,
+    tick: StageCallback = lambda _stage: None,
     ask_extender: AskExtender | None = None,
     beside: Session | None = None,
 ) -> Session:
@@ -80,7 +80,7 @@ def run_session(
     *,
     plugins: Registry,
     actions: Registry,
-    tick: Tick = lambda _stage: None,
+    tick: StageCallback = lambda _stage: None,
     beside: Session | None = None,
 ) -> None:
     """The cycle of a session that nobody has opened yet."""
@@ -88,10 +88,10 @@ def run_session(
     record.node_names = ssn.node_table.names
     forced = ForcedAnswers(ssn.snapshot.answers, record)
     acting = False
-    with record.scope(Level.CYCLE, "cycle"):
+    with record.open_span(Level.CYCLE, "cycle"):
         try:
             _fail_where_reading_failed(ssn)
-            _open(ssn, plugins, forced)
+            _open_session(ssn, plugins, forced)
             ssn.past = None if beside is None else past_of(beside, ssn)
             tick("open")
             acting = True
@@ -113,8 +113,8 @@ def run_session(
             return
         finally:
             ssn.past = None
-            record.lines.close()
-    forced.check()
+            record.lines.close_log()
+    forced.check_all_given()
 
 
 def _fail_where_reading_failed(ssn: Session) -> None:
@@ -124,35 +124,37 @@ def _fail_where_reading_failed(ssn: Session) -> None:
         raise blame_objects(SchedulerPanic(message), (("Pod", pod),))
 
 
-def _open(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
+def _open_session(ssn: Session, plugins: Registry, forced: ForcedAnswers) -> None:
     """Upstream: framework/session.openSession."""
     open_topology(ssn)
     open_plugins(ssn, plugins)
     if ssn.snapshot.answers:
-        ssn.plugin_calls = with_forced(ssn.plugin_calls, forced, ssn.record)
+        ssn.plugin_calls = with_forced_calls(ssn.plugin_calls, forced, ssn.record)
     else:
-        ssn.standing = _standing(ssn)
+        ssn.standing = _new_verdict_cache(ssn)
     for job in ssn.jobs.values():
-        ssn.ask(hooks.JOB_VALID, job)
+        ssn.ask_plugins(hooks.JOB_VALID, job)
     record_state(ssn, "open")
 
 
-def _standing(ssn: Session) -> Standing | None:
+def _new_verdict_cache(ssn: Session) -> NodeVerdictCache | None:
     judges = [call.plugin for tier in ssn.plugin_calls[hooks.PREDICATE.method] for call in tier]
-    return Standing(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]]) if len(judges) == 1 else None
+    return NodeVerdictCache(ssn.node_table, ssn.reasons, ssn.plugins[judges[0]]) if len(judges) == 1 else None
 
 
 def open_plugins(ssn: Session, plugins: Registry) -> None:
     """Open every configured plugin that exists, tier by tier, and resolve who answers which hook."""
     for problem in ssn.conf.problems:
         if problem.field and not ssn.conf.built_in:
-            ssn.note(SWITCH_MISSPELT, f"{problem.object}: {problem.field}: {problem.what}")
+            ssn.note_quirk(SWITCH_MISSPELT, f"{problem.object}: {problem.field}: {problem.what}")
     for tier in ssn.conf.tiers:
         for option in tier:
             if option.name in ssn.plugins:
-                ssn.note(PLUGIN_TWICE, f"{option.name} is listed again: its second instance answers at both places")
+                ssn.note_quirk(
+                    PLUGIN_TWICE, f"{option.name} is listed again: its second instance answers at both places"
+                )
             if option.name in plugins:
-                _open_plugin(ssn, resolve(plugins[option.name]), option.arguments)
+                _open_plugin(ssn, resolve_reference(plugins[option.name]), option.arguments)
     ssn.plugin_calls = build_plugin_calls(ssn.conf, ssn.functions, ssn.record, ssn.release)
 
 
@@ -161,21 +163,21 @@ def _open_plugin(ssn: Session, kind: type[Plugin], arguments: Mapping[object, ob
     release = ssn.release
     plugin = kind(release_arguments(release, arguments, kind.later_arguments))
     ssn.plugins[plugin.name] = plugin
-    ssn.withdrawn = {method: None for method, change in kind.later_methods.items() if release.has(change)}
+    ssn.withdrawn = {method: None for method, change in kind.later_methods.items() if release.has_older_form(change)}
     plugin.on_session_open(ssn)
-    absent = [hook.method for hook in hooks.HOOKS if hook.later is not None and release.has(hook.later)]
-    register(ssn.functions, plugin, {**ssn.withdrawn, **dict.fromkeys(absent)})
+    absent = [hook.method for hook in hooks.HOOKS if hook.later is not None and release.has_older_form(hook.later)]
+    register_hooks(ssn.functions, plugin, {**ssn.withdrawn, **dict.fromkeys(absent)})
     for method, handlers in (("allocate_func", ssn.allocate_handlers), ("deallocate_func", ssn.deallocate_handlers)):
         if method not in ssn.withdrawn and hasattr(plugin, method):
             handlers.append(getattr(plugin, method))
 
 
 def _run_action(ssn: Session, name: str, actions: Registry) -> None:
-    kind: type[Action] = resolve(actions[name])
+    kind: type[CycleAction] = resolve_reference(actions[name])
     arguments = ssn.conf.arguments_of(name, ssn.release, kind.later_arguments)
     ssn.action_arguments[name] = arguments
     action = kind(arguments)
-    with ssn.scope(Level.ACTION, name):
+    with ssn.open_span(Level.ACTION, name):
         ssn.record.append(ActionEvent("start", name))
         if ssn.past is not None:
             ssn.past.repeats("action", name)
@@ -184,25 +186,25 @@ def _run_action(ssn: Session, name: str, actions: Registry) -> None:
     record_state(ssn, f"after {name}")
 
 
-_TOLD_OF_JOBS = attrgetter("changes", "pod_group.phase", "priority", "min_available")
+_JOB_STATE_KEY = attrgetter("changes", "pod_group.phase", "priority", "min_available")
 """What a job's state depends on that may change in a session."""
 
 
 def record_state(ssn: Session, when: str) -> None:
     """Write the whole state as one event; jobs about which nothing has changed are told of as last time."""
-    told = dict(zip(ssn.jobs, map(_TOLD_OF_JOBS, ssn.jobs.values()), strict=True))
+    told = dict(zip(ssn.jobs, map(_JOB_STATE_KEY, ssn.jobs.values()), strict=True))
     if told != ssn.told_of_jobs:
         ssn.job_states = {
             uid: ssn.job_states[uid] if ssn.told_of_jobs.get(uid) == now else _job_state(ssn, ssn.jobs[uid])
             for uid, now in told.items()
         }
         ssn.told_of_jobs = told
-    ssn.record.append(StateEvent(when, ssn.node_table.amounts(), ssn.job_states, ssn.books()))
+    ssn.record.append(StateEvent(when, ssn.node_table.node_amounts(), ssn.job_states, ssn.plugin_books()))
 
 
 def _job_state(ssn: Session, job: JobInfo) -> JobState:
     """The job's summary; the last one again where it says the same."""
     index, last = job.task_status_index, ssn.job_states.get(job.uid)
-    status = {one.label: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
+    status = {one.upstream_name: len(index[one]) for one in (sorted(index) if len(index) > 1 else index)}
     state = JobState(job.queue, job.priority, job.min_available, job.pod_group.phase, status)
     return last if last is not None and state == last else state

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from vcdebug.gomath import mod
+from vcdebug.gomath import int_mod
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
-from vcdebug.snapshot.chance import Chance, mix
+from vcdebug.snapshot.chance import ChanceSettings, mix_bits
 
 
-class Rows:
+class DomainRows:
     """Names that upstream goes through in any order, row by row: in the order that is known."""
 
     __slots__ = ("_begun", "_known")
@@ -22,7 +22,7 @@ class Rows:
         self._known = {one: names.split(";") for one, names in known.items()}
         self._begun: dict[str, int] = {}
 
-    def of(self, one: str, row: list[str]) -> list[str]:
+    def next_row(self, one: str, row: list[str]) -> list[str]:
         """The next row of somebody; as it is where others are known to have come next."""
         begin = self._begun.get(one, 0)
         found = self._known.get(one, [])[begin : begin + len(row)]
@@ -32,7 +32,7 @@ class Rows:
         return found
 
 
-class Draws:
+class RandomDraws:
     """A sequence of numbers that is the same for the same seed."""
 
     __slots__ = (
@@ -48,7 +48,7 @@ class Draws:
         "sub_job_domains",
     )
 
-    def __init__(self, chance: Chance) -> None:
+    def __init__(self, chance: ChanceSettings) -> None:
         self._seed = chance.tie_seed
         self._choices = chance.choices
         self._dry_runs = chance.dry_runs
@@ -57,17 +57,17 @@ class Draws:
         self._placements: dict[TaskKey, int] = {}
         self._won: dict[TaskKey, int] = {}
         self._count = 0
-        self.job_domains = Rows(chance.job_domains)
-        self.sub_job_domains = Rows(chance.sub_job_domains)
+        self.job_domains = DomainRows(chance.job_domains)
+        self.sub_job_domains = DomainRows(chance.sub_job_domains)
 
-    def below(self, bound: int) -> int:
+    def draw_below(self, bound: int) -> int:
         """A number from 0 to bound - 1."""
         if self._seed is None:
             return 0
         self._count += 1
-        return mod(mix(self._seed + self._count) >> 1, bound)
+        return int_mod(mix_bits(self._seed + self._count) >> 1, bound)
 
-    def choice(self, task: TaskKey) -> NodeName:
+    def known_choice(self, task: TaskKey) -> NodeName:
         """The node that is known to have been drawn for a task's next place; empty where none is."""
         known = self._choices.get(task, "")
         if ";" not in known:
@@ -75,60 +75,60 @@ class Draws:
         nodes = known.split(";")
         return nodes[min(self._placements.get(task, 0), len(nodes) - 1)]
 
-    def placed(self, task: TaskKey) -> None:
+    def count_placement(self, task: TaskKey) -> None:
         """The task was put on a node."""
         if task in self._choices:
             self._placements[task] = self._placements.get(task, 0) + 1
 
-    def among(self, nodes: Sequence[NodeName], task: TaskKey) -> int:
+    def draw_node(self, nodes: Sequence[NodeName], task: TaskKey) -> int:
         """Which of equally good nodes is drawn for a task, by its place."""
-        place = self.below(len(nodes))
-        known = self.choice(task)
+        place = self.draw_below(len(nodes))
+        known = self.known_choice(task)
         return nodes.index(known) if known in nodes else place
 
-    def winner(self, task: TaskKey) -> NodeName:
+    def known_winner(self, task: TaskKey) -> NodeName:
         """The node that is known to have won the task's next dry run; empty where none is."""
         if task not in self._dry_runs:
-            return self.choice(task)
+            return self.known_choice(task)
         names, place = self._dry_runs[task].split(";"), self._won.get(task, 0)
         return names[place] if place < len(names) else ""
 
-    def won(self, task: TaskKey) -> None:
+    def count_dry_run(self, task: TaskKey) -> None:
         """A dry run for the task has found a node."""
         self._won[task] = self._won.get(task, 0) + 1
 
-    def first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
+    def chosen_first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
         """Nodes that upstream finds in any order: the one that is known to have been found first leads."""
-        return leading(nodes, self.choice(task))
+        return put_first(nodes, self.known_choice(task))
 
-    def in_turn(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
+    def in_known_order(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
         """Nodes on which reclaim looks for victims until one does: in the order that is known, the others behind."""
         if task not in self._reclaims:
-            return self.first(nodes, task)
-        places = turns(self._reclaims[task])
+            return self.chosen_first(nodes, task)
+        places = turns_by_name(self._reclaims[task])
         return sorted(nodes, key=lambda node: places.get(node.name, len(places)))
 
-    def places(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int] | None:
+    def known_turns(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int] | None:
         """The turns of nodes that preempt goes through in any order if they are equally good: known ones come first;
         None where nothing is known.
         """
-        known = self._preempts.get(task) or self.choice(task)
-        places = turns(known)
+        known = self._preempts.get(task) or self.known_choice(task)
+        places = turns_by_name(known)
         return [places.get(node.name, len(places)) for node in nodes] if known else None
 
-    def domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
+    def draw_domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
         """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""
-        place = self.below(len(domains))
-        known = [node for task in tasks if (node := self.choice(task))]
+        place = self.draw_below(len(domains))
+        known = [node for task in tasks if (node := self.known_choice(task))]
         holding = [index for index, nodes in enumerate(domains) if known and all(node in nodes for node in known)]
         return holding[0] if holding else place
 
 
-def turns(names: str) -> dict[NodeName, int]:
+def turns_by_name(names: str) -> dict[NodeName, int]:
     """The place of each of several names."""
     return {name: place for place, name in enumerate(names.split(";"))}
 
 
-def leading(nodes: list[NodeInfo], known: NodeName) -> list[NodeInfo]:
+def put_first(nodes: list[NodeInfo], known: NodeName) -> list[NodeInfo]:
     """The nodes, the known one before all others."""
     return sorted(nodes, key=lambda node: node.name != known) if known else nodes

@@ -29,21 +29,21 @@ Books = tuple[tuple[str, Figures], ...]
 """(plugin, its figures) in plugin name order."""
 Ripples = Sequence[tuple[str, str, Figures]]
 """(plugin, job or queue, its figures): what changed beside the ledgers."""
-Place = int
+RowPlace = int
 """Where a row begins."""
-Shape = tuple[int, tuple[str, ...] | None]
+ResourceShape = tuple[int, tuple[str, ...] | None]
 """What of a Resource is no amount: its largest number of tasks, and the names of its scalars (None for a nil map)."""
-Kind = Shape | type
+FigureKind = ResourceShape | type
 
-TASK: Final = 1
-NODE: Final = 3
+TASK_CELL: Final = 1
+NODE_CELL: Final = 3
 """Cells of a row: the number of its layout, the task's status and node, the node's amounts, then every figure."""
 LEDGER, RIPPLE = False, True
-OWNERS: Final = ("job", "queue")
+OWNER_FIGURES: Final = ("job", "queue")
 """Figures that say whom a ledger is about."""
 
 
-class Head(NamedTuple):
+class FigureHead(NamedTuple):
     """Whose figures follow, and their names; a ripple's first is whom it is about, under the empty name."""
 
     plugin: str
@@ -51,33 +51,33 @@ class Head(NamedTuple):
     names: tuple[str, ...]
 
 
-class Cell(NamedTuple):
+class FigureCell(NamedTuple):
     """Where a figure lies in a row, and what it is: a float, an amount of some shape, or something else."""
 
-    kind: Kind
+    kind: FigureKind
     at: int
 
 
-class Entry(NamedTuple):
+class FigureEntry(NamedTuple):
     """A plugin's figures in a row; a ripple also names whom it is about, under the empty name."""
 
     plugin: str
     ripple: bool
-    cells: Mapping[str, Cell]
+    cells: Mapping[str, FigureCell]
     names: tuple[str, ...]
     """Its figures."""
 
-    def owner_cells(self) -> list[Cell]:
+    def owner_cells(self) -> list[FigureCell]:
         """Where it says whom it is about: the first of them that says something."""
-        names = ("",) if self.ripple else OWNERS
+        names = ("",) if self.ripple else OWNER_FIGURES
         return [self.cells[name] for name in names if name in self.cells]
 
 
-class Layout(NamedTuple):
+class FigureLayout(NamedTuple):
     """What the numbers of a row mean."""
 
-    node: tuple[Cell, ...]
-    entries: tuple[Entry, ...]
+    node: tuple[FigureCell, ...]
+    entries: tuple[FigureEntry, ...]
 
 
 class FigureLog:
@@ -87,7 +87,7 @@ class FigureLog:
 
     def __init__(self) -> None:
         self._numbers = array("d")
-        self._layouts: list[Layout] = []
+        self._layouts: list[FigureLayout] = []
         self._layout_of: dict[tuple[object, ...], int] = {}
         self._others: list[Value] = []
         """Figures that are neither amounts nor floats; equal texts once."""
@@ -95,11 +95,11 @@ class FigureLog:
 
     # Writing
 
-    def write(
-        self, task: TaskInfo, node: NodeInfo | None, heads: tuple[Head, ...] = (), values: Sequence[Value] = ()
-    ) -> Place:
+    def write_row(
+        self, task: TaskInfo, node: NodeInfo | None, heads: tuple[FigureHead, ...] = (), values: Sequence[Value] = ()
+    ) -> RowPlace:
         """Keep what an operation on the task left behind: the node's amounts, then what the heads name."""
-        cells: list[float] = [0.0, task.status, self._text(task.node_name)]
+        cells: list[float] = [0.0, task.status, self._text_number(task.node_name)]
         shape: list[object] = [heads]
         if node is not None:
             values = (node.idle, node.used, node.releasing, node.pipelined, *values)
@@ -117,61 +117,61 @@ class FigureLog:
                 cells.append(value)
                 shape.append(float)
             else:
-                cells.append(self._text(value) if kind is str else self._other(value))
+                cells.append(self._text_number(value) if kind is str else self._add_other(value))
                 shape.append(object)
         key = (*shape,)
         number = self._layout_of.get(key)
         cells[0] = self._new_layout(key) if number is None else number
         place = len(self._numbers)
-        self._numbers.frombytes(_packer(len(cells))(*cells))
+        self._numbers.frombytes(_row_packer(len(cells))(*cells))
         return place
 
-    def _text(self, value: str) -> int:
+    def _text_number(self, value: str) -> int:
         number = self._other_of.get(value)
         if number is None:
-            number = self._other_of[value] = self._other(value)
+            number = self._other_of[value] = self._add_other(value)
         return number
 
-    def _other(self, value: object) -> int:
+    def _add_other(self, value: object) -> int:
         self._others.append(value)
         return len(self._others) - 1
 
     def _new_layout(self, shape: tuple[Value, ...]) -> int:
         number = self._layout_of[shape] = len(self._layouts)
-        self._layouts.append(_layout(shape[0], _kinds(shape[1:])))
+        self._layouts.append(_build_layout(shape[0], _figure_kinds(shape[1:])))
         return number
 
     # Reading
 
-    def _row(self, place: Place) -> Layout:
+    def _layout_at(self, place: RowPlace) -> FigureLayout:
         return self._layouts[int(self._numbers[place])]
 
-    def task(self, place: Place) -> tuple[TaskStatus, NodeName]:
+    def task_state(self, place: RowPlace) -> tuple[TaskStatus, NodeName]:
         """What the task has become, and the node that it names."""
-        status, node = self._numbers[place + TASK : place + NODE]
+        status, node = self._numbers[place + TASK_CELL : place + NODE_CELL]
         return TaskStatus(int(status)), self._others[int(node)]
 
-    def node(self, place: Place) -> NodeAmounts | None:
+    def node_amounts(self, place: RowPlace) -> NodeAmounts | None:
         """What the operation's node had then; None where the session has no such node."""
-        cells = self._row(place).node
-        return NodeAmounts(*[self._value(place, cell) for cell in cells]) if cells else None
+        cells = self._layout_at(place).node
+        return NodeAmounts(*[self._cell_value(place, cell) for cell in cells]) if cells else None
 
-    def books(self, place: Place) -> Books:
+    def plugin_books(self, place: RowPlace) -> Books:
         """Each plugin's ledger."""
         return tuple(
-            (entry.plugin, {name: self._value(place, cell) for name, cell in entry.cells.items()})
-            for entry in self._row(place).entries
+            (entry.plugin, {name: self._cell_value(place, cell) for name, cell in entry.cells.items()})
+            for entry in self._layout_at(place).entries
             if not entry.ripple
         )
 
-    def changed(self, place: Place) -> Iterator[tuple[str, str, str]]:
+    def changed_figures(self, place: RowPlace) -> Iterator[tuple[str, str, str]]:
         """(plugin, job or queue or nothing, figure) of everything that the operation wrote, ripples last."""
-        for entry in self._row(place).entries:
-            owner = self._owner(place, entry)
+        for entry in self._layout_at(place).entries:
+            owner = self._owner_name(place, entry)
             for name in entry.names:
                 yield entry.plugin, owner, name
 
-    def written(self, places: IntArray) -> Iterator[tuple[Entry, IntArray, Sequence[str]]]:
+    def rows_by_entry(self, places: IntArray) -> Iterator[tuple[FigureEntry, IntArray, Sequence[str]]]:
         """What the rows at these places hold: an entry, which of the places have it, and whom it is about at each."""
         if not len(places):
             return
@@ -180,9 +180,9 @@ class FigureLog:
         for number, layout in enumerate(self._layouts):
             having = np.flatnonzero(layouts == number)
             for entry in layout.entries:
-                yield entry, having, self._owners(entry, numbers, places[having])
+                yield entry, having, self._owner_names(entry, numbers, places[having])
 
-    def _owners(self, entry: Entry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
+    def _owner_names(self, entry: FigureEntry, numbers: FloatArray, places: IntArray) -> Sequence[str]:
         """As _owner, for a column of places."""
         found = [""] * len(places)
         for cell in reversed(entry.owner_cells()):
@@ -190,18 +190,18 @@ class FigureLog:
             found = [str(name) if name else other for name, other in zip(named, found, strict=True)]
         return found
 
-    def figure(self, place: Place, plugin: str, owner: str, figure: str) -> Value:
+    def figure_value(self, place: RowPlace, plugin: str, owner: str, figure: str) -> Value:
         """One figure; of a ledger and a ripple about the same the ripple's, which holds last."""
-        for entry in reversed(self._row(place).entries):
-            if entry.plugin == plugin and figure in entry.cells and self._owner(place, entry) == owner:
-                return self._value(place, entry.cells[figure])
+        for entry in reversed(self._layout_at(place).entries):
+            if entry.plugin == plugin and figure in entry.cells and self._owner_name(place, entry) == owner:
+                return self._cell_value(place, entry.cells[figure])
         return None
 
-    def _owner(self, place: Place, entry: Entry) -> str:
-        stated = (self._value(place, cell) for cell in entry.owner_cells())
+    def _owner_name(self, place: RowPlace, entry: FigureEntry) -> str:
+        stated = (self._cell_value(place, cell) for cell in entry.owner_cells())
         return next((str(name) for name in stated if name), "")
 
-    def _value(self, place: Place, cell: Cell) -> Value:
+    def _cell_value(self, place: RowPlace, cell: FigureCell) -> Value:
         at, numbers = place + cell.at, self._numbers
         if cell.kind is float:
             return numbers[at]
@@ -213,42 +213,42 @@ class FigureLog:
 
 
 @cache
-def _packer(count: int) -> Callable[..., bytes]:
+def _row_packer(count: int) -> Callable[..., bytes]:
     """Numbers → their bytes, in a third of the time in which an array takes them one by one."""
     return Struct(f"{count}d").pack
 
 
-def _layout(heads: tuple[Head, ...], kinds: Sequence[Kind]) -> Layout:
+def _build_layout(heads: tuple[FigureHead, ...], kinds: Sequence[FigureKind]) -> FigureLayout:
     """Where everything lies: first what no head names, the node's amounts."""
-    cells = _cells(kinds, NODE)
+    cells = _consecutive_cells(kinds, NODE_CELL)
     at = len(kinds) - sum(len(head.names) for head in heads)  # exact: ints
     node, entries = tuple(cells[:at]), []
     for head in heads:
         known = dict(zip(head.names, cells[at : at + len(head.names)], strict=True))
-        entries.append(Entry(head.plugin, head.ripple, known, tuple(name for name in head.names if name)))
+        entries.append(FigureEntry(head.plugin, head.ripple, known, tuple(name for name in head.names if name)))
         at += len(head.names)
-    return Layout(node, tuple(entries))
+    return FigureLayout(node, tuple(entries))
 
 
-def _kinds(shape: Sequence[Value]) -> list[Kind]:
+def _figure_kinds(shape: Sequence[Value]) -> list[FigureKind]:
     """What figures are: an amount lies flat, its largest number of tasks before the names of its scalars."""
     starts = [at for at, part in enumerate(shape) if isinstance(part, int | type)]
-    kinds: list[Kind] = []
+    kinds: list[FigureKind] = []
     for start, end in pairwise([*starts, len(shape)]):
         names = shape[start + 1 : end]
-        kinds.append(shape[start] if isinstance(shape[start], type) else (shape[start], _scalars(names)))
+        kinds.append(shape[start] if isinstance(shape[start], type) else (shape[start], _scalar_names(names)))
     return kinds
 
 
-def _scalars(names: Sequence[str | None]) -> tuple[str, ...] | None:
+def _scalar_names(names: Sequence[str | None]) -> tuple[str, ...] | None:
     """None alone stands for a nil map."""
     return None if names and names[0] is None else tuple(name for name in names if name is not None)
 
 
-def _cells(kinds: Sequence[Kind], at: int) -> list[Cell]:
+def _consecutive_cells(kinds: Sequence[FigureKind], at: int) -> list[FigureCell]:
     """The cells of figures that lie one after the other."""
     cells = []
     for kind in kinds:
-        cells.append(Cell(kind, at))
+        cells.append(FigureCell(kind, at))
         at += 1 if isinstance(kind, type) else 2 + len(kind[1] or ())
     return cells

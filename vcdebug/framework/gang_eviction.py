@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
-from vcdebug.framework.action import ERROR_CACHE, collect_starving
+from vcdebug.framework.action import ERROR_CACHE_KEY, collect_starving
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.bundles import (
     Bundle,
     BundleType,
     JobLess,
-    apply_allowed,
+    apply_allowed_tasks,
     create_job_bundles,
     sort_bundles,
     sum_requests,
@@ -27,9 +27,9 @@ from vcdebug.framework.evictions import (
     EvictionContext,
     EvictionKind,
     candidates_on,
-    copies,
+    copy_tasks,
 )
-from vcdebug.framework.gang_plan import FOR_EVICT, GangPlanner, pending_for_eviction
+from vcdebug.framework.gang_plan import EVICT_PURPOSE, GangPlanner, pending_for_eviction
 from vcdebug.framework.hooks import (
     HYPER_NODE_GRADIENT_FOR_JOB,
     JOB_PIPELINED,
@@ -47,7 +47,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
 DEFAULT_MAX_DOMAINS = 8
-ALLOCATE = "allocate"
+ALLOCATE_ACTION = "allocate"
 
 
 class GangRules(Protocol):
@@ -56,7 +56,7 @@ class GangRules(Protocol):
     name: ClassVar[str]
     kind: ClassVar[EvictionKind]
 
-    def spares(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
+    def skip_reason(self, ssn: Session, job: JobInfo, owner: JobInfo, task: TaskInfo) -> str:
         """The action's own rule by which it leaves a task of a job in the session alone; empty for a candidate."""
         ...
 
@@ -86,44 +86,46 @@ class GangEviction:
 
     def execute(self, ssn: Session) -> None:
         """Drain every queue once; queues are not pushed back."""
-        self.error_cache = ssn.conf.arguments_of(ALLOCATE).get_bool(ERROR_CACHE, default=True)
+        self.error_cache = ssn.conf.arguments_of(ALLOCATE_ACTION).get_bool(ERROR_CACHE_KEY, default=True)
         starving = collect_starving(ssn, lambda _: None)
         while starving.queues:
             queue = starving.queues.pop()
-            with ssn.scope(Level.QUEUE, queue.name):
+            with ssn.open_span(Level.QUEUE, queue.name):
                 if self.rules.passes_over(ssn, queue):
                     continue
                 jobs = starving.jobs[queue.name]
                 while jobs:
                     job = jobs.pop()
-                    with ssn.scope(Level.JOB, job.uid):
+                    with ssn.open_span(Level.JOB, job.uid):
                         self._evict_for(ssn, queue, job)
 
     def _evict_for(self, ssn: Session, queue: QueueInfo, job: JobInfo) -> None:
         statement = Statement(ssn)
-        hyper_nodes = self._search(ssn, statement, queue, job)
-        if not ssn.ask(JOB_PIPELINED, job):
+        hyper_nodes = self._search_domains(ssn, statement, queue, job)
+        if not ssn.ask_plugins(JOB_PIPELINED, job):
             statement.discard()
             return
         statement.commit()
         for uid, hyper_node in hyper_nodes.items():
             job.sub_jobs[uid].nominated_hyper_node = hyper_node
 
-    def _search(self, ssn: Session, statement: Statement, queue: QueueInfo, job: JobInfo) -> dict[SubJobId, str]:
+    def _search_domains(
+        self, ssn: Session, statement: Statement, queue: QueueInfo, job: JobInfo
+    ) -> dict[SubJobId, str]:
         pending = pending_for_eviction(ssn, job)
         if not pending or not self.rules.may_start(ssn, queue, pending):
             return {}
-        need = needed(pending)
+        need = sum_init_requests(pending)
         planner = GangPlanner(ssn, queue, job, self.rules.name, error_cache=self.error_cache)
-        for domain in self.domains(ssn, job):
+        for domain in self.get_candidate_domains(ssn, job):
             found = self._search_domain(ssn, statement, planner, job, need, domain)
             if found is not None:
                 return found
         return {}
 
-    def domains(self, ssn: Session, job: JobInfo) -> list[str]:
+    def get_candidate_domains(self, ssn: Session, job: JobInfo) -> list[str]:
         """Where room is sought, one after the other. Upstream: actions/utils/util.GetCandidateDomains."""
-        rows = ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, FOR_EVICT)
+        rows = ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, job, TOP_HYPER_NODE, EVICT_PURPOSE)
         if rows is None:
             rows = [[TOP_HYPER_NODE]]
         domains = list(dict.fromkeys(name for row in rows for name in row))[: self.max_domains]
@@ -137,54 +139,54 @@ class GangEviction:
         """Add bundle after bundle; no plan is tried without at least one."""
         free = idle_and_releasing(ssn, domain)
         victims: list[TaskInfo] = []
-        for bundle in self._bundles(ssn, job, need, domain):
+        for bundle in self._select_domain_bundles(ssn, job, need, domain):
             victims.extend(bundle.tasks)
             if not need.less_equal(free.clone().add(sum_requests(victims))):
                 continue
-            plan = planner.plan(domain, list(victims))
+            plan = planner.build_nomination_plan(domain, list(victims))
             if plan is not None and statement.recover_operations(plan.saved) is None:
                 return plan.hyper_nodes
         return None
 
-    def _bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
+    def _select_domain_bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
         """Upstream: actions/gangpreempt.selectDomainBundles, actions/gangreclaim.selectDomainBundles."""
-        bundles = self.offered(ssn, job, need, domain)
+        bundles = self.list_bundles(ssn, job, need, domain)
         if not bundles:
             return []
         candidates = [task for bundle in bundles for task in bundle.tasks]
-        allowed = ssn.ask(UNIFIED_EVICTABLE, EvictionContext(self.rules.kind, job, domain), candidates) or []
-        return self.admitted(ssn, job, need, bundles, dict.fromkeys(task.uid for task in allowed))
+        allowed = ssn.ask_plugins(UNIFIED_EVICTABLE, EvictionContext(self.rules.kind, job, domain), candidates) or []
+        return self.filter_bundles(ssn, job, need, bundles, dict.fromkeys(task.uid for task in allowed))
 
-    def offered(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
+    def list_bundles(self, ssn: Session, job: JobInfo, need: Resource, domain: str) -> list[Bundle]:
         """Every bundle of the domain in order, before the plugins are asked."""
-        by_job = self._candidates(ssn, job, domain)
+        by_job = self._candidates_by_job(ssn, job, domain)
         bundles = [b for uid in sorted(by_job) for b in create_job_bundles(ssn.jobs[uid], by_job[uid])]
         return sort_bundles(bundles, need, self._owner_less(ssn, job))
 
-    def admitted(
+    def filter_bundles(
         self, ssn: Session, job: JobInfo, need: Resource, bundles: list[Bundle], allowed: Mapping[TaskId, None]
     ) -> list[Bundle]:
         """What the plugins leave of the bundles, in order."""
-        ordered = sort_bundles(apply_allowed(bundles, allowed), need, self._owner_less(ssn, job))
+        ordered = sort_bundles(apply_allowed_tasks(bundles, allowed), need, self._owner_less(ssn, job))
         return [b for b in ordered if b.type is BundleType.SAFE or self.allow_whole_bundle]
 
     def _owner_less(self, ssn: Session, job: JobInfo) -> JobLess:
         return lambda left, right: self.rules.owner_less(ssn, job, left, right)
 
-    def _candidates(self, ssn: Session, job: JobInfo, domain: str) -> dict[JobId, list[TaskInfo]]:
+    def _candidates_by_job(self, ssn: Session, job: JobInfo, domain: str) -> dict[JobId, list[TaskInfo]]:
         by_job: dict[JobId, list[TaskInfo]] = {}
         rows = ssn.hyper_node_rows(domain)
-        for node in rows.nodes if rows is not None else ():
-            for task in copies(candidates_on(node, lambda t: self.spares(ssn, job, t))):
+        for node in rows.node_infos if rows is not None else ():
+            for task in copy_tasks(candidates_on(node, lambda t: self.skip_reason(ssn, job, t))):
                 by_job.setdefault(task.job, []).append(task)
         return by_job
 
-    def spares(self, ssn: Session, job: JobInfo, task: TaskInfo) -> str:
+    def skip_reason(self, ssn: Session, job: JobInfo, task: TaskInfo) -> str:
         """The rule by which a task is left alone; empty for a candidate."""
         owner = ssn.jobs.get(task.job)
         if owner is None:
             return NO_JOB
-        rule = self.rules.spares(ssn, job, owner, task)
+        rule = self.rules.skip_reason(ssn, job, owner, task)
         if rule != NOT_RUNNING and not task.preemptable:
             return NOT_PREEMPTABLE
         return rule if rule or _preemptable_by_gangs(owner) else GROUP_NOT_PREEMPTABLE
@@ -197,7 +199,7 @@ def _preemptable_by_gangs(job: JobInfo) -> bool:
     return job.preemptable if stated else True
 
 
-def needed(pending: list[TaskInfo]) -> Resource:
+def sum_init_requests(pending: list[TaskInfo]) -> Resource:
     """What the tasks of a gang need to start."""
     need = Resource()
     for task in pending:
@@ -211,6 +213,6 @@ def idle_and_releasing(ssn: Session, domain: str) -> Resource:
     """
     total = Resource()
     rows = ssn.hyper_node_rows(domain)
-    for node in rows.nodes if rows is not None else ():
+    for node in rows.node_infos if rows is not None else ():
         total.add(node.idle.clone().add(node.releasing))
     return total

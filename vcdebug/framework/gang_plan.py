@@ -29,10 +29,10 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 
-FOR_EVICT = 1
+EVICT_PURPOSE = 1
 
 
-class Plan(NamedTuple):
+class GangPlan(NamedTuple):
     """Saved operations that make the job pipelined, and the hypernode of each sub job."""
 
     saved: Statement
@@ -50,7 +50,7 @@ def pending_for_eviction(ssn: Session, job: JobInfo) -> list[TaskInfo]:
     """A ready job asks for its first sub job's tasks only, any other job for all.
     Upstream: actions/utils/simulate.CollectPendingTasksForGangEviction.
     """
-    ready = ssn.ask(JOB_READY, job)
+    ready = ssn.ask_plugins(JOB_READY, job)
     worksheet = eviction_worksheet(ssn, job)
     pending: list[TaskInfo] = []
     while not worksheet.empty:
@@ -72,7 +72,7 @@ class GangPlanner:
         self._reason = reason
         self._error_cache = error_cache
 
-    def plan(self, domain: str, victims: list[TaskInfo]) -> Plan | None:
+    def build_nomination_plan(self, domain: str, victims: list[TaskInfo]) -> GangPlan | None:
         """A plan that makes the job pipelined in this domain; the session is as before afterwards.
         Upstream: actions/utils/simulate.BuildNominationPlanInDomain.
         """
@@ -80,7 +80,7 @@ class GangPlanner:
         worksheet = eviction_worksheet(ssn, self._job)
         if worksheet.empty:
             return None
-        was_ready = ssn.ask(JOB_READY, self._job)
+        was_ready = ssn.ask_plugins(JOB_READY, self._job)
         chain: list[Statement] = []
         if victims:
             chain.append(Statement(ssn))
@@ -88,7 +88,7 @@ class GangPlanner:
                 chain[0].evict(victim, self._reason)
         try:
             found = self._place_sub_jobs(worksheet, domain, chain, evicting=bool(victims), was_ready=was_ready)
-            return None if found is None else Plan(Statement.save_operations(ssn, *chain), found)
+            return None if found is None else GangPlan(Statement.save_operations(ssn, *chain), found)
         finally:  # upstream defers it, so that it also happens on the way out of a panic
             for statement in reversed(chain):
                 statement.discard()
@@ -106,7 +106,7 @@ class GangPlanner:
                 return None
             trial, hyper_nodes[sub_job.uid] = found
             chain.append(trial)
-            pipelined = self._ssn.ask(JOB_PIPELINED, self._job)
+            pipelined = self._ssn.ask_plugins(JOB_PIPELINED, self._job)
             if was_ready or pipelined:
                 break
         return hyper_nodes if pipelined else None
@@ -116,16 +116,18 @@ class GangPlanner:
     ) -> tuple[Statement, str] | None:
         rows: list[list[str]] = [[domain]]
         if self._job.contains_hard_topology():
-            gradients = self._ssn.ask(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, domain, FOR_EVICT)
+            gradients = self._ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, domain, EVICT_PURPOSE)
             rows = rows if gradients is None else gradients
         for row in rows:
             for hyper_node in row:
-                trial = self._try(sub_job, worksheet, hyper_node, evicting=evicting)
+                trial = self._run_simulate_trial(sub_job, worksheet, hyper_node, evicting=evicting)
                 if trial is not None:
                     return trial, hyper_node
         return None
 
-    def _try(self, sub_job: SubJobInfo, worksheet: Worksheet, hyper_node: str, *, evicting: bool) -> Statement | None:
+    def _run_simulate_trial(
+        self, sub_job: SubJobInfo, worksheet: Worksheet, hyper_node: str, *, evicting: bool
+    ) -> Statement | None:
         """Pipeline every pending task of the sub job, or nothing.
         Upstream: actions/utils/simulate.runSimulateTrialAtHyperNode.
         """
@@ -140,31 +142,31 @@ class GangPlanner:
         try:
             while tasks and complete:
                 task = tasks.pop()
-                with ssn.scope(Level.TASK, task.key):
-                    complete = self._pipeline(trial, helper, task, candidates, evicting=evicting)
-            satisfied = complete and bool(len(trial)) and self._satisfied(sub_job)
+                with ssn.open_span(Level.TASK, task.key):
+                    complete = self._pipeline_task(trial, helper, task, candidates, evicting=evicting)
+            satisfied = complete and bool(len(trial)) and self._is_satisfied(sub_job)
         finally:  # upstream defers it, so that it also happens on the way out of a panic
             if not satisfied:
                 trial.discard()
         return trial if satisfied else None
 
-    def _satisfied(self, sub_job: SubJobInfo) -> bool:
+    def _is_satisfied(self, sub_job: SubJobInfo) -> bool:
         ssn, job = self._ssn, self._job
         return ssn.sub_job_ready(job, sub_job) or ssn.sub_job_pipelined(job, sub_job)
 
-    def _pipeline(
+    def _pipeline_task(
         self, trial: Statement, helper: PredicateHelper, task: TaskInfo, candidates: NodeRows, *, evicting: bool
     ) -> bool:
         ssn = self._ssn
-        if not ssn.ask(ALLOCATABLE, self._queue, task):
+        if not ssn.ask_plugins(ALLOCATABLE, self._queue, task):
             return False
         schedulable = filter_out_unresolvable(ssn, task)
-        nodes = candidates.select(np.isin(candidates.rows, schedulable.rows)) if len(schedulable) else candidates
-        if not len(nodes) or ssn.ask(PRE_PREDICATE, task) is not None:
+        nodes = candidates.select_where(np.isin(candidates.rows, schedulable.rows)) if len(schedulable) else candidates
+        if not len(nodes) or ssn.ask_plugins(PRE_PREDICATE, task) is not None:
             return False
         feasible, _ = helper.predicate_nodes(task, nodes, gang_judge)
         node = best_node(ssn, task, feasible)
-        if node is None or not node.future_holds(task.init_resreq):
+        if node is None or not node.fits_future_idle(task.init_resreq):
             return False
         if trial.pipeline(task, node.name, eviction=evicting) is not None:
             trial.unpipeline(task)

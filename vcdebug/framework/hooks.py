@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar
 from vcdebug.framework import combine, trace_form
 from vcdebug.framework.combine import Args, CombiningRule, Tiers
 from vcdebug.framework.plugin import NodeScores, PluginError, ValidateResult
-from vcdebug.framework.trace_form import Show
+from vcdebug.framework.trace_form import ShowFunction
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NodeInfo
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Gives = Literal[
+AnswerForm = Literal[
     "comparison",
     "truth",
     "vote",
@@ -60,13 +60,13 @@ class Hook(Generic[P, R]):
     switches: tuple[str, ...]
     """Configuration keys of which one must be on; empty where upstream has no switch."""
     rule: CombiningRule[R]
-    gives: Gives
+    gives: AnswerForm
     """What a plugin answers."""
-    show: Show | None = None
+    show: ShowFunction | None = None
     """How a call is recorded; None for calls that a trace does not list."""
     later: Change | None = None
     """The change that brought it: the point does not exist in its older form."""
-    earlier: tuple[Change, Show] | None = None
+    earlier: tuple[Change, ShowFunction] | None = None
     """How a call is recorded in the older form of a change."""
     rule_of_node: CombiningRule[Any] | None = None  # Any: it is asked about recorded answers only
     """How the answers about a single node combine, where a trace lists these alone."""
@@ -81,14 +81,14 @@ class Hook(Generic[P, R]):
         """The rule that combined the answers that a trace lists."""
         return self.rule_of_node or self.rule
 
-    def shown_by(self, release: Release) -> Show | None:
+    def show_for(self, release: Release) -> ShowFunction | None:
         """How a release's calls are recorded."""
-        return self.earlier[1] if self.earlier is not None and release.has(self.earlier[0]) else self.show
+        return self.earlier[1] if self.earlier is not None and release.has_older_form(self.earlier[0]) else self.show
 
 
 AnyHook = Hook[Any, Any]  # Any: the table has hooks of each form
 """A hook, where its arguments and answer are only passed on."""
-Hypers = list[list[str]]
+HyperNodeRows = list[list[str]]
 
 JOB_ORDER: Hook[[JobInfo, JobInfo], int] = Hook(
     "job_order", "JobOrder", ("enableJobOrder",), combine.FIRST_DIFFERENCE, "comparison"
@@ -114,10 +114,10 @@ CLUSTER_ORDER: Hook[[str, str], int] = Hook(
     "cluster_order", "ClusterOrder", ("enabledClusterOrder",), combine.FIRST_DIFFERENCE, "comparison"
 )
 JOB_VALID: Hook[[JobInfo], ValidateResult | None] = Hook(
-    "job_valid", "JobValid", (), combine.FIRST_FAILURE, "validity", trace_form.job_valid
+    "job_valid", "JobValid", (), combine.FIRST_FAILURE, "validity", trace_form.show_job_valid
 )
 JOB_READY: Hook[[JobInfo], bool] = Hook(
-    "job_ready", "JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", trace_form.job
+    "job_ready", "JobReady", ("enableJobReady",), combine.ALL_TRUE, "truth", trace_form.show_job
 )
 SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "sub_job_ready",
@@ -125,11 +125,11 @@ SUB_JOB_READY: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     ("enabledSubJobReady",),
     combine.ALL_TRUE,
     "truth",
-    trace_form.sub_job,
+    trace_form.show_sub_job,
     SUBJOBS_ABSENT,
 )
 JOB_PIPELINED: Hook[[JobInfo], bool] = Hook(
-    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", trace_form.job
+    "job_pipelined", "JobPipelined", ("enableJobPipelined",), combine.VOTE, "vote", trace_form.show_job
 )
 SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     "sub_job_pipelined",
@@ -137,32 +137,32 @@ SUB_JOB_PIPELINED: Hook[[JobInfo, SubJobInfo], bool] = Hook(
     ("enabledSubJobPipelined",),
     combine.VOTE,
     "vote",
-    trace_form.sub_job,
+    trace_form.show_sub_job,
     SUBJOBS_ABSENT,
 )
 JOB_ENQUEUEABLE: Hook[[JobInfo], bool] = Hook(
-    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", trace_form.job
+    "job_enqueueable", "JobEnqueueable", ("enableJobEnqueued",), combine.VOTE, "vote", trace_form.show_job
 )
 JOB_ENQUEUED: Hook[[JobInfo], None] = Hook(
-    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", trace_form.job
+    "job_enqueued", "JobEnqueued", ("enableJobEnqueued",), combine.CALL_ALL, "nothing", trace_form.show_job
 )
 JOB_STARVING: Hook[[JobInfo], bool] = Hook(
-    "job_starving", "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", trace_form.job
+    "job_starving", "JobStarving", ("enableJobStarving",), combine.FIRST_TIER_ALL, "truth", trace_form.show_job
 )
 OVERUSED: Hook[[QueueInfo], bool] = Hook(
-    "overused", "Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", trace_form.queue
+    "overused", "Overused", ("enabledOverused",), combine.ANY_TRUE, "truth", trace_form.show_queue
 )
 PREEMPTIVE: Hook[[QueueInfo, list[TaskInfo]], bool] = Hook(
-    "preemptive", "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", trace_form.queue_candidates
+    "preemptive", "Preemptive", ("enablePreemptive",), combine.ALL_TRUE, "truth", trace_form.show_queue_candidates
 )
 ALLOCATABLE: Hook[[QueueInfo, TaskInfo], bool] = Hook(
-    "allocatable", "Allocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", trace_form.queue_task
+    "allocatable", "Allocatable", ("enabledAllocatable",), combine.ALL_TRUE, "truth", trace_form.show_queue_task
 )
 PREEMPTABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "preemptable", "Preemptable", ("enablePreemptable",), combine.TIER_INTERSECTION, "victims", trace_form.victims
+    "preemptable", "Preemptable", ("enablePreemptable",), combine.TIER_INTERSECTION, "victims", trace_form.show_victims
 )
 RECLAIMABLE: Hook[[TaskInfo, list[TaskInfo]], list[TaskInfo] | None] = Hook(
-    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.TIER_INTERSECTION, "victims", trace_form.victims
+    "reclaimable", "Reclaimable", ("enableReclaimable",), combine.TIER_INTERSECTION, "victims", trace_form.show_victims
 )
 UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None] = Hook(
     "unified_evictable",
@@ -170,14 +170,14 @@ UNIFIED_EVICTABLE: Hook[[EvictionContext, list[TaskInfo]], list[TaskInfo] | None
     (),
     combine.TIER_INTERSECTION,
     "victims",
-    trace_form.unified_victims,
+    trace_form.show_unified_victims,
     GANG_EVICTION,
 )
 VICTIM_TASKS: Hook[[list[TaskInfo]], list[TaskInfo]] = Hook(
-    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.FIRST_UNION, "tasks", trace_form.victim_tasks
+    "victim_tasks", "VictimTasks", ("enabledVictim",), combine.FIRST_UNION, "tasks", trace_form.show_victim_tasks
 )
 PRE_PREDICATE: Hook[[TaskInfo], PluginError | None] = Hook(
-    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.FIRST_ERROR, "error", trace_form.pre_predicate
+    "pre_predicate", "PrePredicate", ("enablePredicate",), combine.FIRST_ERROR, "error", trace_form.show_pre_predicate
 )
 PREDICATE: Hook[[TaskInfo, NodeRows], dict[str, Codes]] = Hook(
     "predicate", "Predicate", ("enablePredicate",), combine.EACH_ANSWER, "verdict", rule_of_node=combine.FIRST_OBJECTION
@@ -190,7 +190,7 @@ BATCH_NODE_ORDER: Hook[[TaskInfo, NodeRows], dict[str, NodeScores | None]] = Hoo
     "batch_node_order", "BatchNodeOrder", ("enableNodeOrder",), combine.EACH_ANSWER, "scores"
 )
 BEST_NODE: Hook[[TaskInfo, NodeRows], NodeInfo | None] = Hook(
-    "best_node", "BestNode", ("enableBestNode",), combine.FIRST_NODE, "node", trace_form.task
+    "best_node", "BestNode", ("enableBestNode",), combine.FIRST_NODE, "node", trace_form.show_task
 )
 HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, float]]] = Hook(
     "hyper_node_order",
@@ -198,27 +198,27 @@ HYPER_NODE_ORDER: Hook[[SubJobInfo, dict[str, list[str]]], dict[str, dict[str, f
     ("enabledHyperNodeOrder",),
     combine.EACH_ANSWER,
     "scores",
-    trace_form.hyper_node_order,
+    trace_form.show_hyper_node_order,
 )
-HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], Hypers | None] = Hook(
+HYPER_NODE_GRADIENT_FOR_JOB: Hook[[JobInfo, str, int], HyperNodeRows | None] = Hook(
     "hyper_node_gradient_for_job",
     "HyperNodeGradientForJob",
     ("enabledHyperNodeGradient",),
     combine.FIRST_ANSWER,
     "rows",
-    trace_form.gradient_job,
+    trace_form.show_gradient_job,
     NTA_NODE_SCORE_ONLY,
-    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_job)),
+    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.show_gradient_job)),
 )
-HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], Hypers | None] = Hook(
+HYPER_NODE_GRADIENT_FOR_SUB_JOB: Hook[[SubJobInfo, str, int], HyperNodeRows | None] = Hook(
     "hyper_node_gradient_for_sub_job",
     "HyperNodeGradientForSubJob",
     ("enabledHyperNodeGradient",),
     combine.FIRST_ANSWER,
     "rows",
-    trace_form.gradient_sub_job,
+    trace_form.show_gradient_sub_job,
     NTA_NODE_SCORE_ONLY,
-    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.gradient_sub_job)),
+    earlier=(GANG_EVICTION, trace_form.without_purpose(trace_form.show_gradient_sub_job)),
 )
 TARGET_JOB: Hook[[list[JobInfo]], JobInfo | None] = Hook(
     "target_job", "TargetJob", ("enableTargetJob",), combine.FIRST_ANSWER, "job"
@@ -232,7 +232,7 @@ SIMULATE_ALLOCATABLE: Hook[[CycleState, QueueInfo, TaskInfo], bool] = Hook(
     ("enabledAllocatable",),
     combine.ALL_TRUE,
     "truth",
-    trace_form.state_queue_task,
+    trace_form.show_state_queue_task,
 )
 SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_predicate",
@@ -240,7 +240,7 @@ SIMULATE_PREDICATE: Hook[[CycleState, TaskInfo, NodeInfo], str | None] = Hook(
     ("enablePredicate",),
     combine.FIRST_OBJECTION,
     "objection",
-    trace_form.state_task_node,
+    trace_form.show_state_task_node,
 )
 SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_add_task",
@@ -248,7 +248,7 @@ SIMULATE_ADD_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] 
     ("enablePreemptable", "enabledAllocatable"),
     combine.FIRST_OBJECTION,
     "objection",
-    trace_form.state_task_other_node,
+    trace_form.show_state_other_task,
 )
 SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | None] = Hook(
     "simulate_remove_task",
@@ -256,7 +256,7 @@ SIMULATE_REMOVE_TASK: Hook[[CycleState, TaskInfo, TaskInfo, NodeInfo], str | Non
     ("enablePreemptable", "enabledAllocatable"),
     combine.FIRST_OBJECTION,
     "objection",
-    trace_form.state_task_other_node,
+    trace_form.show_state_other_task,
 )
 
 HOOKS: tuple[AnyHook, ...] = tuple(value for value in globals().values() if isinstance(value, Hook))
@@ -266,6 +266,6 @@ HIERARCHY_SWITCH = "enableHierarchy"
 OFF_BY_DEFAULT = (HIERARCHY_SWITCH, "enabledClusterOrder")
 
 
-def switches() -> Iterable[str]:
+def all_switches() -> Iterable[str]:
     """Every switch that a plugin option may carry, without repeats."""
     return dict.fromkeys([HIERARCHY_SWITCH, *(name for hook in HOOKS for name in hook.switches)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from vcdebug.framework.record import PopEvent, Record, made
+from vcdebug.framework.record import PopEvent, Record, fast_tuple
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import VICTIM_TIE_BY_JOB_AGE
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vcdebug.framework.session import Session
 
 T = TypeVar("T")
-Less = Callable[[T, T], bool]
+LessFunction = Callable[[T, T], bool]
 
 
 class PriorityQueue(Generic[T]):
@@ -26,7 +26,7 @@ class PriorityQueue(Generic[T]):
 
     __slots__ = ("_items", "_kind", "_less", "_name", "_record")
 
-    def __init__(self, less: Less[T], kind: str, name: Callable[[T], str], record: Record) -> None:
+    def __init__(self, less: LessFunction[T], kind: str, name: Callable[[T], str], record: Record) -> None:
         self._less = less
         self._kind = kind
         self._name = name
@@ -67,7 +67,7 @@ class PriorityQueue(Generic[T]):
             items[parent], items[child] = items[child], items[parent]
             parent = child
         item = items.pop()
-        self._record.append(made(PopEvent, (self._kind, self._name(item), last)))
+        self._record.append(fast_tuple(PopEvent, (self._kind, self._name(item), last)))
         return item
 
     def take_least(self, key: Callable[[T], int]) -> T:
@@ -89,15 +89,15 @@ class PriorityQueue(Generic[T]):
         return copy
 
 
-def victims_queue(ssn: Session, victims: Iterable[TaskInfo], preemptor: TaskInfo) -> PriorityQueue[TaskInfo]:
+def build_victims_queue(ssn: Session, victims: Iterable[TaskInfo], preemptor: TaskInfo) -> PriorityQueue[TaskInfo]:
     """Victims in the order in which they would be evicted.
     Upstream: framework/session_plugins.BuildVictimsPriorityQueue.
     """
 
-    def less(left: TaskInfo, right: TaskInfo) -> bool:
+    def victim_less(left: TaskInfo, right: TaskInfo) -> bool:
         return evict_before(ssn, left, right, preemptor)
 
-    return task_queue(ssn, less).extend(victims)
+    return task_queue(ssn, victim_less).extend(victims)
 
 
 def evict_before(ssn: Session, left: TaskInfo, right: TaskInfo, preemptor: TaskInfo) -> bool:
@@ -114,11 +114,11 @@ def evict_before(ssn: Session, left: TaskInfo, right: TaskInfo, preemptor: TaskI
         queues = ssn.queues
         return ssn.victim_queue_order_less(queues[left_job.queue], queues[right_job.queue], queues[preemptor_job.queue])
     compared = ssn.job_order_compare(left_job, right_job)
-    if compared == 0 and ssn.release.has(VICTIM_TIE_BY_JOB_AGE):
+    if compared == 0 and ssn.release.has_older_form(VICTIM_TIE_BY_JOB_AGE):
         return not ssn.job_order_less(left_job, right_job)
     return compared > 0 if compared != 0 else not ssn.task_order_less(left, right)
 
 
-def task_queue(ssn: Session, less: Less[TaskInfo] | None = None) -> PriorityQueue[TaskInfo]:
+def task_queue(ssn: Session, less: LessFunction[TaskInfo] | None = None) -> PriorityQueue[TaskInfo]:
     """A heap of tasks in task order, or by another comparison."""
     return PriorityQueue(less or ssn.task_order_less, "task", lambda task: task.key, ssn.record)

@@ -37,7 +37,7 @@ _SETTINGS: Final = ("flags", "chance", "now", "usage", "extender", "process", "p
 Step = tuple[str, ...]
 
 
-class Search(NamedTuple):
+class PreviousSearch(NamedTuple):
     """What was found for a task."""
 
     step: Step
@@ -46,7 +46,7 @@ class Search(NamedTuple):
     """Of the first group of nodes that were compared, if any were."""
 
 
-class Past:
+class PreviousCycle:
     """The steps of the earlier cycle, and how many of them this one has repeated."""
 
     def __init__(self, before: Session, now: Session, changed: Mapping[int, Manifest]) -> None:
@@ -55,7 +55,7 @@ class Past:
         self._changed = changed
         self._before = before.reasons
         self._now = now.reasons
-        self._last: Search | None = None
+        self._last: PreviousSearch | None = None
 
     def repeats(self, *step: str) -> None:
         """This cycle takes a step that is no search; once it is another one, nothing holds any more."""
@@ -67,7 +67,7 @@ class Past:
         """What a search over these nodes comes to; None where it has to be made."""
         known = next(self._steps, None)
         self._last = None
-        if not isinstance(known, Search) or not self._is_about(known, task, nodes):
+        if not isinstance(known, PreviousSearch) or not self._is_about(known, task, nodes):
             self._steps = iter(())
             return None
         if not _leaves_nothing(task):
@@ -75,7 +75,7 @@ class Past:
         self._last = known
         return known.found
 
-    def _is_about(self, known: Search, task: TaskInfo, nodes: NodeRows) -> bool:
+    def _is_about(self, known: PreviousSearch, task: TaskInfo, nodes: NodeRows) -> bool:
         """Whether it is the same pod, all nodes, and reasons that both sessions can number alike."""
         if known.step != _search_step(task.key, len(nodes)) or len(nodes) != self._nodes:
             return False
@@ -83,7 +83,7 @@ class Past:
 
     def _numbered_alike(self, codes: Codes) -> bool:
         """Whether both sessions call these reasons the same, if need be from now on."""
-        return not len(codes) or self._now.continues(self._before, int(np.maximum.reduce(codes)))
+        return not len(codes) or self._now.adopt_codes(self._before, int(np.maximum.reduce(codes)))
 
     def scores(self, task: TaskInfo, nodes: NodeRows) -> ScoreEvent | None:
         """The scores of these nodes, which the last search has found; None where they have to be asked for."""
@@ -93,7 +93,7 @@ class Past:
         return known if known.rows is nodes.rows or np.array_equal(known.rows, nodes.rows) else None
 
 
-def past_of(before: Session, now: Session) -> Past | None:
+def past_of(before: Session, now: Session) -> PreviousCycle | None:
     """None where not even the first search would have to find the same; to be asked once the plugins are open."""
     old, new = before.snapshot, now.snapshot
     same = all(getattr(old, name) == getattr(new, name) for name in _SETTINGS) and not new.answers
@@ -101,12 +101,12 @@ def past_of(before: Session, now: Session) -> Past | None:
     if not same or not confs or now.persistence.on or not _asks_of_nodes_alone(now):
         return None
     kinds = dict.fromkeys(chain(old.objects, new.objects))
-    if any(old.of(kind) != [] or new.of(kind) != [] for kind in kinds if not _same(kind, old, new)):
+    if any(old.objects_of(kind) != [] or new.objects_of(kind) != [] for kind in kinds if not _same(kind, old, new)):
         return None
     changed = dict(_changed_pods(old, new))
     if any(spec_of(pod).get("nodeName") for pod in changed.values()):
         return None
-    return Past(before, now, changed)
+    return PreviousCycle(before, now, changed)
 
 
 def _same(kind: str, old: Snapshot, new: Snapshot) -> bool:
@@ -115,9 +115,9 @@ def _same(kind: str, old: Snapshot, new: Snapshot) -> bool:
 
 def _changed_pods(old: Snapshot, new: Snapshot) -> Iterator[tuple[int, Manifest]]:
     """Pods that only one of the two has."""
-    if old.of(POD) is new.of(POD):
+    if old.objects_of(POD) is new.objects_of(POD):
         return
-    before, after = ({id(pod): pod for pod in one.of(POD)} for one in (old, new))
+    before, after = ({id(pod): pod for pod in one.objects_of(POD)} for one in (old, new))
     for ours, others in ((before, after), (after, before)):
         yield from ((number, pod) for number, pod in ours.items() if number not in others)
 
@@ -143,7 +143,7 @@ def _search_step(task: str, nodes: int) -> Step:
     return ("search", task, str(nodes))
 
 
-def _steps(record: Record, conf: SchedulerConf) -> Iterator[Step | Search]:
+def _steps(record: Record, conf: SchedulerConf) -> Iterator[Step | PreviousSearch]:
     """Everything that what is found later may depend on, up to the first action that evicts: it tries things out
     without recording them.
     """
@@ -160,7 +160,7 @@ def _steps(record: Record, conf: SchedulerConf) -> Iterator[Step | Search]:
             case PredicateEvent():
                 following = events[index + 1] if index + 1 < len(events) else None
                 scores = following if isinstance(following, ScoreEvent) else None
-                yield Search(_search_step(event.task, event.considered), event, scores)
+                yield PreviousSearch(_search_step(event.task, event.considered), event, scores)
             case ActionEvent("start", action):
                 if conf.facts_of(action).evicts:
                     return

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from vcdebug.framework.quirks import BOOKS_CLAMPED, BOUND_ALREADY, BOUND_ELSEWHERE
 from vcdebug.framework.session import Session
 from vcdebug.model.names import QueueName, TaskKey
-from vcdebug.model.persistence import ANNOTATIONS, EVICTION, NODE, STATUS, TRUE
+from vcdebug.model.persistence import ANNOTATIONS, EVICTION_ANNOTATION, NODE_ANNOTATION, STATUS_ANNOTATION, TRUE
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
@@ -26,21 +26,21 @@ class AnnotationPatch(NamedTuple):
     remove: tuple[str, ...]
 
 
-def removable(ssn: Session, plugin: str, holder: str, held: Resource, request: Resource) -> Resource:
+def clamp_request(ssn: Session, plugin: str, holder: str, held: Resource, request: Resource) -> Resource:
     """The request, cut where the holder has less than that; without persistence the request as it is."""
     if not ssn.persistence.on:
         return request
     short = [name for name, amount in request.items() if held.get(name) < amount]
     if not short:
         return request
-    ssn.note(BOOKS_CLAMPED, f"{plugin}: {holder} holds less {', '.join(short)} than is given back; it stays at 0")
+    ssn.note_quirk(BOOKS_CLAMPED, f"{plugin}: {holder} holds less {', '.join(short)} than is given back; it stays at 0")
     cut = request.clone()
     for name in short:
-        _set(cut, name, max(held.get(name), 0.0))
+        _set_amount(cut, name, max(held.get(name), 0.0))
     return cut
 
 
-def counted(ssn: Session, queue: QueueName, request: Resource) -> Resource:
+def counted_request(ssn: Session, queue: QueueName, request: Resource) -> Resource:
     """What of a request is held against a queue's limits: with persistence, no scalar that it configures nowhere."""
     info = ssn.queues.get(queue)
     if not ssn.persistence.on or info is None:
@@ -59,7 +59,7 @@ def limiting_queues(ssn: Session) -> dict[QueueName, QueueInfo]:
     return {**ssn.queues, ROOT_QUEUE: QueueInfo({**root.manifest, "spec": spec})}
 
 
-def _set(resource: Resource, name: str, amount: float) -> None:
+def _set_amount(resource: Resource, name: str, amount: float) -> None:
     if name == CPU:
         resource.milli_cpu = amount
     elif name == MEMORY:
@@ -74,9 +74,11 @@ def bind_conflict(ssn: Session, task: TaskInfo, host: str) -> str | None:
     if not bound:
         return None
     if bound == host:
-        ssn.note(BOUND_ALREADY, f"{task.key} is bound to {host} already: the bind succeeds", at_last=True)
+        ssn.note_quirk(BOUND_ALREADY, f"{task.key} is bound to {host} already: the bind succeeds", at_last=True)
         return None
-    ssn.note(BOUND_ELSEWHERE, f"{task.key} is bound to {bound} already, not to {host}: the bind fails", at_last=True)
+    ssn.note_quirk(
+        BOUND_ELSEWHERE, f"{task.key} is bound to {bound} already, not to {host}: the bind fails", at_last=True
+    )
     return f"pod {task.key} is already bound to {bound}, not to {host}"
 
 
@@ -84,16 +86,16 @@ def annotation_patches(ssn: Session) -> tuple[AnnotationPatch, ...]:
     """One patch per pod whose annotations would change; nothing without persistence."""
     if not ssn.persistence.on:
         return ()
-    return tuple(patch for task in _tasks(ssn) if (patch := _patch(ssn, task)) is not None)
+    return tuple(patch for task in _iter_tasks(ssn) if (patch := _task_patch(ssn, task)) is not None)
 
 
-def _tasks(ssn: Session) -> Iterator[TaskInfo]:
+def _iter_tasks(ssn: Session) -> Iterator[TaskInfo]:
     for job in ssn.jobs.values():
         for uid in sorted(job.tasks):
             yield job.tasks[uid]
 
 
-def _patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
+def _task_patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
     """Pipelined tasks are written down; bound ones and those that lost their place are struck out.
 
     A restored task that was allocated and never committed keeps what brought it back.
@@ -102,11 +104,11 @@ def _patch(ssn: Session, task: TaskInfo) -> AnnotationPatch | None:
     wanted: dict[str, str] = {}
     struck: tuple[str, ...] = ()
     if task.status is TaskStatus.PIPELINED:
-        wanted = {STATUS: TRUE, NODE: task.node_name}
+        wanted = {STATUS_ANNOTATION: TRUE, NODE_ANNOTATION: task.node_name}
         if task.eviction_occurred:
-            wanted[EVICTION] = TRUE
+            wanted[EVICTION_ANNOTATION] = TRUE
         else:
-            struck = (EVICTION,)
+            struck = (EVICTION_ANNOTATION,)
     elif task.status is TaskStatus.BINDING or (task.uid in ssn.cluster.restored and task.uid not in ssn.restored):
         struck = ANNOTATIONS
     remove = tuple(name for name in struck if name in present)

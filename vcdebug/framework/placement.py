@@ -12,30 +12,30 @@ import numpy as np
 
 from vcdebug.framework.hooks import PREDICATE
 from vcdebug.framework.quirks import SEARCH_SAMPLED
-from vcdebug.framework.record import HookEvent, PredicateEvent, made
+from vcdebug.framework.record import HookEvent, PredicateEvent, fast_tuple
 from vcdebug.framework.session import Session
-from vcdebug.framework.standing import ALLOCATE, PREEMPT, Question
-from vcdebug.gomath import div
+from vcdebug.framework.standing import ALLOCATE, PREEMPT, NodeQuestion
+from vcdebug.gomath import int_div
 from vcdebug.model.fiterror import FitErrors
 from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import NO_SHARDS
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
-Judge = Callable[[Session, TaskInfo, NodeRows], Codes]
+NodeJudge = Callable[[Session, TaskInfo, NodeRows], Codes]
 """One code per row: 0 where the node is a candidate."""
 
 NOT_IN_SHARD = "node isn't in scheduler node shard"
-WORKERS = 16
+PARALLEL_WORKERS = 16
 """So many look at nodes at a time. Upstream: util/predicate_helper.PredicateNodes."""
-SMALLEST_CHUNK = 1024
+MIN_CHUNK_ROWS = 1024
 """So many rows cost little more than one: what a check costs is first the number of array operations."""
-_some = np.count_nonzero
+_count_codes = np.count_nonzero
 
 
-def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
+def num_feasible_nodes_to_find(flags: SchedulerFlags, nodes: int) -> int:
     """How many feasible nodes end a search over this many.
     Upstream: util/scheduler_helper.CalculateNumOfFeasibleNodesToFind.
     """
@@ -43,15 +43,15 @@ def num_feasible_nodes_to_find(flags: Flags, nodes: int) -> int:
         return nodes
     percentage = flags.percentage_nodes_to_find
     if percentage <= 0:
-        percentage = max(50 - div(nodes, 125), flags.minimum_percentage_nodes_to_find)
-    return max(div(nodes * percentage, 100), flags.minimum_feasible_nodes)
+        percentage = max(50 - int_div(nodes, 125), flags.minimum_percentage_nodes_to_find)
+    return max(int_div(nodes * percentage, 100), flags.minimum_feasible_nodes)
 
 
 def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateFn for every row: the first plugin that objects decides a row, later ones are not asked.
     Upstream: framework/session_plugins.PredicateFn.
     """
-    standing = ssn.standing.codes(task) if ssn.standing is not None and len(nodes.rows) > 1 else None
+    standing = ssn.standing.plugin_codes(task) if ssn.standing is not None and len(nodes.rows) > 1 else None
     if standing is not None:
         known: Codes = standing[nodes.rows]
         return known
@@ -70,53 +70,53 @@ def ask_predicates(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     return np.zeros(len(nodes), dtype=np.uint16) if codes is None else codes
 
 
-def _rejecting(ssn: Session, codes: Codes, action: int) -> Codes:
+def _drop_passing_codes(ssn: Session, codes: Codes, action: int) -> Codes:
     """Codes that the action's wrapper lets pass become 0."""
-    if not _some(codes):
+    if not _count_codes(codes):
         return codes
-    result: Codes = codes * ssn.reasons.blocking()[action][codes]
+    result: Codes = codes * ssn.reasons.blocking_masks()[action][codes]
     return result
 
 
-def for_allocate(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+def predicate_for_allocate_action(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateForAllocateAction: any status but Success rejects.
     Upstream: framework/session.PredicateForAllocateAction.
     """
-    return _rejecting(ssn, ask_predicates(ssn, task, nodes), ALLOCATE)
+    return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), ALLOCATE)
 
 
-def for_preempt(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+def predicate_for_preempt_action(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """PredicateForPreemptAction: Unschedulable alone passes. Upstream: framework/session.PredicateForPreemptAction."""
-    return _rejecting(ssn, ask_predicates(ssn, task, nodes), PREEMPT)
+    return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), PREEMPT)
 
 
-def shortages(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
+def shortage_codes(ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The first dimension of InitResreq that FutureIdle lacks, as `Insufficient <name>`."""
     table, request = nodes.table, task.init_resreq
-    lacking = table.lacking(request, "future")[nodes.rows]
-    codes: Codes = ssn.reasons.shortages(tuple([name for name, _ in table.wanted(request)]))[lacking]
+    lacking = table.lacking_dimensions(request, "future")[nodes.rows]
+    codes: Codes = ssn.reasons.shortage_codes(tuple([name for name, _ in table.wanted_amounts(request)]))[lacking]
     return codes
 
 
 def _judge_with_room(action: int, ssn: Session, task: TaskInfo, nodes: NodeRows) -> Codes:
     """The resource test first; plugins are asked only about nodes with room."""
-    codes = shortages(ssn, task, nodes)
-    short = _some(codes)
+    codes = shortage_codes(ssn, task, nodes)
+    short = _count_codes(codes)
     if not short:
-        return _rejecting(ssn, ask_predicates(ssn, task, nodes), action)
+        return _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes), action)
     if short < len(codes):
         enough = codes == 0
-        codes[enough] = _rejecting(ssn, ask_predicates(ssn, task, nodes.select(enough)), action)
+        codes[enough] = _drop_passing_codes(ssn, ask_predicates(ssn, task, nodes.select_where(enough)), action)
     return codes
 
 
-allocate_judge: Judge = partial(_judge_with_room, ALLOCATE)
-gang_judge: Judge = partial(_judge_with_room, PREEMPT)
-QUESTIONS: dict[Judge, Question] = {
-    for_allocate: Question(ALLOCATE, room=False),
-    for_preempt: Question(PREEMPT, room=False),
-    allocate_judge: Question(ALLOCATE, room=True),
-    gang_judge: Question(PREEMPT, room=True),
+allocate_judge: NodeJudge = partial(_judge_with_room, ALLOCATE)
+gang_judge: NodeJudge = partial(_judge_with_room, PREEMPT)
+QUESTION_OF_JUDGE: dict[NodeJudge, NodeQuestion] = {
+    predicate_for_allocate_action: NodeQuestion(ALLOCATE, room=False),
+    predicate_for_preempt_action: NodeQuestion(PREEMPT, room=False),
+    allocate_judge: NodeQuestion(ALLOCATE, room=True),
+    gang_judge: NodeQuestion(PREEMPT, room=True),
 }
 """What each asks of a node."""
 
@@ -139,7 +139,7 @@ class PredicateHelper:
         if ssn.past is not None:
             ssn.past.repeats("helper")
 
-    def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: Judge) -> tuple[NodeRows, FitErrors]:
+    def predicate_nodes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge) -> tuple[NodeRows, FitErrors]:
         """(feasible nodes in visiting order, errors of the visited others).
         Upstream: util/predicate_helper.PredicateNodes.
         """
@@ -149,55 +149,55 @@ class PredicateHelper:
         if not len(nodes):
             return nodes, errors
         group = f"{task.job}/{task.task_role}"
-        known = ssn.samples.following(task.key, nodes)
+        known = ssn.samples.next_search_rows(task.key, nodes)
         size = len(nodes.rows)
         start = ssn.node_search_start % size  # exact: ints
         ssn.log("search.start", nodes.rows.item(start))
         event = None if ssn.past is None else ssn.past.search(task, nodes)
         if event is None and known is not None:
-            event = self._as_seen(task, nodes, known, judge, group)
+            event = self._search_as_sampled(task, nodes, known, judge, group)
         if event is None:
-            event = self._found(task, nodes, start, judge, group)
-            event = self._around_choice(task, nodes, event, judge, group)
+            event = self._search_from(task, nodes, start, judge, group)
+            event = self._search_around_choice(task, nodes, event, judge, group)
         failed, failed_codes = event.failed, event.codes
         ssn.node_search_start = (ssn.node_search_start + event.processed) % size  # exact: ints
         if len(failed):
             if self._cache_on and task.task_role:
-                self._cached(group)[failed] = failed_codes
+                self._error_cache_entry(group)[failed] = failed_codes
             errors.set_nodes(failed, failed_codes)
         ssn.record.append(event)
         if event.processed < size:
             self._note_sample(event.processed, size, start)
         return NodeRows(nodes.table, event.feasible), errors
 
-    def _found(self, task: TaskInfo, nodes: NodeRows, start: int, judge: Judge, group: str) -> PredicateEvent:
+    def _search_from(self, task: TaskInfo, nodes: NodeRows, start: int, judge: NodeJudge, group: str) -> PredicateEvent:
         """Search from a node on, and what came of it."""
-        codes = self._standing(task, nodes, judge, group)
+        codes = self._known_codes(task, nodes, judge, group)
         if codes is not None:
-            return self._found_standing(task, nodes, start, codes)
+            return self._search_known(task, nodes, start, codes)
         order = np.concatenate((nodes.rows[start:], nodes.rows[:start])) if start else nodes.rows
-        feasible, codes = self._search(task, order, self._want(len(order)), judge, group)
+        feasible, codes = self._search_nodes(task, order, self._nodes_to_find(len(order)), judge, group)
         failing, size = codes.nonzero()[0], len(codes)
         if not len(failing) and start + len(feasible) <= len(order):
             feasible = nodes.rows[start : start + len(feasible)]  # a part of what is there: nothing of its own is kept
-        return made(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
+        return fast_tuple(PredicateEvent, (task.key, len(order), size, feasible, order[failing], codes[failing]))
 
-    def _standing(self, task: TaskInfo, nodes: NodeRows, judge: Judge, group: str) -> Codes | None:
+    def _known_codes(self, task: TaskInfo, nodes: NodeRows, judge: NodeJudge, group: str) -> Codes | None:
         """What the search would find at each of these nodes, where that is known."""
-        standing, question = self._ssn.standing, QUESTIONS.get(judge)
+        standing, question = self._ssn.standing, QUESTION_OF_JUDGE.get(judge)
         if standing is None or question is None or self._ssn.sharding == "hard":
             return None
-        codes = standing.found(task, question)
+        codes = standing.search_codes(task, question)
         if codes is None:
             return None
-        known = self._known(task, group)
+        known = self._cached_errors(task, group)
         if known is not None:
             codes = np.where(known, known, codes)
         return codes if nodes.rows is nodes.table.every else codes[nodes.rows]
 
-    def _found_standing(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
+    def _search_known(self, task: TaskInfo, nodes: NodeRows, start: int, codes: Codes) -> PredicateEvent:
         """As a search over nodes of which all is known."""
-        size, want = len(codes), self._want(len(codes))
+        size, want = len(codes), self._nodes_to_find(len(codes))
         around = np.concatenate((codes[start:], codes[:start])) if start else codes
         passed = (around == 0).nonzero()[0]
         if len(passed) > want:
@@ -208,66 +208,68 @@ class PredicateHelper:
         else:
             feasible = nodes.rows.take(passed + start, mode="wrap")
         failed = nodes.rows.take(failing + start, mode="wrap")
-        return made(PredicateEvent, (task.key, size, len(around), feasible, failed, around[failing]))
+        return fast_tuple(PredicateEvent, (task.key, size, len(around), feasible, failed, around[failing]))
 
-    def _want(self, nodes: int) -> int:
+    def _nodes_to_find(self, nodes: int) -> int:
         known = self._wants.get(nodes)
         if known is None:
             known = self._wants[nodes] = num_feasible_nodes_to_find(self._flags, nodes)
         return known
 
-    def _as_seen(
-        self, task: TaskInfo, nodes: NodeRows, visited: IntArray, judge: Judge, group: str
+    def _search_as_sampled(
+        self, task: TaskInfo, nodes: NodeRows, visited: IntArray, judge: NodeJudge, group: str
     ) -> PredicateEvent | None:
         """A search that visits the nodes at which a real scheduler is known to have looked; None where none can have.
 
         It ends at the first fitting node too many, behind which every other worker may have found one more: these are
         dropped, and it is not known which. The node that was chosen was not.
         """
-        want = self._want(len(nodes))
-        codes = self._judge(task, visited, judge, self._known(task, group))
+        want = self._nodes_to_find(len(nodes))
+        codes = self._check_nodes(task, visited, judge, self._cached_errors(task, group))
         fitting = visited[codes == 0]
-        if not want < len(fitting) <= want + WORKERS:
+        if not want < len(fitting) <= want + PARALLEL_WORKERS:
             return None
-        first = fitting == self._chosen(task)
+        first = fitting == self._chosen_row(task)
         feasible = np.concatenate((fitting[first], fitting[~first]))[:want]
         failing = codes.nonzero()[0]
         return PredicateEvent(task.key, len(nodes), len(visited), feasible, visited[failing], codes[failing])
 
-    def _around_choice(
-        self, task: TaskInfo, nodes: NodeRows, found: PredicateEvent, judge: Judge, group: str
+    def _search_around_choice(
+        self, task: TaskInfo, nodes: NodeRows, found: PredicateEvent, judge: NodeJudge, group: str
     ) -> PredicateEvent:
         """Where the node that a real scheduler chose was not looked at, a sample that begins there if it fits."""
         if found.processed == len(nodes) or self._exact:
             return found
-        chosen = self._chosen(task)
+        chosen = self._chosen_row(task)
         if chosen < 0 or chosen in found.feasible:
             return found
         at = np.flatnonzero(nodes.rows == chosen)
         if not len(at):
             return found
-        other = self._found(task, nodes, at.item(0), judge, group)
+        other = self._search_from(task, nodes, at.item(0), judge, group)
         return other if chosen in other.feasible else found
 
-    def _chosen(self, task: TaskInfo) -> int:
+    def _chosen_row(self, task: TaskInfo) -> int:
         """The row of the node that a real scheduler is known to have chosen; -1 where none is."""
-        return self._ssn.node_table.row_of.get(self._ssn.draws.choice(task.key), -1)
+        return self._ssn.node_table.row_of.get(self._ssn.draws.known_choice(task.key), -1)
 
     def _note_sample(self, visited: int, nodes: int, start: int) -> None:
         """Once per helper: from then on nearly every search is a sample."""
         if not self._sampled:
             self._sampled = True
             text = "the search ended after {} of {} nodes, beginning at node {}"
-            self._ssn.note(SEARCH_SAMPLED, text, visited, nodes, start, at_last=True)
+            self._ssn.note_quirk(SEARCH_SAMPLED, text, visited, nodes, start, at_last=True)
 
-    def _search(self, task: TaskInfo, order: IntArray, want: int, judge: Judge, group: str) -> tuple[IntArray, Codes]:
+    def _search_nodes(
+        self, task: TaskInfo, order: IntArray, want: int, judge: NodeJudge, group: str
+    ) -> tuple[IntArray, Codes]:
         """(first `want` feasible rows, codes of all visited rows): the next feasible one stops the search."""
-        known = self._known(task, group)
+        known = self._cached_errors(task, group)
         parts: list[Codes] = []
         found = begin = 0
         while begin < len(order):
-            chunk = want - found + 1 if self._exact else max(SMALLEST_CHUNK, 2 * want)
-            codes = self._judge(task, order[begin : begin + chunk], judge, known)
+            chunk = want - found + 1 if self._exact else max(MIN_CHUNK_ROWS, 2 * want)
+            codes = self._check_nodes(task, order[begin : begin + chunk], judge, known)
             begin += chunk
             passed = (codes == 0).nonzero()[0]
             if found + len(passed) > want:
@@ -280,7 +282,7 @@ class PredicateHelper:
         codes = np.concatenate(parts)
         return order[: len(codes)][codes == 0][:want], codes
 
-    def _judge(self, task: TaskInfo, rows: IntArray, judge: Judge, known: Codes | None) -> Codes:
+    def _check_nodes(self, task: TaskInfo, rows: IntArray, judge: NodeJudge, known: Codes | None) -> Codes:
         """Upstream: util/predicate_helper.checkNode."""
         ssn = self._ssn
         if known is None and self._ssn.sharding != "hard":
@@ -292,17 +294,17 @@ class PredicateHelper:
         unknown = codes == 0
         if self._ssn.sharding == "hard":
             outside = unknown & ~np.isin(rows, ssn.shard_rows())
-            codes[outside] = ssn.reasons.error(NOT_IN_SHARD)
+            codes[outside] = ssn.reasons.error_code(NOT_IN_SHARD)
             unknown &= ~outside
         ssn.record.silent += 1
         codes[unknown] = judge(ssn, task, NodeRows(ssn.node_table, rows[unknown]))
         ssn.record.silent -= 1
         return codes
 
-    def _known(self, task: TaskInfo, group: str) -> Codes | None:
+    def _cached_errors(self, task: TaskInfo, group: str) -> Codes | None:
         return self._cache.get(group) if self._cache_on and task.task_role else None
 
-    def _cached(self, group: str) -> Codes:
+    def _error_cache_entry(self, group: str) -> Codes:
         cached = self._cache.get(group)
         if cached is None:
             cached = self._cache[group] = np.zeros(len(self._ssn.node_table), dtype=np.uint16)
@@ -312,7 +314,7 @@ class PredicateHelper:
 def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
     """PredicateFn for one node outside a search: each plugin's answer is recorded; 0 or the objector's code."""
     ssn.seeking = task
-    row = ssn.node_table.single(node.row)
+    row = ssn.node_table.single_row(node.row)
     record, subject = ssn.record, task.pod.subject + node.subject
     for tier in ssn.plugin_calls[PREDICATE.method]:
         for plugin_call in tier:
@@ -320,7 +322,7 @@ def predicate_node(ssn: Session, task: TaskInfo, node: NodeInfo) -> int:
             code: int = plugin_call.call(task, row).item(0)
             record.silent -= 1
             result = ssn.shown_code(code) if code else None
-            record.append(made(HookEvent, (PREDICATE.upstream, plugin_call.plugin, subject, result)))
+            record.append(fast_tuple(HookEvent, (PREDICATE.upstream, plugin_call.plugin, subject, result)))
             if code:
                 return code
     return 0
@@ -338,16 +340,16 @@ def filter_out_unresolvable(ssn: Session, task: TaskInfo) -> NodeRows:
         return rows
     mask: BoolArray = np.ones(len(rows), dtype=np.bool_)
     mask[unresolvable] = False
-    return rows.select(mask)
+    return rows.select_where(mask)
 
 
 def shard_groups(ssn: Session, nodes: NodeRows) -> tuple[NodeRows, ...]:
     """(in-shard, other): the second group is empty unless sharding is soft; all of them where there are no shards.
     Upstream: util/predicate_helper.GetPredicatedNodeByShard.
     """
-    if ssn.release.has(NO_SHARDS):
+    if ssn.release.has_older_form(NO_SHARDS):
         return (nodes,)
     if ssn.sharding != "soft":
         return nodes, nodes.table.no_rows
     inside = np.isin(nodes.rows, ssn.shard_rows())
-    return nodes.select(inside), nodes.select(~inside)
+    return nodes.select_where(inside), nodes.select_where(~inside)

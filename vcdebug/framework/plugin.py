@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from vcdebug.framework.accounts import Accounts
 from vcdebug.framework.arguments import Arguments
-from vcdebug.model.fiterror import Status
+from vcdebug.model.fiterror import FitStatus
 from vcdebug.model.names import BoolArray, Codes, FloatArray, KeptScores
-from vcdebug.model.nodetable import zeros
+from vcdebug.model.nodetable import zero_array
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.problem import Problem
@@ -26,7 +26,7 @@ PERMIT = 1
 ABSTAIN = 0
 REJECT = -1
 
-Victims = tuple[list[TaskInfo], int]
+VictimAnswer = tuple[list[TaskInfo], int]
 """A victim hook's answer: who may go, and the vote (0 abstains)."""
 
 
@@ -42,7 +42,7 @@ class PluginError(NamedTuple):
     """An error from PrePredicate; `statuses` where upstream returns a FitError."""
 
     text: str
-    statuses: tuple[Status, ...] = ()
+    statuses: tuple[FitStatus, ...] = ()
 
 
 class ScoreError(Exception):
@@ -63,9 +63,9 @@ class NodeScores(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def no_scores(size: int) -> NodeScores:
+def zero_scores(size: int) -> NodeScores:
     """0.0 on each of so many nodes: the same object each time."""
-    return NodeScores(zeros(size))
+    return NodeScores(zero_array(size))
 
 
 class Event:
@@ -105,7 +105,7 @@ class Plugin:
         self.arguments = arguments
 
     @staticmethod
-    def dropped(_arguments: Arguments, _snapshot: Snapshot, /) -> tuple[str, ...]:
+    def ignored_resources(_arguments: Arguments, _snapshot: Snapshot, /) -> tuple[str, ...]:
         """Resources that the scheduler no longer reads, wherever amounts are stated, where the plugin is configured."""
         return ()
 

@@ -22,7 +22,7 @@ class Quirk(NamedTuple):
     absent_with: Change | None = None
     """The older form under which nothing of the kind happens."""
 
-    def happens(self, older: Callable[[Change], bool]) -> bool:
+    def happens_under(self, older: Callable[[Change], bool]) -> bool:
         """Whether a release does it that has these older forms."""
         return self.absent_with is None or not older(self.absent_with)
 
@@ -55,7 +55,7 @@ BOOKS_CLAMPED = "books-clamped"
 BOUND_ALREADY = "bound-already"
 BOUND_ELSEWHERE = "bound-elsewhere"
 
-_TABLE = (
+_QUIRK_TABLE = (
     Quirk(
         VIEW_LOST_POD,
         "After a discarded eviction the predicates plugin's view of the node has lost the pod: Reserve refuses its "
@@ -210,4 +210,4 @@ _TABLE = (
         "who is evicted",
     ),
 )
-QUIRKS = {quirk.code: quirk for quirk in _TABLE}
+QUIRKS = {quirk.code: quirk for quirk in _QUIRK_TABLE}

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple, Protocol
 from vcdebug.framework import subject
 from vcdebug.framework.columns import OPERATION, ChangeLog, LineLog, NoteLog, SpanLog
 from vcdebug.framework.columns import Level as Level
-from vcdebug.framework.columns import Line as Line
+from vcdebug.framework.columns import LogPoint as LogPoint
 from vcdebug.framework.columns import Note as Note
 from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
-from vcdebug.framework.figures import FigureLog, Place
-from vcdebug.framework.subject import Result, Subject, candidates_in, name_in, vote_in
+from vcdebug.framework.figures import FigureLog, RowPlace
+from vcdebug.framework.subject import CallResult, CallSubject, candidates_in, name_in, vote_in
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import (
     Codes,
@@ -50,16 +50,16 @@ RELEASING_OPS: Final = (EVICT_OP, UNPIPELINE_OP, UNALLOCATE_OP)
 """Operations after which plugins count it no longer."""
 PLANNED_OPS: Final = (EVICT_OP, PIPELINE_OP, ALLOCATE_OP)
 """Operations that a statement holds until it is committed or discarded."""
-made = tuple.__new__
+fast_tuple = tuple.__new__
 """`made(HookEvent, (...))`: an event from its fields in order, in a third of the time of calling its class."""
 
 
-class Bound(Protocol):
+class RecordBound(Protocol):
     """How much a record may hold."""
 
     next_look: int
 
-    def look(self, events: Sequence[object]) -> None:
+    def check_size(self, events: Sequence[object]) -> None:
         """Called once there are `next_look` events: stops the cycle by raising, or sets when to look again."""
         ...
 
@@ -69,9 +69,9 @@ class HookEvent(NamedTuple):
 
     point: str
     plugin: str
-    subject: Subject
+    subject: CallSubject
     """What the call is about; the properties below give it by name, empty where the call names none."""
-    result: Result
+    result: CallResult
 
     @property
     def task(self) -> TaskKey:
@@ -183,7 +183,7 @@ class OpEvent(NamedTuple):
     task: TaskKey
     node: NodeName
     figures: FigureLog
-    place: Place
+    place: RowPlace
     """Where its figures lie in the log."""
     reason: str | None = None
     eviction: bool | None = None
@@ -192,17 +192,17 @@ class OpEvent(NamedTuple):
     @property
     def state(self) -> tuple[TaskStatus, NodeName]:
         """What the task has become, and the node that it names."""
-        return self.figures.task(self.place)
+        return self.figures.task_state(self.place)
 
     @property
     def after(self) -> NodeAmounts | None:
         """The node's amounts; None where the session has no such node."""
-        return self.figures.node(self.place)
+        return self.figures.node_amounts(self.place)
 
     @property
     def books(self) -> Books:
         """Each plugin's ledger of the task's job or queue."""
-        return self.figures.books(self.place)
+        return self.figures.plugin_books(self.place)
 
     def __repr__(self) -> str:
         said = (self.op, self.task, self.node, self.state, self.after, self.books, self.reason, self.eviction, self.via)
@@ -334,7 +334,7 @@ class Record:
         "spans",
     )
 
-    def __init__(self, bound: Bound | None = None) -> None:
+    def __init__(self, bound: RecordBound | None = None) -> None:
         self.bound = bound
         self.events: list[Event] = []
         self.changes = ChangeLog()
@@ -359,7 +359,7 @@ class Record:
             self.events.append(event)
 
     @contextmanager
-    def silence(self) -> Iterator[None]:
+    def silence_recording(self) -> Iterator[None]:
         """Nothing of what happens inside is recorded."""
         self.silent += 1
         try:
@@ -367,34 +367,34 @@ class Record:
         finally:
             self.silent -= 1
 
-    def change(self, kind: str, key: object, value: object) -> None:
+    def add_change(self, kind: str, key: object, value: object) -> None:
         """A figure that holds from the next event on."""
         self.changes.append(len(self.events) + 1, kind, key, value)
 
-    def operation(self, event: OpEvent) -> None:
+    def add_operation(self, event: OpEvent) -> None:
         """An operation that happened; its figures hold from here on."""
         self.events.append(event)
         self.changes.append(len(self.events), OPERATION, None, None)
 
-    def note(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
+    def add_note(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
         """A quirk that acts at the next event, or at the last one; `about` fills the blanks of the text."""
         self.notes.append(len(self.events) if at_last else len(self.events) + 1, code, text, about)
 
-    def note_last(self, code: str, text: str, *about: object) -> None:
+    def add_last_note(self, code: str, text: str, *about: object) -> None:
         """A quirk that acted at the last event, unless a recorded call is running."""
         if not self.silent:
             self.notes.append(len(self.events), code, text, about)
 
-    def log(self, key: str, *values: object) -> None:
+    def log_line(self, key: str, *values: object) -> None:
         """Upstream prints a line here that no event stands for; `values` fill its blanks, and must not change."""
         self.lines.append((len(self.events), key, values))
 
-    def scope(self, level: Level, name: str) -> Scope:
+    def open_span(self, level: Level, name: str) -> SpanScope:
         """Events until the end of the block belong to one span."""
-        return Scope(self, level, name)
+        return SpanScope(self, level, name)
 
 
-class Scope:
+class SpanScope:
     """A block whose events are one span."""
 
     __slots__ = ("_level", "_name", "_record")
@@ -408,9 +408,9 @@ class Scope:
         record = self._record
         count = len(record.events)
         if record.bound is not None and count >= record.bound.next_look:
-            record.bound.look(record.events)
-        record.spans.begin(self._level, self._name, count + 1)
+            record.bound.check_size(record.events)
+        record.spans.open_span(self._level, self._name, count + 1)
 
     def __exit__(self, *_: object) -> None:
         record = self._record
-        record.spans.end(len(record.events))
+        record.spans.close_span(len(record.events))

@@ -13,11 +13,11 @@ from vcdebug.framework.combine import Answer, Call, PluginCall, Tiers
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.hooks import HOOKS, AnyHook
 from vcdebug.framework.plugin import Plugin
-from vcdebug.framework.record import HookEvent, Record, made
-from vcdebug.framework.trace_form import Show
+from vcdebug.framework.record import HookEvent, Record, fast_tuple
+from vcdebug.framework.trace_form import ShowFunction
 from vcdebug.releases.release import NEWEST, Release
 
-Functions = dict[tuple[str, str], Call]
+HookFunctions = dict[tuple[str, str], Call]
 """(hook method, plugin name) → function: a plugin listed twice keeps the later instance's."""
 
 
@@ -27,16 +27,18 @@ class RecordedCall(NamedTuple):
     function: Call
     plugin: str
     point: str
-    show: Show
+    show: ShowFunction
     record: Record
 
 
-def recorded(call: RecordedCall) -> Call:
+def bind_recorded(call: RecordedCall) -> Call:
     """The function that leaves an event; its parts are bound, which costs less at each call than an object's."""
-    return partial(_call, *call)
+    return partial(_call_and_record, *call)
 
 
-def _call(function: Call, plugin: str, point: str, show: Show, record: Record, *args: object) -> Answer:
+def _call_and_record(
+    function: Call, plugin: str, point: str, show: ShowFunction, record: Record, *args: object
+) -> Answer:
     """Call and record, unless it happens inside another recorded call."""
     if record.silent:
         return function(*args)
@@ -46,11 +48,11 @@ def _call(function: Call, plugin: str, point: str, show: Show, record: Record, *
     finally:
         record.silent = 0
     subject, result = show(args, answer)
-    record.events.append(made(HookEvent, (point, plugin, subject, result)))
+    record.events.append(fast_tuple(HookEvent, (point, plugin, subject, result)))
     return answer
 
 
-def register(functions: Functions, plugin: Plugin, withdrawn: Mapping[str, None]) -> None:
+def register_hooks(functions: HookFunctions, plugin: Plugin, withdrawn: Mapping[str, None]) -> None:
     """Enter the hooks of one plugin instance."""
     for hook in HOOKS:
         if hook.method not in withdrawn and hasattr(plugin, hook.method):
@@ -58,25 +60,27 @@ def register(functions: Functions, plugin: Plugin, withdrawn: Mapping[str, None]
 
 
 def build_plugin_calls(
-    conf: SchedulerConf, functions: Functions, record: Record, release: Release = NEWEST
+    conf: SchedulerConf, functions: HookFunctions, record: Record, release: Release = NEWEST
 ) -> dict[str, Tiers]:
     """hook method → tiers of those who take part."""
-    return {hook.method: _tiers(hook, conf, functions, record, release) for hook in HOOKS}
+    return {hook.method: _hook_tiers(hook, conf, functions, record, release) for hook in HOOKS}
 
 
-def _tiers(hook: AnyHook, conf: SchedulerConf, functions: Functions, record: Record, release: Release) -> Tiers:
+def _hook_tiers(
+    hook: AnyHook, conf: SchedulerConf, functions: HookFunctions, record: Record, release: Release
+) -> Tiers:
     tiers: list[list[PluginCall]] = []
-    show = hook.shown_by(release)
+    show = hook.show_for(release)
     for options in conf.tiers:
         tier: list[PluginCall] = []
         for option in options:
             function = functions.get((hook.method, option.name))
-            if function is None or not option.enabled(hook.switches):
+            if function is None or not option.is_enabled(hook.switches):
                 continue
             if show is None:
                 tier.append(PluginCall(option.name, function))
                 continue
             call = RecordedCall(function, option.name, hook.upstream, show, record)
-            tier.append(PluginCall(option.name, recorded(call), call))
+            tier.append(PluginCall(option.name, bind_recorded(call), call))
         tiers.append(tier)
-    return Tiers(tiers, record.note_last)
+    return Tiers(tiers, record.add_last_note)

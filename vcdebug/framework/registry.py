@@ -19,7 +19,7 @@ OtherForms = Mapping[str, tuple[tuple[Change, str], ...]]
 """Name → what stands behind it while the older form of a change is in force; the first one in force decides."""
 
 
-def resolve(reference: str) -> Any:  # Any: who asks knows what stands there
+def resolve_reference(reference: str) -> Any:  # Any: who asks knows what stands there
     """The object behind `module:Name`."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
@@ -51,7 +51,7 @@ def facts_of(actions: Registry, name: str) -> ActionFacts:
     """What an action does; nothing where the registry does not have it. Its module is imported."""
     if name not in actions:
         return ActionFacts()
-    kind = resolve(actions[name])
+    kind = resolve_reference(actions[name])
     return ActionFacts(
         kind.admits,
         kind.places,
@@ -63,13 +63,13 @@ def facts_of(actions: Registry, name: str) -> ActionFacts:
     )
 
 
-def registry_of(
+def registry_for(
     release: Release, newest: Registry, others: OtherForms, later: Mapping[str, Change] | None = None
 ) -> Registry:
     """What a release has under each name; `later` names what came with a change."""
     chosen = {
-        name: next((form for change, form in forms if release.has(change)), newest[name])
+        name: next((form for change, form in forms if release.has_older_form(change)), newest[name])
         for name, forms in others.items()
     }
-    absent = [name for name, change in (later or {}).items() if release.has(change)]
+    absent = [name for name, change in (later or {}).items() if release.has_older_form(change)]
     return {name: form for name, form in {**newest, **chosen}.items() if name not in absent}

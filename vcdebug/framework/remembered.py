@@ -14,13 +14,13 @@ from typing import Final
 
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
-from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.process import SchedulerProcess
 
-OWN: Final = ""
+OWN_ENTRY: Final = ""
 """The job's own entry beside those of its sub jobs."""
 
 
-def remembered(ssn: Session) -> Process:
+def process_after(ssn: Session) -> SchedulerProcess:
     """The process after the session was closed."""
     process = ssn.process
     return replace(
@@ -36,17 +36,17 @@ def _hyper_nodes(ssn: Session) -> Mapping[str, Mapping[str, str]]:
     kept = {job: dict(names) for job, names in ssn.process.hyper_nodes.items()}
     for uid in ssn.dirty_jobs:
         job = ssn.jobs[uid]
-        names = {OWN: job.allocated_hyper_node}
+        names = {OWN_ENTRY: job.allocated_hyper_node}
         names |= {sub_job: job.sub_jobs[sub_job].allocated_hyper_node for sub_job in sorted(job.sub_jobs)}
         kept[uid] = {name: hyper_node for name, hyper_node in {**kept.get(uid, {}), **names}.items() if hyper_node}
     return {uid: kept[uid] for uid in sorted(kept) if kept[uid]}
 
 
-def recall_hyper_nodes(job: JobInfo, process: Process) -> None:
+def restore_hyper_nodes(job: JobInfo, process: SchedulerProcess) -> None:
     """What the cache kept of the job, as the session opens."""
     names = process.hyper_nodes.get(job.uid)
     if not names:
         return
-    job.allocated_hyper_node = names.get(OWN, "")
+    job.allocated_hyper_node = names.get(OWN_ENTRY, "")
     for uid, sub_job in job.sub_jobs.items():
         sub_job.allocated_hyper_node = names.get(uid, "")

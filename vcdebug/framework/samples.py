@@ -9,19 +9,19 @@ import numpy as np
 
 from vcdebug.model.names import IntArray, TaskKey
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 
 
-class Samples:
+class KnownSearches:
     """The searches of every task, one after the other."""
 
     __slots__ = ("_made", "_known")
 
-    def __init__(self, chance: Chance) -> None:
+    def __init__(self, chance: ChanceSettings) -> None:
         self._known = chance.searches
         self._made: dict[TaskKey, int] = {}
 
-    def following(self, task: TaskKey, nodes: NodeRows) -> IntArray | None:
+    def next_search_rows(self, task: TaskKey, nodes: NodeRows) -> IntArray | None:
         """The rows that the next search for a task visits, in order; None where it is not known, or not a sample."""
         text = self._known.get(task)
         if text is None:
@@ -29,13 +29,13 @@ class Samples:
         made = self._made.get(task, 0)
         self._made[task] = made + 1
         searches = text.split(";")
-        rows = places(searches[made], len(nodes.table)) if made < len(searches) else None
+        rows = parse_ranges(searches[made], len(nodes.table)) if made < len(searches) else None
         if rows is None or len(rows) >= len(nodes) or not np.isin(rows, nodes.rows).all():
             return None
         return rows
 
 
-def places(ranges: str, nodes: int) -> IntArray | None:
+def parse_ranges(ranges: str, nodes: int) -> IntArray | None:
     """The places of `4-6,0-1`; None where one is named twice or not there."""
     pairs = [part.split("-") for part in ranges.split(",")]
     bounds = [(int(first), int(last)) for first, last in pairs]

@@ -15,19 +15,19 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.begun import is_sparing, opening_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.draws import Draws
-from vcdebug.framework.dropped import dropped_resources
+from vcdebug.framework.draws import RandomDraws
+from vcdebug.framework.dropped import ignored_resources
 from vcdebug.framework.hooks import Hook
-from vcdebug.framework.past import Past
+from vcdebug.framework.past import PreviousCycle
 from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, Scope, made
-from vcdebug.framework.recorded_calls import Functions
+from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, SpanScope, fast_tuple
+from vcdebug.framework.recorded_calls import HookFunctions
 from vcdebug.framework.registry import Registry
-from vcdebug.framework.samples import Samples
-from vcdebug.framework.simulated import Simulated
-from vcdebug.framework.standing import Standing
+from vcdebug.framework.samples import KnownSearches
+from vcdebug.framework.simulated import DryRunState
+from vcdebug.framework.standing import NodeVerdictCache
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
-from vcdebug.framework.trace_form import statuses
+from vcdebug.framework.trace_form import status_documents
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.nodeview import NodeView
@@ -46,12 +46,12 @@ from vcdebug.releases.nodes import IMAGE_STATES
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
 from vcdebug.snapshot.manifest import name_of, spec_of
-from vcdebug.snapshot.process import Process
-from vcdebug.snapshot.snapshot import Flags, Snapshot
+from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Handler = Callable[[Event], None]
+EventHandler = Callable[[Event], None]
 
 SESSION_UID = "replay"
 """Of a process's first session; each further one carries its number."""
@@ -64,7 +64,7 @@ def read_cluster(
 ) -> ClusterInfo:
     """What the scheduler's cache holds before the cycle; `beside` as for a session."""
     earlier = (None, None) if beside is None else (beside.cluster, opening_of(beside, conf))
-    ignored = dropped_resources(snapshot, conf, plugins)
+    ignored = ignored_resources(snapshot, conf, plugins)
     return ClusterInfo(snapshot, *earlier, sparing=is_sparing(conf), ignored=ignored)
 
 
@@ -73,13 +73,13 @@ class Session:
     Upstream: framework/session.openSession.
     """
 
-    standing: Standing | None = None
+    standing: NodeVerdictCache | None = None
     """What is known of all nodes, where one plugin alone judges them and nobody puts words in its mouth."""
-    past: Past | None = None
+    past: PreviousCycle | None = None
     """What an earlier cycle has found, while this one runs and has done the same so far."""
     seeking: TaskInfo | None = None
     """The task whose nodes were judged or scored last."""
-    simulated: Simulated | None = None
+    simulated: DryRunState | None = None
     """The dry run that was begun last."""
     close: CloseEvent | None = None
     """What the close has written; None where it has not run."""
@@ -94,17 +94,17 @@ class Session:
         """`beside` is the session of a cycle on nearly the same objects: what is the same is read there."""
         snapshot = cluster.snapshot
         self.snapshot: Snapshot = snapshot
-        self.flags: Flags = snapshot.flags
-        self.sharding = snapshot.flags.sharding
+        self.flags: SchedulerFlags = snapshot.flags
+        self.sharding = snapshot.flags.effective_sharding_mode
         """The scheduler's command line."""
         self.release: Release = snapshot.flags.release
         """What the scheduler is built from."""
-        self.process: Process = snapshot.process
+        self.process: SchedulerProcess = snapshot.process
         """What the process remembers; plugins replace what is theirs."""
         self.uid = f"{SESSION_UID}-{self.process.sessions + 1}" if self.process.sessions else SESSION_UID
         self.conf = conf
         self.record = record
-        self.log = record.log
+        self.log = record.log_line
         """Called where upstream prints a line that leaves no event: a key of logs/messages.py, and its blanks.
 
         A key without a dot belongs to the action that runs; an action without such a row prints nothing.
@@ -120,17 +120,17 @@ class Session:
         self.cached_idle = {name: node.idle.clone() for name, node in self.nodes.items()}
         """What the cache's copy of each node has left: the snapshot's Idle less what was bound in this cycle."""
         self.given_to_cache = {}
-        self.leaves_refused = snapshot.release.has(STATEMENT_NO_SELF_ROLLBACK)
+        self.leaves_refused = snapshot.release.has_older_form(STATEMENT_NO_SELF_ROLLBACK)
         """Whether statements leave a pipeline that a handler refused as it is."""
         self.view: NodeView = self._new_view(beside)
-        self.draws = Draws(snapshot.chance)
-        self.samples = Samples(snapshot.chance)
+        self.draws = RandomDraws(snapshot.chance)
+        self.samples = KnownSearches(snapshot.chance)
         self.plugins: dict[str, Plugin] = {}
         self.ask_extender: AskExtender | None = None
         """The webhook of the plugin extender, where it may be called."""
-        self.allocate_handlers: list[Handler] = []
-        self.deallocate_handlers: list[Handler] = []
-        self.functions: Functions = {}
+        self.allocate_handlers: list[EventHandler] = []
+        self.deallocate_handlers: list[EventHandler] = []
+        self.functions: HookFunctions = {}
         self.plugin_calls: dict[str, Tiers] = {}
         self.withdrawn: dict[str, None] = {}
         self.action_arguments: dict[str, Arguments] = {}
@@ -150,12 +150,12 @@ class Session:
         self._hyper_node_rows: dict[str, NodeRows | None] = {}
 
     def _new_view(self, beside: Session | None) -> NodeView:
-        has, flags = self.release.has, self.flags
-        return NodeView.build(
+        has, flags = self.release.has_older_form, self.flags
+        return NodeView.build_at_open(
             self.node_table.names,
             self.nodes,
             {} if has(IMAGE_STATES) else None,
-            flags.gate,
+            flags.is_gate_on,
             release=self.release,
             shapes=beside.view.shapes if beside is not None and beside.flags == flags else None,
         )
@@ -167,11 +167,11 @@ class Session:
 
     # Asking
 
-    def ask(self, hook: Hook[P, R], *args: P.args, **_: P.kwargs) -> R:
+    def ask_plugins(self, hook: Hook[P, R], *args: P.args, **_: P.kwargs) -> R:
         """The combined answer of every plugin that takes part in the hook."""
         return hook.combine(self.plugin_calls[hook.method], args)
 
-    def withdraw(self, plugin: Plugin, method: str) -> None:
+    def withdraw_hook(self, plugin: Plugin, method: str) -> None:
         """In on_session_open: this instance does not register the hook."""
         self.withdrawn[method] = None
 
@@ -190,32 +190,32 @@ class Session:
 
     def job_order_compare(self, left: JobInfo, right: JobInfo) -> int:
         """The plugins' comparison alone. Upstream: framework/session_plugins.JobOrderCompareFn."""
-        return self.ask(hooks.JOB_ORDER, left, right)
+        return self.ask_plugins(hooks.JOB_ORDER, left, right)
 
     def job_order_less(self, left: JobInfo, right: JobInfo) -> bool:
         """Plugins, then the older PodGroup, then the smaller id. Upstream: framework/session_plugins.JobOrderFn."""
-        compared = self.ask(hooks.JOB_ORDER, left, right)
+        compared = self.ask_plugins(hooks.JOB_ORDER, left, right)
         if compared != 0:
             return compared < 0
         return _JOB_TIES(left) < _JOB_TIES(right)
 
     def queue_order_less(self, left: QueueInfo, right: QueueInfo) -> bool:
         """Plugins, then the older queue, then the smaller name. Upstream: framework/session_plugins.QueueOrderFn."""
-        compared = self.ask(hooks.QUEUE_ORDER, left, right)
+        compared = self.ask_plugins(hooks.QUEUE_ORDER, left, right)
         if compared != 0:
             return compared < 0
         return _QUEUE_TIES(left) < _QUEUE_TIES(right)
 
     def victim_queue_order_less(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> bool:
         """Plugins, else the queue that orders later. Upstream: framework/session_plugins.VictimQueueOrderFn."""
-        compared = self.ask(hooks.VICTIM_QUEUE_ORDER, left, right, preemptor)
+        compared = self.ask_plugins(hooks.VICTIM_QUEUE_ORDER, left, right, preemptor)
         return compared < 0 if compared != 0 else not self.queue_order_less(left, right)
 
     def task_order_less(self, left: TaskInfo, right: TaskInfo) -> bool:
         """Plugins, then the index in the pod names, then the older pod, then the smaller UID.
         Upstream: framework/session_plugins.TaskOrderFn.
         """
-        compared = self.ask(hooks.TASK_ORDER, left, right)
+        compared = self.ask_plugins(hooks.TASK_ORDER, left, right)
         if compared != 0:
             return compared < 0
         indexes = pod_indexes(left, right)
@@ -225,7 +225,7 @@ class Session:
 
     def sub_job_order_less(self, left: SubJobInfo, right: SubJobInfo) -> bool:
         """Plugins, then the match index, then the smaller id. Upstream: framework/session_plugins.SubJobOrderFn."""
-        compared = self.ask(hooks.SUB_JOB_ORDER, left, right)
+        compared = self.ask_plugins(hooks.SUB_JOB_ORDER, left, right)
         if compared != 0:
             return compared < 0
         return _SUB_JOB_TIES(left) < _SUB_JOB_TIES(right)
@@ -237,31 +237,31 @@ class Session:
         Upstream: framework/session_plugins.SubJobReady.
         """
         if not job.pod_group.sub_group_policies:
-            return self.ask(hooks.JOB_READY, job)
-        return self.ask(hooks.SUB_JOB_READY, job, sub_job)
+            return self.ask_plugins(hooks.JOB_READY, job)
+        return self.ask_plugins(hooks.SUB_JOB_READY, job, sub_job)
 
     def sub_job_pipelined(self, job: JobInfo, sub_job: SubJobInfo) -> bool:
         """The sub job's own vote where the PodGroup has policies, else the job's.
         Upstream: framework/session_plugins.SubJobPipelined.
         """
         if not job.pod_group.sub_group_policies:
-            return self.ask(hooks.JOB_PIPELINED, job)
-        return self.ask(hooks.SUB_JOB_PIPELINED, job, sub_job)
+            return self.ask_plugins(hooks.JOB_PIPELINED, job)
+        return self.ask_plugins(hooks.SUB_JOB_PIPELINED, job, sub_job)
 
     # Events
 
-    def allocated(self, task: TaskInfo) -> list[str]:
+    def notify_allocated(self, task: TaskInfo) -> list[str]:
         """Tell every handler; the errors that they set."""
-        return self._tell(task, self.allocate_handlers)
+        return self._notify_handlers(task, self.allocate_handlers)
 
-    def deallocated(self, task: TaskInfo) -> None:
+    def notify_deallocated(self, task: TaskInfo) -> None:
         """Tell every handler."""
-        self._tell(task, self.deallocate_handlers)
+        self._notify_handlers(task, self.deallocate_handlers)
 
-    def _tell(self, task: TaskInfo, handlers: list[Handler]) -> list[str]:
+    def _notify_handlers(self, task: TaskInfo, handlers: list[EventHandler]) -> list[str]:
         errors: list[str] = []
         if self._accounts is not None:
-            self._accounts.touch(task)
+            self._accounts.mark_stale(task)
         self.record.silent += 1
         try:
             event = Event(task)
@@ -275,33 +275,33 @@ class Session:
         return errors
 
     @property
-    def accounts(self) -> OpenAccounts:
+    def open_accounts(self) -> OpenAccounts:
         """What the plugins keep; they have to be open."""
         if self._accounts is None:
             self._accounts = OpenAccounts(self.plugins, self.jobs)
         return self._accounts
 
-    def books(self) -> Books:
+    def plugin_books(self) -> Books:
         """All figures of all plugins."""
-        return self.accounts.books()
+        return self.open_accounts.plugin_books()
 
-    def reserved_at_vote(self, voter: Plugin, job: JobInfo) -> None:
+    def record_reserved_at_vote(self, voter: Plugin, job: JobInfo) -> None:
         """A plugin has reserved with its own vote, which holds from the vote on, whatever becomes of the job."""
-        for plugin, key, figures in self.accounts.changed_by_admission(job):
+        for plugin, key, figures in self.open_accounts.changed_by_admission(job):
             if plugin == voter.name:
-                self.record.change("book", (plugin, key), figures)
+                self.record.add_change("book", (plugin, key), figures)
 
-    def enqueued(self, job: JobInfo) -> None:
+    def notify_enqueued(self, job: JobInfo) -> None:
         """Tell every plugin that the job is admitted; what they reserve holds from the next event on."""
-        self.ask(hooks.JOB_ENQUEUED, job)
-        for plugin, key, figures in self.accounts.changed_by_admission(job):
-            self.record.change("book", (plugin, key), figures)
+        self.ask_plugins(hooks.JOB_ENQUEUED, job)
+        for plugin, key, figures in self.open_accounts.changed_by_admission(job):
+            self.record.add_change("book", (plugin, key), figures)
 
     def shown_code(self, code: int) -> list[dict[str, object]]:
         """The statuses behind a code as the trace writes them: the same object each time."""
         shown = self._shown_codes.get(code)
         if shown is None:
-            shown = self._shown_codes[code] = statuses(self.reasons.statuses(code))
+            shown = self._shown_codes[code] = status_documents(self.reasons.statuses_of(code))
         return shown
 
     # PodGroups
@@ -309,13 +309,13 @@ class Session:
     def set_phase(self, job: JobInfo, phase: str) -> None:
         """Change the PodGroup's phase for the rest of the session."""
         job.pod_group.phase = phase
-        self.record.change("phase", job.uid, phase)
+        self.record.add_change("phase", job.uid, phase)
 
     def update_pod_group_condition(self, job: JobInfo, condition: Condition) -> None:
         """Replace the condition of the same type, or append it. Upstream: framework/session.UpdatePodGroupCondition."""
-        job.pod_group.set_condition(made(Condition, (*condition[:-1], self.uid)))
+        job.pod_group.set_condition(fast_tuple(Condition, (*condition[:-1], self.uid)))
 
-    def pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
+    def record_pod_group_event(self, job: JobInfo, kind: str, reason: str, message: str) -> None:
         """An event that upstream writes about the PodGroup. Upstream: framework/session.RecordPodGroupEvent."""
         event = PodGroupEvent(self.record.next_seq, job.uid, kind, reason, message)
         self.record.pod_group_events.append(event)
@@ -326,16 +326,16 @@ class Session:
 
     # Recording
 
-    def scope(self, level: Level, name: str) -> Scope:
+    def open_span(self, level: Level, name: str) -> SpanScope:
         """Events inside the block belong together, one level deeper."""
-        return Scope(self.record, level, name)
+        return SpanScope(self.record, level, name)
 
-    def note(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
+    def note_quirk(self, code: str, text: str, *about: object, at_last: bool = False) -> None:
         """A quirk of upstream (framework/quirks.py) acts at the next event, or acted at the last one.
 
         `about` fills the blanks of the text when somebody reads it.
         """
-        self.record.note(code, text, *about, at_last=at_last)
+        self.record.add_note(code, text, *about, at_last=at_last)
 
     # Nodes
 
@@ -345,7 +345,7 @@ class Session:
 
     def shard_rows(self) -> list[int]:
         """Rows of the nodes in this scheduler's shard."""
-        shards = [m for m in self.snapshot.of("NodeShard") if name_of(m) == self.flags.sharding_name]
+        shards = [m for m in self.snapshot.objects_of("NodeShard") if name_of(m) == self.flags.sharding_name]
         desired = [name for shard in shards for name in spec_of(shard).get("nodesDesired") or ()]
         return [self.node_table.row_of[name] for name in desired if name in self.node_table.row_of]
 
@@ -353,11 +353,13 @@ class Session:
         """The hypernode's real nodes that the session has, ascending by name; None for an unknown hypernode."""
         if name not in self._hyper_node_rows:
             real = self.hyper_nodes.real_nodes.get(name)
-            known = None if real is None else self.cluster.ordering.keys(node for node in real if node in self.nodes)
+            known = (
+                None if real is None else self.cluster.ordering.order_keys(node for node in real if node in self.nodes)
+            )
             self._hyper_node_rows[name] = None if known is None else self.node_table.rows_named(known)
         return self._hyper_node_rows[name]
 
-    def take_apart(self) -> None:
+    def break_cycles(self) -> None:
         """Nobody looks at it any more: what speaks of each other here is parted, so that it goes without a search."""
-        self.node_table.take_apart()
+        self.node_table.break_cycles()
         vars(self).clear()

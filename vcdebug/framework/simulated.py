@@ -12,7 +12,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.task import TaskInfo
 
 
-class Simulated(NamedTuple):
+class DryRunState(NamedTuple):
     """Copies of one node and of what PreFilter found for the task that wants it."""
 
     state: CycleState

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Generic, TypeVar
 
-from vcdebug.gomath import div
+from vcdebug.gomath import int_div
 
 T = TypeVar("T")
 
 INSERTION_LIMIT = 12
-SHORT = 50
+SHORT_LENGTH = 50
 NINTHER_SWAPS = 12
 SHIFT_ATTEMPTS = 5
-WORD = 2**64 - 1
+WORD_MASK = 2**64 - 1
 
 
-class _Hint(Enum):
+class _PivotHint(Enum):
     """What the search for a pivot saw of the order."""
 
     UNKNOWN = 0
@@ -28,14 +28,14 @@ class _Hint(Enum):
     DECREASING = 2
 
 
-def slice_sorted(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
+def sort_slice(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
     """The items in the order that sort.Slice leaves them in."""
-    work = _Work(list(items), less)
-    work.quick(0, len(work.items), len(work.items).bit_length())
+    work = _SliceSort(list(items), less)
+    work.quick_sort(0, len(work.items), len(work.items).bit_length())
     return work.items
 
 
-class _Work(Generic[T]):
+class _SliceSort(Generic[T]):
     """The list being sorted; ranges are [a, b)."""
 
     __slots__ = ("_less", "items")
@@ -44,158 +44,158 @@ class _Work(Generic[T]):
         self.items = items
         self._less = less
 
-    def _below(self, i: int, j: int) -> bool:
+    def _is_less(self, i: int, j: int) -> bool:
         return self._less(self.items[i], self.items[j])
 
-    def _swap(self, i: int, j: int) -> None:
+    def _swap_items(self, i: int, j: int) -> None:
         self.items[i], self.items[j] = self.items[j], self.items[i]
 
-    def quick(self, a: int, b: int, limit: int) -> None:
+    def quick_sort(self, a: int, b: int, limit: int) -> None:
         balanced = partitioned = True
         while b - a > INSERTION_LIMIT:
             if limit == 0:
-                self._heap(a, b)
+                self._heap_sort(a, b)
                 return
             if not balanced:
-                self._shuffle(a, b)
+                self._break_patterns(a, b)
                 limit -= 1
-            pivot, hint = self._pivot(a, b)
-            if hint is _Hint.DECREASING:
+            pivot, hint = self._choose_pivot(a, b)
+            if hint is _PivotHint.DECREASING:
                 self.items[a:b] = self.items[a:b][::-1]
-                pivot, hint = (b - 1) - (pivot - a), _Hint.INCREASING
-            if balanced and partitioned and hint is _Hint.INCREASING and self._nearly_sorted(a, b):
+                pivot, hint = (b - 1) - (pivot - a), _PivotHint.INCREASING
+            if balanced and partitioned and hint is _PivotHint.INCREASING and self._partial_insertion_sort(a, b):
                 return
-            if a > 0 and not self._below(a - 1, pivot):
-                a = self._split_equal(a, b, pivot)
+            if a > 0 and not self._is_less(a - 1, pivot):
+                a = self._partition_equal(a, b, pivot)
                 continue
             length = b - a
-            middle, partitioned = self._split(a, b, pivot)
+            middle, partitioned = self._partition_range(a, b, pivot)
             left, right = middle - a, b - middle
-            balanced = min(left, right) >= div(length, 8)
+            balanced = min(left, right) >= int_div(length, 8)
             if left < right:
-                self.quick(a, middle, limit)
+                self.quick_sort(a, middle, limit)
                 a = middle + 1
             else:
-                self.quick(middle + 1, b, limit)
+                self.quick_sort(middle + 1, b, limit)
                 b = middle
-        self._insertion(a, b)
+        self._insertion_sort(a, b)
 
-    def _insertion(self, a: int, b: int) -> None:
+    def _insertion_sort(self, a: int, b: int) -> None:
         for i in range(a + 1, b):
             j = i
-            while j > a and self._below(j, j - 1):
-                self._swap(j, j - 1)
+            while j > a and self._is_less(j, j - 1):
+                self._swap_items(j, j - 1)
                 j -= 1
 
-    def _heap(self, a: int, b: int) -> None:
+    def _heap_sort(self, a: int, b: int) -> None:
         size = b - a
-        for root in range(div(size - 1, 2), -1, -1):
-            self._sift(root, size, a)
+        for root in range(int_div(size - 1, 2), -1, -1):
+            self._sift_down(root, size, a)
         for last in range(size - 1, -1, -1):
-            self._swap(a, a + last)
-            self._sift(0, last, a)
+            self._swap_items(a, a + last)
+            self._sift_down(0, last, a)
 
-    def _sift(self, root: int, size: int, first: int) -> None:
+    def _sift_down(self, root: int, size: int, first: int) -> None:
         while (child := 2 * root + 1) < size:
-            if child + 1 < size and self._below(first + child, first + child + 1):
+            if child + 1 < size and self._is_less(first + child, first + child + 1):
                 child += 1
-            if not self._below(first + root, first + child):
+            if not self._is_less(first + root, first + child):
                 return
-            self._swap(first + root, first + child)
+            self._swap_items(first + root, first + child)
             root = child
 
     def _close_in(self, i: int, j: int, a: int) -> tuple[int, int]:
         """From both ends to the next two that stand on the wrong side of the pivot at `a`."""
-        while i <= j and self._below(i, a):
+        while i <= j and self._is_less(i, a):
             i += 1
-        while i <= j and not self._below(j, a):
+        while i <= j and not self._is_less(j, a):
             j -= 1
         return i, j
 
-    def _split(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
+    def _partition_range(self, a: int, b: int, pivot: int) -> tuple[int, bool]:
         """(where the pivot ends up, whether nothing had to be moved)."""
-        self._swap(a, pivot)
+        self._swap_items(a, pivot)
         i, j = self._close_in(a + 1, b - 1, a)
         untouched = i > j
         while i <= j:
-            self._swap(i, j)
+            self._swap_items(i, j)
             i, j = self._close_in(i + 1, j - 1, a)
-        self._swap(j, a)
+        self._swap_items(j, a)
         return j, untouched
 
-    def _split_equal(self, a: int, b: int, pivot: int) -> int:
+    def _partition_equal(self, a: int, b: int, pivot: int) -> int:
         """Elements equal to the pivot first; where the others begin."""
-        self._swap(a, pivot)
+        self._swap_items(a, pivot)
         i, j = a + 1, b - 1
         while True:
-            while i <= j and not self._below(a, i):
+            while i <= j and not self._is_less(a, i):
                 i += 1
-            while i <= j and self._below(a, j):
+            while i <= j and self._is_less(a, j):
                 j -= 1
             if i > j:
                 return i
-            self._swap(i, j)
+            self._swap_items(i, j)
             i, j = i + 1, j - 1
 
-    def _nearly_sorted(self, a: int, b: int) -> bool:
+    def _partial_insertion_sort(self, a: int, b: int) -> bool:
         """Mend a few neighbours; whether that sorted the range."""
         i = a + 1
         for _ in range(SHIFT_ATTEMPTS):
-            while i < b and not self._below(i, i - 1):
+            while i < b and not self._is_less(i, i - 1):
                 i += 1
             if i == b:
                 return True
-            if b - a < SHORT:
+            if b - a < SHORT_LENGTH:
                 return False
-            self._swap(i, i - 1)
-            self._shift(a, i, b)
+            self._swap_items(i, i - 1)
+            self._shift_pair(a, i, b)
         return False
 
-    def _shift(self, a: int, i: int, b: int) -> None:
+    def _shift_pair(self, a: int, i: int, b: int) -> None:
         """The smaller one to the left (as far as the list's start), the greater one to the right."""
         j = i - 1
-        while i - a >= 2 and j >= 1 and self._below(j, j - 1):
-            self._swap(j, j - 1)
+        while i - a >= 2 and j >= 1 and self._is_less(j, j - 1):
+            self._swap_items(j, j - 1)
             j -= 1
         j = i + 1
-        while j < b and self._below(j, j - 1):
-            self._swap(j, j - 1)
+        while j < b and self._is_less(j, j - 1):
+            self._swap_items(j, j - 1)
             j += 1
 
-    def _shuffle(self, a: int, b: int) -> None:
+    def _break_patterns(self, a: int, b: int) -> None:
         """Break a pattern that made a bad pivot; the draws depend on the length only."""
         length = b - a
         state, mask = length, (1 << length.bit_length()) - 1
-        middle = a + div(length, 4) * 2
+        middle = a + int_div(length, 4) * 2
         for index in range(middle - 1, middle + 2):
-            state ^= state << 13 & WORD
+            state ^= state << 13 & WORD_MASK
             state ^= state >> 7
-            state ^= state << 17 & WORD
+            state ^= state << 17 & WORD_MASK
             other = state & mask
-            self._swap(index, a + (other - length if other >= length else other))
+            self._swap_items(index, a + (other - length if other >= length else other))
 
-    def _pivot(self, a: int, b: int) -> tuple[int, _Hint]:
+    def _choose_pivot(self, a: int, b: int) -> tuple[int, _PivotHint]:
         length = b - a
-        quarter = div(length, 4)
+        quarter = int_div(length, 4)
         places = (a + quarter, a + quarter * 2, a + quarter * 3)
         swaps = 0
-        if length >= SHORT:
-            medians = [self._median(at - 1, at, at + 1) for at in places]
+        if length >= SHORT_LENGTH:
+            medians = [self._median_index(at - 1, at, at + 1) for at in places]
             swaps += medians[0][1] + medians[1][1] + medians[2][1]
             places = (medians[0][0], medians[1][0], medians[2][0])
-        pivot, more = self._median(*places)
+        pivot, more = self._median_index(*places)
         swaps += more
         if swaps == 0:
-            return pivot, _Hint.INCREASING
-        return pivot, _Hint.DECREASING if swaps == NINTHER_SWAPS else _Hint.UNKNOWN
+            return pivot, _PivotHint.INCREASING
+        return pivot, _PivotHint.DECREASING if swaps == NINTHER_SWAPS else _PivotHint.UNKNOWN
 
-    def _median(self, a: int, b: int, c: int) -> tuple[int, int]:
+    def _median_index(self, a: int, b: int, c: int) -> tuple[int, int]:
         """(index of the middle one, how many comparisons went against the order)."""
         swaps = 0
-        if self._below(b, a):
+        if self._is_less(b, a):
             a, b, swaps = b, a, swaps + 1
-        if self._below(c, b):
+        if self._is_less(c, b):
             b, c, swaps = c, b, swaps + 1
-        if self._below(b, a):
+        if self._is_less(b, a):
             a, b, swaps = b, a, swaps + 1
         return b, swaps

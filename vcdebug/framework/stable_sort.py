@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-BLOCK = 20
+BLOCK_SIZE = 20
 
 
-def slice_stable(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
+def sort_slice_stable(items: Iterable[T], less: Callable[[T, T], bool]) -> list[T]:
     """The items in the order that sort.SliceStable leaves them in."""
-    work = _Stable(list(items), less)
-    work.run()
+    work = _StableSort(list(items), less)
+    work.sort_blocks()
     return work.items
 
 
-class _Stable(Generic[T]):
+class _StableSort(Generic[T]):
     """The list being sorted; ranges are [a, b)."""
 
     __slots__ = ("_less", "items")
@@ -28,58 +28,58 @@ class _Stable(Generic[T]):
         self.items = items
         self._less = less
 
-    def run(self) -> None:
+    def sort_blocks(self) -> None:
         """Blocks by insertion, then pairs of blocks, twice as large each time."""
-        size, block = len(self.items), BLOCK
+        size, block = len(self.items), BLOCK_SIZE
         for start in range(0, size, block):
-            self._insertion(start, min(start + block, size))
+            self._insertion_sort(start, min(start + block, size))
         while block < size:
             for start in range(0, size, 2 * block):
                 middle, end = start + block, min(start + 2 * block, size)
                 if middle < size:
-                    self._merge(start, middle, end)
+                    self._sym_merge(start, middle, end)
             block *= 2
 
-    def _below(self, i: int, j: int) -> bool:
+    def _is_less(self, i: int, j: int) -> bool:
         return self._less(self.items[i], self.items[j])
 
-    def _insertion(self, a: int, b: int) -> None:
+    def _insertion_sort(self, a: int, b: int) -> None:
         items = self.items
         for last in range(a + 1, b):
             at = last
-            while at > a and self._below(at, at - 1):
+            while at > a and self._is_less(at, at - 1):
                 items[at], items[at - 1] = items[at - 1], items[at]
                 at -= 1
 
-    def _merge(self, a: int, middle: int, b: int) -> None:
+    def _sym_merge(self, a: int, middle: int, b: int) -> None:
         """Two sorted neighbours become one; a single element is put in its place."""
         items = self.items
         if middle - a == 1:
-            place = self._search(middle, b, lambda at: self._below(at, a))
+            place = self._binary_search(middle, b, lambda at: self._is_less(at, a))
             items[a:place] = [*items[a + 1 : place], items[a]]
             return
         if b - middle == 1:
-            place = self._search(a, middle, lambda at: not self._below(middle, at))
+            place = self._binary_search(a, middle, lambda at: not self._is_less(middle, at))
             items[place:b] = [items[middle], *items[place:middle]]
             return
-        self._halve(a, middle, b)
+        self._merge_halves(a, middle, b)
 
-    def _halve(self, a: int, middle: int, b: int) -> None:
+    def _merge_halves(self, a: int, middle: int, b: int) -> None:
         """The parts that stand on the wrong side of the middle change places; both halves are merged then."""
         half = (a + b) >> 1
         both = half + middle
         first, end = (both - b, half) if middle > half else (a, middle)
-        start = self._search(first, end, lambda at: not self._below(both - 1 - at, at))
+        start = self._binary_search(first, end, lambda at: not self._is_less(both - 1 - at, at))
         end = both - start
         if start < middle < end:
             self.items[start:end] = [*self.items[middle:end], *self.items[start:middle]]
         if a < start < half:
-            self._merge(a, start, half)
+            self._sym_merge(a, start, half)
         if half < end < b:
-            self._merge(half, end, b)
+            self._sym_merge(half, end, b)
 
     @staticmethod
-    def _search(first: int, end: int, before: Callable[[int], bool]) -> int:
+    def _binary_search(first: int, end: int, before: Callable[[int], bool]) -> int:
         """The first place of which `before` does not hold, by halves."""
         while first < end:
             at = (first + end) >> 1

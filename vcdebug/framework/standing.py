@@ -13,7 +13,7 @@ import numpy as np
 from vcdebug.framework.plugin import Plugin
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import Codes, IntArray
-from vcdebug.model.nodetable import Field, NodeTable, Wanted
+from vcdebug.model.nodetable import NodeField, NodeTable, WantedAmounts
 from vcdebug.model.rowcache import RowCache
 from vcdebug.model.task import TaskInfo
 
@@ -21,7 +21,7 @@ ALLOCATE, PREEMPT = 0, 1
 """Places in ReasonTable.blocking."""
 
 
-class Question(NamedTuple):
+class NodeQuestion(NamedTuple):
     """What an action asks about a node."""
 
     action: int
@@ -29,7 +29,7 @@ class Question(NamedTuple):
     """Whether the node must have room, before any plugin is asked."""
 
 
-class Standing:
+class NodeVerdictCache:
     """The answers about every node of a session."""
 
     __slots__ = ("_answers", "_judge", "_kept", "_reasons", "_table")
@@ -41,11 +41,11 @@ class Standing:
         self._kept: dict[tuple[int, int], tuple[Codes, Codes]] = {}
         self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
 
-    def codes(self, task: TaskInfo) -> Codes | None:
+    def plugin_codes(self, task: TaskInfo) -> Codes | None:
         """PredicateFn for every node, where that is known without a look at them; do not write to it."""
         return self._judge.standing_codes(task)
 
-    def found(self, task: TaskInfo, question: Question) -> Codes | None:
+    def search_codes(self, task: TaskInfo, question: NodeQuestion) -> Codes | None:
         """What a search finds at every node, 0 where the task may go; None where a look at the nodes is needed. Do
         not write to it.
         """
@@ -53,46 +53,46 @@ class Standing:
         if codes is None:
             return None
         if codes.flags.writeable:  # of this task alone: nothing is kept
-            passing = self._passing(codes, question.action)
-            return self._beside_shortages(task, passing) if question.room else passing
-        passing = self._passes(codes, question.action)
+            passing = self._mask_passing(codes, question.action)
+            return self._with_room_uncached(task, passing) if question.room else passing
+        passing = self._cached_passing(codes, question.action)
         return self._with_room(task, passing) if question.room else passing
 
-    def _beside_shortages(self, task: TaskInfo, passing: Codes) -> Codes:
+    def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
         """As _with_room, for answers that are not kept."""
         table, request = self._table, task.init_resreq
-        short = self._short(table.wanted(request))[table.lacking(request, "future")]
+        short = self._shortage_codes(table.wanted_amounts(request))[table.lacking_dimensions(request, "future")]
         return np.where(short, short, passing)
 
-    def _passes(self, codes: Codes, action: int) -> Codes:
+    def _cached_passing(self, codes: Codes, action: int) -> Codes:
         """Without the codes that the action lets pass."""
         known = self._kept.get((id(codes), action))
         if known is None:
-            known = self._kept[id(codes), action] = (codes, self._passing(codes, action))
+            known = self._kept[id(codes), action] = (codes, self._mask_passing(codes, action))
         return known[1]
 
-    def _passing(self, codes: Codes, action: int) -> Codes:
-        passing: Codes = codes * self._reasons.blocking()[action][codes]
+    def _mask_passing(self, codes: Codes, action: int) -> Codes:
+        passing: Codes = codes * self._reasons.blocking_masks()[action][codes]
         return passing
 
     def _with_room(self, task: TaskInfo, passing: Codes) -> Codes:
         """The first dimension of InitResreq that FutureIdle lacks, else what the plugin says."""
         table = self._table
-        wanted, field = table.wanted(task.init_resreq), table.room()
-        return self._answers.ask(
+        wanted, field = table.wanted_amounts(task.init_resreq), table.room_field()
+        return self._answers.cached_values(
             (id(passing), field, wanted),
-            lambda rows: self._of_rows(wanted, field, passing, rows),
-            lambda row: self._of_row(wanted, field, passing, row),
+            lambda rows: self._row_codes(wanted, field, passing, rows),
+            lambda row: self._row_code(wanted, field, passing, row),
         )
 
-    def _of_rows(self, wanted: Wanted, field: Field, passing: Codes, rows: IntArray) -> Codes:
-        short = self._short(wanted)[self._table.first_lacking(wanted, field, rows)]
+    def _row_codes(self, wanted: WantedAmounts, field: NodeField, passing: Codes, rows: IntArray) -> Codes:
+        short = self._shortage_codes(wanted)[self._table.first_lacking(wanted, field, rows)]
         answers: Codes = np.where(short, short, passing[rows])
         return answers
 
-    def _of_row(self, wanted: Wanted, field: Field, passing: Codes, row: int) -> int:
+    def _row_code(self, wanted: WantedAmounts, field: NodeField, passing: Codes, row: int) -> int:
         lacking = self._table.lacking_of_one(wanted, field, row)
-        return self._short(wanted).item(lacking) if lacking else passing.item(row)
+        return self._shortage_codes(wanted).item(lacking) if lacking else passing.item(row)
 
-    def _short(self, wanted: Wanted) -> Codes:
-        return self._reasons.shortages(tuple([name for name, _ in wanted]))
+    def _shortage_codes(self, wanted: WantedAmounts) -> Codes:
+        return self._reasons.shortage_codes(tuple([name for name, _ in wanted]))

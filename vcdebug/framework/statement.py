@@ -8,20 +8,20 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from vcdebug.framework import transitions
-from vcdebug.framework.record import ALLOCATE_OP, StatementEvent, made
+from vcdebug.framework.record import ALLOCATE_OP, StatementEvent, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
-Kind = Literal["evict", "pipeline", "allocate"]
+OperationKind = Literal["evict", "pipeline", "allocate"]
 
 
 class Operation(NamedTuple):
     """One recorded step of a statement."""
 
-    kind: Kind
+    kind: OperationKind
     task: TaskInfo
     reason: str = ""
 
@@ -43,7 +43,7 @@ class Statement:
     def __len__(self) -> int:
         return len(self.operations)
 
-    def requested(self) -> Resource:
+    def requested_resource(self) -> Resource:
         """What the tasks of all operations request together."""
         total = Resource()
         for operation in self.operations:
@@ -53,83 +53,83 @@ class Statement:
     def evict(self, task: TaskInfo, reason: str) -> None:
         """Release a running task; never fails. Upstream: framework/statement.Evict."""
         transitions.evict(self._ssn, task, reason)
-        self.operations.append(made(Operation, ("evict", task, reason)))
+        self.operations.append(fast_tuple(Operation, ("evict", task, reason)))
 
     def pipeline(self, task: TaskInfo, host: NodeName, *, eviction: bool, undone: bool = True) -> str | None:
         """Promise a node whose room is still being released; an error means that it was rolled back, if ever it is.
         Upstream: framework/statement.Pipeline.
         """
         task.eviction_occurred = eviction
-        errors = transitions.place(self._ssn, task, host, TaskStatus.PIPELINED)
+        errors = transitions.place_task(self._ssn, task, host, TaskStatus.PIPELINED)
         if errors:
             if undone:
-                transitions.unplace(self._ssn, task, "unpipeline")
+                transitions.unplace_task(self._ssn, task, "unpipeline")
             return (
                 f"Task({task.namespace}/{task.name}) pipeline to node({host}) error and errInfos num is {len(errors)}, "
                 "pipeline has been rolled back"
             )
         transitions.record_op(self._ssn, "pipeline", task, node=host, eviction=eviction)
-        self.operations.append(made(Operation, ("pipeline", task, "")))
+        self.operations.append(fast_tuple(Operation, ("pipeline", task, "")))
         return None
 
     def unpipeline(self, task: TaskInfo) -> None:
         """Take a promise back outside the list of operations. Upstream: framework/statement.UnPipeline."""
-        transitions.unplace(self._ssn, task, "unpipeline")
+        transitions.unplace_task(self._ssn, task, "unpipeline")
 
     def allocate(self, task: TaskInfo, host: NodeName) -> str | None:
         """Place a task on idle room; an error means that it was rolled back. Upstream: framework/statement.Allocate."""
         task.pod.node_name = host
-        errors = transitions.place(self._ssn, task, host, TaskStatus.ALLOCATED)
+        errors = transitions.place_task(self._ssn, task, host, TaskStatus.ALLOCATED)
         if errors:
-            transitions.unplace(self._ssn, task, "unallocate")
+            transitions.unplace_task(self._ssn, task, "unallocate")
             return (
                 f"Task {task.namespace}/{task.name} allocate to node {host} error and errInfos num is {len(errors)}, "
                 "allocation has been rolled back"
             )
         transitions.record_op(self._ssn, ALLOCATE_OP, task, node=host)
-        self.operations.append(made(Operation, (ALLOCATE_OP, task, "")))
+        self.operations.append(fast_tuple(Operation, (ALLOCATE_OP, task, "")))
         return None
 
-    def _announce(self, what: str, operations: list[Operation]) -> None:
+    def _record_statement(self, what: str, operations: list[Operation]) -> None:
         ops = tuple([(kind, task.key, task.node_name) for kind, task, _ in operations])
-        self._ssn.record.append(made(StatementEvent, (what, ops)))
+        self._ssn.record.append(fast_tuple(StatementEvent, (what, ops)))
 
     def commit(self) -> None:
         """Hand evictions and allocations to the cache; pipelined tasks stay in the session only.
         Upstream: framework/statement.Commit.
         """
-        self._announce("commit", self.operations)
+        self._record_statement("commit", self.operations)
         for operation in self.operations:
             operation.task.last_transaction = None
             if operation.kind == ALLOCATE_OP:
-                self._bind(operation.task)
+                self._bind_task(operation.task)
         self.operations = []
 
-    def _bind(self, task: TaskInfo) -> None:
+    def _bind_task(self, task: TaskInfo) -> None:
         if transitions.add_bind_task(self._ssn, task) is None:
-            transitions.binding(self._ssn, task)
+            transitions.dispatch(self._ssn, task)
         else:
             self._ssn.restored.pop(task.uid, None)
-            transitions.unplace(self._ssn, task, "unallocate")
+            transitions.unplace_task(self._ssn, task, "unallocate")
 
     def discard(self) -> None:
         """Undo everything, newest first; each task remembers what had been planned for it.
         Upstream: framework/statement.Discard.
         """
-        self._announce("discard", self.operations)
+        self._record_statement("discard", self.operations)
         for operation in reversed(self.operations):
             task = operation.task
-            task.last_transaction = task.transaction()
+            task.last_transaction = task.transaction_context()
             if operation.kind == "evict":
                 transitions.unevict(self._ssn, task)
             else:
-                transitions.unplace(self._ssn, task, "un" + operation.kind)
+                transitions.unplace_task(self._ssn, task, "un" + operation.kind)
         self.operations = []
 
     def merge(self, *others: Statement) -> None:
         """Take over the operations of other statements. Upstream: framework/statement.Merge."""
         for other in others:
-            self._announce("merge", other.operations)
+            self._record_statement("merge", other.operations)
             self.operations.extend(other.operations)
             other.operations = []
 
@@ -138,7 +138,7 @@ class Statement:
         """A detached copy with clones of the tasks as they stand now. Upstream: framework/statement.SaveOperations."""
         saved = Statement(ssn)
         for statement in statements:
-            statement._announce("save", statement.operations)
+            statement._record_statement("save", statement.operations)
             for operation in statement.operations:
                 clone = operation.task.clone()
                 clone.eviction_occurred = operation.task.eviction_occurred
@@ -149,14 +149,14 @@ class Statement:
         """Replay a saved statement with its clones; the first error stops it and leaves the rest applied.
         Upstream: framework/statement.RecoverOperations.
         """
-        self._announce("recover", saved.operations)
+        self._record_statement("recover", saved.operations)
         for operation in saved.operations:
-            error = self._replay(operation)
+            error = self._replay_operation(operation)
             if error is not None:
                 return error
         return None
 
-    def _replay(self, operation: Operation) -> str | None:
+    def _replay_operation(self, operation: Operation) -> str | None:
         task = operation.task
         if operation.kind == "evict":
             self.evict(task, operation.reason)

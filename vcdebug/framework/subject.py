@@ -11,11 +11,11 @@ from typing import Any, Final
 from vcdebug.model.names import TaskKey
 from vcdebug.model.task import TaskInfo
 
-Subject = tuple[tuple[str, Any], ...]  # Any: the field decides which
+CallSubject = tuple[tuple[str, Any], ...]  # Any: the field decides which
 """Names, the tasks that are offered, or a vote."""
-Result = Any  # Any: each extension point has its own form
+CallResult = Any  # Any: each extension point has its own form
 """What was answered, as plain data."""
-TracedCall = tuple[Subject, Result]
+TracedCall = tuple[CallSubject, CallResult]
 
 TASK: Final = "task"
 OTHER: Final = "other"
@@ -29,7 +29,7 @@ VOTE: Final = "vote"
 PURPOSE: Final = "purpose"
 
 
-class Candidates(list[TaskInfo]):
+class CandidateTasks(list[TaskInfo]):
     """Tasks from which several plugins are to choose: named once for all of them. Not to be changed."""
 
     __slots__ = ("_field",)
@@ -39,7 +39,7 @@ class Candidates(list[TaskInfo]):
         self._field: tuple[str, tuple[TaskKey, ...]] | None = None
 
     @property
-    def field(self) -> tuple[str, tuple[TaskKey, ...]]:
+    def trace_field(self) -> tuple[str, tuple[TaskKey, ...]]:
         """How a record names them, the same object each time."""
         field = self._field
         if field is None:
@@ -52,7 +52,7 @@ def task_keys(tasks: Sequence[TaskInfo] | None) -> tuple[TaskKey, ...]:
     return tuple([task.key for task in tasks]) if tasks else ()
 
 
-def name_in(subject: Subject, field: str) -> str:
+def name_in(subject: CallSubject, field: str) -> str:
     """The name in a field; empty where the call has no such field."""
     for known, value in subject:
         if known == field and isinstance(value, str):
@@ -60,7 +60,7 @@ def name_in(subject: Subject, field: str) -> str:
     return ""
 
 
-def candidates_in(subject: Subject) -> tuple[TaskKey, ...]:
+def candidates_in(subject: CallSubject) -> tuple[TaskKey, ...]:
     """The tasks that the plugin may choose from; empty for calls that offer none."""
     for known, value in subject:
         if known == CANDIDATES and isinstance(value, tuple):
@@ -68,7 +68,7 @@ def candidates_in(subject: Subject) -> tuple[TaskKey, ...]:
     return ()
 
 
-def vote_in(subject: Subject) -> int | None:
+def vote_in(subject: CallSubject) -> int | None:
     """What the plugin voted beside its victims, 0 to abstain; None for other calls."""
     for known, value in subject:
         if known == VOTE and isinstance(value, int):

@@ -16,22 +16,22 @@ from vcdebug.model.task import TaskInfo
 _ATOI: Final = re.compile(r"[+-]?[0-9]+")
 
 
-class Tie(NamedTuple):
+class TieField(NamedTuple):
     """One field of two elements that are equal so far: the smaller goes first."""
 
     words: str
     field: str
 
 
-OLDER: Final = Tie("created", "creation_timestamp")
-QUEUE_TIES: Final = (OLDER, Tie("name", "uid"))
-JOB_TIES: Final = (OLDER, Tie("uid", "uid"))
-SUB_JOB_TIES: Final = (Tie("match index", "match_index"), Tie("uid", "uid"))
-TASK_TIES: Final = (Tie("created", "pod.creation_timestamp"), Tie("uid", "uid"))
+OLDER_FIRST: Final = TieField("created", "creation_timestamp")
+QUEUE_TIES: Final = (OLDER_FIRST, TieField("name", "uid"))
+JOB_TIES: Final = (OLDER_FIRST, TieField("uid", "uid"))
+SUB_JOB_TIES: Final = (TieField("match index", "match_index"), TieField("uid", "uid"))
+TASK_TIES: Final = (TieField("created", "pod.creation_timestamp"), TieField("uid", "uid"))
 """Asked where the indexes of the pods do not decide."""
 
 
-def tie_key(ties: tuple[Tie, ...]) -> Callable[[Any], tuple[str | int, ...]]:  # Any: what the ties are of
+def tie_key(ties: tuple[TieField, ...]) -> Callable[[Any], tuple[str | int, ...]]:  # Any: what the ties are of
     """All fields of an element, to be compared at once."""
     return attrgetter(*(tie.field for tie in ties))
 

@@ -5,42 +5,42 @@ Upstream: framework/session (openSession).
 
 from __future__ import annotations
 
-from vcdebug.framework.remembered import recall_hyper_nodes
+from vcdebug.framework.remembered import restore_hyper_nodes
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.podgroup import NetworkTopology
-from vcdebug.model.status import ALLOCATED_CLASS, allocated_status
+from vcdebug.model.status import ALLOCATED_CLASS, is_allocated_status
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD, SUBJOB_RECOVERY_TIER
 from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION, HYPERNODES_NOT_READY
 
 ALLOCATED_HYPER_NODE = "volcano.sh/job-allocated-hypernode"
 """The annotation of a PodGroup in which older releases keep where the job is."""
-NONE_STATED = "there is no HyperNode"
+NO_HYPER_NODE = "there is no HyperNode"
 
 
 def open_topology(ssn: Session) -> None:
     """Prepare the hypernode tree and every job's topology. Upstream: framework/session.adjustNetworkTopologySpec."""
-    root_tier = ssn.hyper_nodes.add_top(ssn.node_table.names).tier
-    only_jobs = ssn.release.has(HIGHEST_TIER_NAME_SUBGROUP)
+    root_tier = ssn.hyper_nodes.add_cluster_top_hyper_node(ssn.node_table.names).tier
+    only_jobs = ssn.release.has_older_form(HIGHEST_TIER_NAME_SUBGROUP)
     for job in ssn.jobs.values():
         _name_to_tier(ssn, job.network_topology)
         for sub_job in () if only_jobs else job.sub_jobs.values():
             _name_to_tier(ssn, sub_job.network_topology)
-    for job in () if ssn.release.has(SOFT_TO_HARD) else ssn.jobs.values():
+    for job in () if ssn.release.has_older_form(SOFT_TO_HARD) else ssn.jobs.values():
         _soft_to_hard(job, root_tier)
     for job in ssn.jobs.values() if ssn.process.hyper_nodes else ():
-        recall_hyper_nodes(job, ssn.process)
-    if ssn.release.has(HYPERNODES_NOT_READY) and not ssn.hyper_nodes.stated_tiers():
+        restore_hyper_nodes(job, ssn.process)
+    if ssn.release.has_older_form(HYPERNODES_NOT_READY) and not ssn.hyper_nodes.stated_tiers():
         ssn.hyper_nodes.ready = False
-        ssn.hyper_nodes.problem = NONE_STATED
-    if ssn.release.has(ALLOCATED_HYPERNODE_ANNOTATION):
+        ssn.hyper_nodes.problem = NO_HYPER_NODE
+    if ssn.release.has_older_form(ALLOCATED_HYPERNODE_ANNOTATION):
         _read_annotations(ssn)
     elif ssn.hyper_nodes.ready:
         for job in ssn.jobs.values():
             _remove_invalid(ssn, job)
             if job.contains_network_topology():
-                _recover(ssn, job)
+                _recover_allocated_hyper_node(ssn, job)
 
 
 def _read_annotations(ssn: Session) -> None:
@@ -76,17 +76,17 @@ def _remove_invalid(ssn: Session, job: JobInfo) -> None:
     holders: list[JobInfo | SubJobInfo] = [job, *job.sub_jobs.values()]
     for one in holders:
         name = one.allocated_hyper_node
-        if name and (name not in ssn.hyper_nodes.by_name or not one.count(*ALLOCATED_CLASS)):
+        if name and (name not in ssn.hyper_nodes.by_name or not one.count_tasks(*ALLOCATED_CLASS)):
             one.allocated_hyper_node = ""
             ssn.mark_job_dirty(job)
 
 
-def _recover(ssn: Session, job: JobInfo) -> None:
+def _recover_allocated_hyper_node(ssn: Session, job: JobInfo) -> None:
     """Upstream: framework/session.recoverAllocatedHyperNode."""
     changed = False
     for sub_job in job.sub_jobs_in_order():
         if sub_job.with_network_topology() and not sub_job.allocated_hyper_node:
-            found = _lowest_common(ssn, sub_job)
+            found = _lowest_tier_hyper_node(ssn, sub_job)
             changed = changed or bool(found)
             sub_job.allocated_hyper_node = found
     common = _lca_of_sub_jobs(ssn, job) if changed or not job.allocated_hyper_node else job.allocated_hyper_node
@@ -95,16 +95,16 @@ def _recover(ssn: Session, job: JobInfo) -> None:
     job.allocated_hyper_node = common
 
 
-def _lowest_common(ssn: Session, sub_job: SubJobInfo) -> str:
+def _lowest_tier_hyper_node(ssn: Session, sub_job: SubJobInfo) -> str:
     """The hypernode of the lowest tier that holds all placed tasks of the sub job, on nodes of the session.
     Upstream: framework/session.getLowestTierHyperNode.
     """
     tree = ssn.hyper_nodes
-    nodes = [t.node_name for t in sub_job.tasks.values() if allocated_status(t.status) and t.node_name]
+    nodes = [t.node_name for t in sub_job.tasks.values() if is_allocated_status(t.status) and t.node_name]
     if not nodes or any(node not in ssn.nodes for node in nodes):
         return ""
     common = [name for name in sorted(tree.by_name) if all(node in tree.real_nodes.get(name, {}) for node in nodes)]
-    if ssn.release.has(SUBJOB_RECOVERY_TIER):
+    if ssn.release.has_older_form(SUBJOB_RECOVERY_TIER):
         return min(common, key=lambda name: len(tree.real_nodes[name]), default="")
     return min(common, key=lambda name: tree.by_name[name].tier, default="")
 
@@ -113,7 +113,7 @@ def _lca_of_sub_jobs(ssn: Session, job: JobInfo) -> str:
     result = ""
     for sub_job in job.sub_jobs_in_order():
         if sub_job.allocated_hyper_node:
-            result = ssn.hyper_nodes.lca(result, sub_job.allocated_hyper_node)
+            result = ssn.hyper_nodes.get_lca_hyper_node(result, sub_job.allocated_hyper_node)
             if not result:
                 break
     return result

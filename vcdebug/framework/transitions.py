@@ -8,7 +8,7 @@ from __future__ import annotations
 from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
-from vcdebug.framework.record import ALLOCATE_OP, OpEvent, made
+from vcdebug.framework.record import ALLOCATE_OP, OpEvent, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
 from vcdebug.model.panics import SchedulerPanic
@@ -41,8 +41,8 @@ def record_op(
         return
     if ssn.past is not None:
         ssn.past.repeats("op", op, task.key, node)
-    place = record.figures.write(task, ssn.nodes.get(node), *ssn.accounts.changed_by_operation(task))
-    record.operation(made(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
+    place = record.figures.write_row(task, ssn.nodes.get(node), *ssn.open_accounts.changed_by_operation(task))
+    record.add_operation(fast_tuple(OpEvent, (op, task.key, node, record.figures, place, reason, eviction, via)))
 
 
 def _update_node(ssn: Session, task: TaskInfo) -> None:
@@ -61,7 +61,7 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
     ssn.evicting = (task.key, task.node_name, reason) if via is not None else None
     node = ssn.nodes.get(task.node_name)
     if node is not None and node.tasks.get(task.key) is task:
-        ssn.note(
+        ssn.note_quirk(
             VICTIM_LEAVES_TWICE,
             "{} is {}'s own object: it is Releasing before the node takes it off",
             task.key,
@@ -69,7 +69,7 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
         )
     update_status(ssn, task, TaskStatus.RELEASING)
     _update_node(ssn, task)
-    ssn.deallocated(task)
+    ssn.notify_deallocated(task)
     record_op(ssn, "evict", task, node=task.node_name, reason=reason, via=via)
     ssn.evicting = None
 
@@ -77,28 +77,28 @@ def evict(ssn: Session, task: TaskInfo, reason: str, via: str | None = None) -> 
 def unevict(ssn: Session, task: TaskInfo) -> None:
     """Releasing becomes Running, even if the task was Bound before. Upstream: framework/statement.unevict."""
     if task.pod.phase != "Running":
-        ssn.note(BOUND_BECOMES_RUNNING, "{} was Bound and is Running from here on", task.key)
+        ssn.note_quirk(BOUND_BECOMES_RUNNING, "{} was Bound and is Running from here on", task.key)
     update_status(ssn, task, TaskStatus.RUNNING)
     _update_node(ssn, task)
-    ssn.allocated(task)
+    ssn.notify_allocated(task)
     record_op(ssn, "unevict", task, node=task.node_name)
 
 
-def place(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
+def place_task(ssn: Session, task: TaskInfo, host: str, status: TaskStatus) -> list[str]:
     """Put the task on a node as Allocated or Pipelined and tell the handlers; every error on the way.
     Upstream: framework/statement.Allocate, framework/statement.Pipeline.
     """
-    ssn.draws.placed(task.key)
+    ssn.draws.count_placement(task.key)
     errors = [update_status(ssn, task, status)]
     task.node_name = host
     node = ssn.nodes.get(host)
     if node is not None and ssn.restored.get(task.uid) == host:
         node.remove_task(task)
     errors.append(f"failed to find node {host}" if node is None else node.add_task(task))
-    return [error for error in errors if error is not None] + ssn.allocated(task)
+    return [error for error in errors if error is not None] + ssn.notify_allocated(task)
 
 
-def unplace(ssn: Session, task: TaskInfo, op: str) -> None:
+def unplace_task(ssn: Session, task: TaskInfo, op: str) -> None:
     """Back to Pending: unpipeline and unallocate are the same steps.
 
     Where an earlier cycle pipelined the task: an allocation goes back to that state, and leaving it tells no handler,
@@ -107,34 +107,34 @@ def unplace(ssn: Session, task: TaskInfo, op: str) -> None:
     """
     if task.uid in ssn.restored:
         if op == "unallocate":
-            _repipeline(ssn, task)
+            _restore_pipelined(ssn, task)
         else:
-            _release(ssn, task)
+            _release_restored(ssn, task)
         return
     update_status(ssn, task, TaskStatus.PENDING)
     host = task.node_name
     node = ssn.nodes.get(host)
     if node is not None:
         node.remove_task(task)
-    ssn.deallocated(task)
+    ssn.notify_deallocated(task)
     task.node_name = ""
     task.job_allocated_hyper_node = ""
     record_op(ssn, op, task, node=host)
 
 
-def _repipeline(ssn: Session, task: TaskInfo) -> None:
+def _restore_pipelined(ssn: Session, task: TaskInfo) -> None:
     """From an allocation back to the place that was restored."""
     update_status(ssn, task, TaskStatus.PIPELINED)
     host = task.node_name
     node = ssn.nodes[host]
     node.remove_task(task)
-    ssn.deallocated(task)
+    ssn.notify_deallocated(task)
     task.job_allocated_hyper_node = ""
     node.add_task(task)
     record_op(ssn, "unallocate", task, node=host)
 
 
-def _release(ssn: Session, task: TaskInfo) -> None:
+def _release_restored(ssn: Session, task: TaskInfo) -> None:
     """The restored place is given up."""
     host = ssn.restored.pop(task.uid)
     update_status(ssn, task, TaskStatus.PENDING)
@@ -164,16 +164,16 @@ def add_bind_task(ssn: Session, task: TaskInfo) -> str | None:
     return None
 
 
-def binding(ssn: Session, task: TaskInfo) -> None:
+def dispatch(ssn: Session, task: TaskInfo) -> None:
     """Allocated becomes Binding; the node's copy of the task stays Allocated. Upstream: framework/session.dispatch."""
     ssn.restored.pop(task.uid, None)
     update_status(ssn, task, TaskStatus.BINDING)
-    ssn.record.change("task", task.key, (task.status, task.node_name))
+    ssn.record.add_change("task", task.key, (task.status, task.node_name))
 
 
 def pipeline(ssn: Session, task: TaskInfo, host: str) -> None:
     """Session.Pipeline: no statement, and a handler's refusal is not heard. Upstream: framework/session.Pipeline."""
-    place(ssn, task, host, TaskStatus.PIPELINED)
+    place_task(ssn, task, host, TaskStatus.PIPELINED)
     record_op(ssn, "pipeline", task, node=host, eviction=False, via="session")
 
 
@@ -184,23 +184,23 @@ def allocate(ssn: Session, task: TaskInfo, host: str) -> str | None:
     job = ssn.jobs.get(task.job)
     if job is None:
         return f"failed to find job {task.job}"
-    ssn.draws.placed(task.key)
+    ssn.draws.count_placement(task.key)
     task.pod.node_name = host
     job.update_task_status(task, TaskStatus.ALLOCATED)
     task.node_name = host
     node = ssn.nodes.get(host)
     error = f"failed to find node {host}" if node is None else node.add_task(task)
     if error is not None:
-        ssn.record.change("task", task.key, (task.status, task.node_name))
+        ssn.record.add_change("task", task.key, (task.status, task.node_name))
         return error
-    ssn.allocated(task)
+    ssn.notify_allocated(task)
     record_op(ssn, ALLOCATE_OP, task, node=host, via="session")
-    if not ssn.ask(JOB_READY, job):
+    if not ssn.ask_plugins(JOB_READY, job):
         return None
-    for allocated in job.with_status(TaskStatus.ALLOCATED):
+    for allocated in job.tasks_with_status(TaskStatus.ALLOCATED):
         error = add_bind_task(ssn, allocated)
         if error is not None:
             return error
-        binding(ssn, allocated)
+        dispatch(ssn, allocated)
         record_op(ssn, "bind", allocated, node=allocated.node_name, via="session")
     return None

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 
-class Response(NamedTuple):
+class WebhookResponse(NamedTuple):
     """What the service answered."""
 
     status: int
     body: bytes
 
 
-AskExtender = Callable[[str, Mapping[str, object], float | None], Response | str]
+AskExtender = Callable[[str, Mapping[str, object], float | None], WebhookResponse | str]
 """(verb, request's body, seconds until the call has failed, None without a limit) → the response or an error's text."""

@@ -10,14 +10,14 @@ import re
 import yaml
 
 from vcdebug.snapshot.json_values import Json
-from vcdebug.snapshot.yaml_documents import BOOLEANS, MERGE, NULLS, SAFE_LOADER, Words, refuse_deep
+from vcdebug.snapshot.yaml_documents import BOOLEANS, MERGE, NULLS, SAFE_LOADER, WordSet, refuse_deep
 
-_BOOL = Words(*BOOLEANS, "y", "Y", "n", "N")
-_INT = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))$")
-_FLOAT = re.compile(
+_BOOL_PATTERN = WordSet(*BOOLEANS, "y", "Y", "n", "N")
+_INT_PATTERN = re.compile(r"^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|(?:0|[1-9][0-9_]*))$")
+_FLOAT_PATTERN = re.compile(
     r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
 )
-_TRUE = ("y", "yes", "on", "true")
+_TRUE_WORDS = ("y", "yes", "on", "true")
 _LARGEST_UINT = 2**64 - 1
 
 
@@ -27,9 +27,9 @@ class YamlV2Loader(SAFE_LOADER):  # type: ignore[misc]
 
 YamlV2Loader.yaml_implicit_resolvers = {}
 for _tag, _pattern, _first in (
-    ("tag:yaml.org,2002:bool", _BOOL, list("yYnNtTfFoO")),
-    ("tag:yaml.org,2002:int", _INT, list("-+0123456789")),
-    ("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789.")),
+    ("tag:yaml.org,2002:bool", _BOOL_PATTERN, list("yYnNtTfFoO")),
+    ("tag:yaml.org,2002:int", _INT_PATTERN, list("-+0123456789")),
+    ("tag:yaml.org,2002:float", _FLOAT_PATTERN, list("-+0123456789.")),
     ("tag:yaml.org,2002:null", NULLS, ["~", "n", "N", ""]),
     ("tag:yaml.org,2002:merge", MERGE, ["<"]),
 ):
@@ -37,18 +37,18 @@ for _tag, _pattern, _first in (
 
 
 def _construct_bool(loader: YamlV2Loader, node: yaml.ScalarNode) -> bool:
-    return str(loader.construct_scalar(node)).lower() in _TRUE
+    return str(loader.construct_scalar(node)).lower() in _TRUE_WORDS
 
 
 def _construct_int(loader: YamlV2Loader, node: yaml.ScalarNode) -> int | float:
     text = str(loader.construct_scalar(node)).replace("_", "")
     sign = -1 if text.startswith("-") else 1
     digits = text.lstrip("+-")
-    number = sign * _magnitude(digits)
+    number = sign * _parse_magnitude(digits)
     return number if -(2**63) <= number <= _LARGEST_UINT else float(text)
 
 
-def _magnitude(digits: str) -> int:
+def _parse_magnitude(digits: str) -> int:
     lowered = digits.lower()
     for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8)):
         if lowered.startswith(prefix):

@@ -35,12 +35,12 @@ class AffinityTerm:
     selector: Selector
     weight: int = 0
 
-    def matches(self, group: LabelGroup, namespace_labels: Labels | None) -> bool:
+    def matches_group(self, group: LabelGroup, namespace_labels: Labels | None) -> bool:
         """Whether the term is about such pods; without namespace labels the selector sees none."""
         named = group.namespace in self.namespaces
-        if not named and not self.namespace_selector.matches(namespace_labels or _NO_LABELS):
+        if not named and not self.namespace_selector.matches_labels(namespace_labels or _NO_LABELS):
             return False
-        return self.selector.matches(group.labels)
+        return self.selector.matches_labels(group.labels)
 
 
 Terms = tuple[AffinityTerm, ...]
@@ -75,7 +75,7 @@ def pod_affinity_terms(affinity: JsonObject, namespace: str) -> PodAffinityTerms
     together, apart = affinity.get("podAffinity"), affinity.get("podAntiAffinity")
 
     def parsed(owner: JsonObject | None, field: str, label: str) -> Terms:
-        return _parse_list((owner or {}).get(field) or (), namespace, label, errors)
+        return _parse_terms((owner or {}).get(field) or (), namespace, label, errors)
 
     return PodAffinityTerms(
         has_affinity=together is not None or apart is not None,
@@ -87,15 +87,15 @@ def pod_affinity_terms(affinity: JsonObject, namespace: str) -> PodAffinityTerms
     )
 
 
-def _parse_list(raw: Sequence[JsonObject], namespace: str, label: str, errors: list[str]) -> Terms:
+def _parse_terms(raw: Sequence[JsonObject], namespace: str, label: str, errors: list[str]) -> Terms:
     try:
-        return tuple(_parse(entry, namespace) for entry in raw)
+        return tuple(_parse_term(entry, namespace) for entry in raw)
     except SelectorError as error:
         errors.append(f"{label}: {error}")
         return ()
 
 
-def _parse(raw: JsonObject, namespace: str) -> AffinityTerm:
+def _parse_term(raw: JsonObject, namespace: str) -> AffinityTerm:
     weight = raw.get("weight") or 0
     term = raw.get("podAffinityTerm") or {} if "podAffinityTerm" in raw or "weight" in raw else raw
     listed, over = tuple(term.get("namespaces") or ()), term.get("namespaceSelector")

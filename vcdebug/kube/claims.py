@@ -14,7 +14,7 @@ from vcdebug.snapshot.manifest import annotations_of, metadata_of, name_of, owne
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
-CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
@@ -37,15 +37,15 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
             yield ClaimName(f"{pod.name}-{volume.get('name') or ''}", ephemeral=True)
 
 
-def class_name(claim_or_volume: Manifest) -> str:
+def storage_class_name(claim_or_volume: Manifest) -> str:
     """The storage class: the old annotation, else spec.storageClassName."""
     noted = annotations_of(claim_or_volume)
-    if CLASS_ANNOTATION in noted:
-        return noted[CLASS_ANNOTATION]
+    if STORAGE_CLASS_ANNOTATION in noted:
+        return noted[STORAGE_CLASS_ANNOTATION]
     return spec_of(claim_or_volume).get("storageClassName") or ""
 
 
-def owned_by(claim: Manifest, pod: Pod) -> bool:
+def is_owned_by(claim: Manifest, pod: Pod) -> bool:
     """Whether the pod controls the claim."""
     owners = owners_of(claim)
     return any(owner.get("controller") and owner.get("uid") == pod.uid for owner in owners)
@@ -57,11 +57,11 @@ def not_owner_text(claim: Manifest, pod: Pod) -> str:
     return f"PVC {namespace}/{name_of(claim)} was not created for pod {pod.namespace}/{pod.name} (pod is not owner)"
 
 
-def fully_bound(claim: Manifest) -> bool:
+def is_fully_bound(claim: Manifest) -> bool:
     """Whether the claim has a volume and binding is complete."""
     return bool(spec_of(claim).get("volumeName")) and BIND_COMPLETED in annotations_of(claim)
 
 
-def not_found(resource: str, name: str) -> str:
+def not_found_text(resource: str, name: str) -> str:
     """A lister's text for a missing object."""
     return f'{resource} "{name}" not found'

@@ -10,34 +10,34 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.claims import owned_by
+from vcdebug.kube.claims import is_owned_by
 from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
 from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
 from vcdebug.kube.undecided import Undecided
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName, TaskKey
-from vcdebug.model.ordering import Ordering
+from vcdebug.model.ordering import MapOrder
 from vcdebug.snapshot.json_values import Json, JsonObject
 from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, spec_of, status_of
 
 if TYPE_CHECKING:
-    from vcdebug.kube.devices.allocator import Allocators, Candidates, Wish
+    from vcdebug.kube.devices.allocator import AllocationRequest, DeviceAllocators, RequestCandidates
     from vcdebug.kube.devices.device import DeviceId
-    from vcdebug.kube.devices.features import Features
-    from vcdebug.kube.devices.taken import Allocation
+    from vcdebug.kube.devices.features import AllocatorFeatures
+    from vcdebug.kube.devices.taken import ClaimAllocation
     from vcdebug.model.pod import Pod
 
 NOT_ON_NODE = "resourceclaim not available on the node"
-IN_USE = "resourceclaim in use"
-MOST_USERS = 256
+CLAIM_IN_USE = "resourceclaim in use"
+MAX_CLAIM_USERS = 256
 """Pods that one claim may be reserved for."""
-MOST_ALTERNATIVES = 8
+MAX_ALTERNATIVES = 8
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 NO_ALTERNATIVES = "resource claim {}, request {}: has subrequests, but the DRAPrioritizedList feature is disabled"
-UNSUPPORTED = "request {}: unsupported request type"
+UNSUPPORTED_REQUEST = "request {}: unsupported request type"
 NO_ALLOCATION = "claim allocation not found for node"
-UNAVAILABLE = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
+UNAVAILABLE_STATUS = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_ON_NODE)
 
 
 class DynamicResourcesError(Exception):
@@ -55,21 +55,21 @@ class ClaimState:
     """Claims that are to be allocated now."""
     claims: list[Manifest] = field(default_factory=list)
     """All of them."""
-    wish: Wish | None = None
+    wish: AllocationRequest | None = None
     """What these ask for, and what is taken; None where nothing is to be allocated, or it is not known how."""
     undecided: str = ""
     """Why it is not known which devices the pod gets; every node passes."""
-    found: dict[NodeName, list[Allocation]] = field(default_factory=dict)
+    found: dict[NodeName, list[ClaimAllocation]] = field(default_factory=dict)
     """What the claims would get on each node that was looked at."""
 
 
 NO_CLAIMS = ClaimState()
 
 
-class Reserved(NamedTuple):
+class ReservedClaim(NamedTuple):
     """A claim that is being allocated; what it gets, where that is known."""
 
-    allocation: Allocation | None
+    allocation: ClaimAllocation | None
     pod: TaskKey
     node: NodeName
     pods: int = 1
@@ -79,59 +79,59 @@ class Reserved(NamedTuple):
 class DynamicResources:
     """The check over one session's claims."""
 
-    def __init__(self, listers: Listers, ordering: Ordering) -> None:
+    def __init__(self, listers: Listers, ordering: MapOrder) -> None:
         self._listers = listers
         self._ordering = ordering
-        self._read: Allocators | None = None
+        self._read: DeviceAllocators | None = None
         """Slices and classes, once something is to be allocated."""
-        self._in_flight: dict[str, Reserved] = {}
+        self._in_flight: dict[str, ReservedClaim] = {}
         """Claims that were allocated for a pod of this session, which nobody has written down yet."""
 
     @cached_property
-    def _resources(self) -> dict[str, None]:
+    def _extended_resources(self) -> dict[str, None]:
         """Names under which containers may ask for devices of a class, as if there were a claim."""
-        classes = self._listers.device_classes if self._listers.flags.gate("DRAExtendedResource") else {}
+        classes = self._listers.device_classes if self._listers.flags.is_gate_on("DRAExtendedResource") else {}
         said = [str(spec_of(one).get("extendedResourceName") or "") for one in classes.values()]
         return dict.fromkeys([*filter(None, said), *(f"{CLASS_PREFIX}{name}" for name in classes)])
 
     @cached_property
-    def _features(self) -> Features:
+    def _allocator_features(self) -> AllocatorFeatures:
         from vcdebug.kube.devices.features import features_of
 
         return features_of(self._listers.flags)
 
     @property
-    def _allocators(self) -> Allocators:
+    def _device_allocators(self) -> DeviceAllocators:
         """Only a claim that is to be allocated needs them."""
         if self._read is None:
-            from vcdebug.kube.devices.allocator import Allocators
+            from vcdebug.kube.devices.allocator import DeviceAllocators
 
-            self._read = Allocators(self._listers, self._ordering)
+            self._read = DeviceAllocators(self._listers, self._ordering)
         return self._read
 
     def pre_filter(self, pod: Pod) -> ClaimState:
         """The pod's claims; raises DynamicResourcesError."""
-        for name in _asked(pod) if self._resources else ():
-            if name in self._resources:
+        for name in _requested_resources(pod) if self._extended_resources else ():
+            if name in self._extended_resources:
                 return ClaimState(undecided=f"devices of a class are asked for as {name}")
         if not pod.spec.get("resourceClaims"):
             return NO_CLAIMS
-        state = ClaimState(pod.key, claims=[*self._claims(pod)])
+        state = ClaimState(pod.key, claims=[*self._pod_claims(pod)])
         for claim in state.claims:
             allocation = status_of(claim).get("allocation")
             if allocation is None:
                 self._check_unallocated(claim)
                 state.unallocated.append(claim)
             elif not _has_room_for(claim, pod):
-                raise DynamicResourcesError(IN_USE)
+                raise DynamicResourcesError(CLAIM_IN_USE)
             elif allocation.get("nodeSelector") is not None:
                 terms = allocation["nodeSelector"].get("nodeSelectorTerms") or ()
                 state.selectors.append(lenient_terms(terms))
         if state.unallocated:
-            self._prepare(state)
+            self._prepare_allocation(state)
         return state
 
-    def _prepare(self, state: ClaimState) -> None:
+    def _prepare_allocation(self, state: ClaimState) -> None:
         """What is taken now is what the search for every node goes by."""
         reserved = self._in_flight.values()
         unknown = [key for key, one in self._in_flight.items() if one.allocation is None]
@@ -139,45 +139,49 @@ class DynamicResources:
             state.undecided = f"the devices of {unknown[0]} are not known"
             return
         held = [held for one in reserved if one.allocation is not None for held in one.allocation.held]
-        state.undecided = self._allocators.unknown
+        state.undecided = self._device_allocators.unknown
         if not state.undecided:
-            state.wish = self._allocators.wish(state.unallocated, held)
+            state.wish = self._device_allocators.allocation_request(state.unallocated, held)
 
-    def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> Status | None:
+    def filter(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> FitStatus | None:
         """What speaks against the node. Upstream: k8s plugin dynamicresources.Filter."""
         refused = None
         if state.wish is not None and not state.undecided:
-            refused = self._allocated(state, state.wish, labels, node)
-        if refused is None and not available_on(state, labels, node):
+            refused = self._allocate_on_node(state, state.wish, labels, node)
+        if refused is None and not is_available_on(state, labels, node):
             state.found.pop(node, None)
-            return UNAVAILABLE
+            return UNAVAILABLE_STATUS
         return refused
 
-    def _allocated(self, state: ClaimState, wish: Wish, labels: Mapping[str, str], node: NodeName) -> Status | None:
+    def _allocate_on_node(
+        self, state: ClaimState, wish: AllocationRequest, labels: Mapping[str, str], node: NodeName
+    ) -> FitStatus | None:
         """A node that was looked at before is looked at anew."""
         try:
-            state.found[node] = self._allocators.allocate(wish, node, labels)
+            state.found[node] = self._device_allocators.allocate(wish, node, labels)
         except NoDevicesError as error:
-            return Status(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error))
+            return FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error))
         except AllocationError as error:
-            return Status(ERROR, str(error))
+            return FitStatus(ERROR, str(error))
         except Undecided as error:
             state.undecided = str(error)
         return None
 
-    def candidates(self, state: ClaimState, labels: Mapping[str, str], node: NodeName) -> Sequence[Candidates]:
+    def request_candidates(
+        self, state: ClaimState, labels: Mapping[str, str], node: NodeName
+    ) -> Sequence[RequestCandidates]:
         """The devices of a node that each request of the pod could have; none where that is not known."""
         if state.wish is None or state.undecided:
             return ()
         try:
-            return [*self._allocators.candidates(state.wish, node, labels)]
+            return [*self._device_allocators.request_candidates(state.wish, node, labels)]
         except (AllocationError, Undecided):
             return ()
 
-    def holders(self, devices: Collection[DeviceId]) -> list[TaskKey]:
+    def device_holders(self, devices: Collection[DeviceId]) -> list[TaskKey]:
         """The pods that have one of the devices, as claims say it or because they were given it in this session."""
         found: dict[TaskKey, None] = {}
-        for claim in self._allocators.claims_with(devices):
+        for claim in self._device_allocators.claims_holding(devices):
             namespace = metadata_of(claim).get("namespace")
             found.update((f"{namespace}/{user.get('name')}", None) for user in users_of(claim))
         for one in self._in_flight.values():
@@ -188,9 +192,9 @@ class DynamicResources:
     def score(self, state: ClaimState, node: NodeName) -> int:
         """How good the alternatives are that the node has; raises DynamicResourcesError."""
         found = state.found.get(node)
-        return 0 if found is None else _score(state.claims, found)
+        return 0 if found is None else _score_alternatives(state.claims, found)
 
-    def _claims(self, pod: Pod) -> Iterator[Manifest]:
+    def _pod_claims(self, pod: Pod) -> Iterator[Manifest]:
         statuses = {s.get("name"): s for s in pod.status.get("resourceClaimStatuses") or ()}
         for entry in pod.spec.get("resourceClaims") or ():
             name, templated = _claim_name(pod, entry, statuses)
@@ -213,12 +217,12 @@ class DynamicResources:
             return NO_ALLOCATION
         for place, claim in enumerate(state.unallocated):
             known = self._in_flight.get(key_of(claim))
-            new = Reserved(None if found is None else found[place], state.pod, node)
+            new = ReservedClaim(None if found is None else found[place], state.pod, node)
             self._in_flight[key_of(claim)] = new if known is None else known._replace(pods=known.pods + 1)
         return None
 
     @property
-    def reserved(self) -> Mapping[str, Reserved]:
+    def in_flight_claims(self) -> Mapping[str, ReservedClaim]:
         """What each claim gets that is being allocated."""
         return self._in_flight
 
@@ -229,27 +233,27 @@ class DynamicResources:
             if known is not None and known.pods > 1:
                 self._in_flight[key] = known._replace(pods=known.pods - 1)
 
-    def _no_alternatives(self, claim: Manifest, request: str) -> str:
+    def _no_alternatives_text(self, claim: Manifest, request: str) -> str:
         """What is said of a request with alternatives, which the oldest client does not even read."""
-        if self._features.stops_at_all:
-            return UNSUPPORTED.format(request)
+        if self._allocator_features.stops_at_all:
+            return UNSUPPORTED_REQUEST.format(request)
         return NO_ALTERNATIVES.format(key_of(claim), request)
 
     def _check_unallocated(self, claim: Manifest) -> None:
         if key_of(claim) in self._in_flight:
             raise DynamicResourcesError(f"resource claim {key_of(claim)} is in the process of being allocated")
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
-            if request.get("firstAvailable") and not self._features.alternatives:
-                raise DynamicResourcesError(self._no_alternatives(claim, request.get("name") or ""))
-            for wanted, name in _alternatives(request):
+            if request.get("firstAvailable") and not self._allocator_features.alternatives:
+                raise DynamicResourcesError(self._no_alternatives_text(claim, request.get("name") or ""))
+            for wanted, name in _request_alternatives(request):
                 device_class = wanted.get("deviceClassName")
                 if not device_class:
-                    raise DynamicResourcesError(UNSUPPORTED.format(name))
+                    raise DynamicResourcesError(UNSUPPORTED_REQUEST.format(name))
                 if device_class not in self._listers.device_classes:
                     raise DynamicResourcesError(f"request {name}: device class {device_class} does not exist")
 
 
-def _alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str]]:
+def _request_alternatives(request: JsonObject) -> Iterator[tuple[JsonObject, str]]:
     """What would do, and what upstream calls it."""
     name = request.get("name") or ""
     if request.get("exactly") is not None:
@@ -268,10 +272,10 @@ def users_of(claim: Manifest) -> Sequence[JsonObject]:
 def _has_room_for(claim: Manifest, pod: Pod) -> bool:
     """Whether the pod is among those that an allocated claim is reserved for, or may become one."""
     users = users_of(claim)
-    return len(users) < MOST_USERS or any(user.get("uid") == pod.uid for user in users)
+    return len(users) < MAX_CLAIM_USERS or any(user.get("uid") == pod.uid for user in users)
 
 
-def _asked(pod: Pod) -> Iterator[str]:
+def _requested_resources(pod: Pod) -> Iterator[str]:
     """The resources that the pod's containers request."""
     for part in ("containers", "initContainers"):
         for container in pod.spec.get(part) or ():
@@ -296,13 +300,13 @@ def _claim_name(pod: Pod, entry: JsonObject, statuses: Mapping[Json, JsonObject]
 def _check_claim(claim: Manifest, pod: Pod, *, templated: bool) -> None:
     if metadata_of(claim).get("deletionTimestamp"):
         raise DynamicResourcesError(f'resourceclaim "{name_of(claim)}" is being deleted')
-    if templated and not owned_by(claim, pod):
+    if templated and not is_owned_by(claim, pod):
         raise DynamicResourcesError(
             f"ResourceClaim {key_of(claim)} was not created for Pod {pod.namespace}/{pod.name} (Pod is not owner)"
         )
 
 
-def _score(claims: Sequence[Manifest], found: Sequence[Allocation]) -> int:
+def _score_alternatives(claims: Sequence[Manifest], found: Sequence[ClaimAllocation]) -> int:
     """Upstream looks up what the first claims got in what those got that were allocated now."""
     score = 0
     for place, claim in enumerate(claims):
@@ -312,10 +316,10 @@ def _score(claims: Sequence[Manifest], found: Sequence[Allocation]) -> int:
         for request in (spec_of(claim).get("devices") or {}).get("requests") or ():
             if request.get("exactly") is None:
                 names = [f"{request.get('name')}/{one.get('name')}" for one in request.get("firstAvailable") or ()]
-                score += sum(MOST_ALTERNATIVES - at for at, name in enumerate(names) if name in taken)  # exact: ints
+                score += sum(MAX_ALTERNATIVES - at for at, name in enumerate(names) if name in taken)  # exact: ints
     return score
 
 
-def available_on(state: ClaimState, labels: Mapping[str, str], node: NodeName) -> bool:
+def is_available_on(state: ClaimState, labels: Mapping[str, str], node: NodeName) -> bool:
     """Whether every allocated claim can be used on the node."""
-    return all(any(term.matches(labels, node) for term in terms) for terms in state.selectors)
+    return all(any(term.matches_node(labels, node) for term in terms) for terms in state.selectors)

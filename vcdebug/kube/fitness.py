@@ -13,11 +13,11 @@ from vcdebug.kube.taints import NO_EXECUTE, PREFER_NO_SCHEDULE, Taint
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import spec_of, status_of
 
-CONTROL_PLANE: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+CONTROL_PLANE_PREFIXES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 """Taints that the control plane sets and takes away by itself begin like this."""
 
 
-def unfit(node: JsonObject) -> bool:
+def is_unfit(node: JsonObject) -> bool:
     """Whether a node is cordoned, not Ready, or reports any trouble."""
     conditions = status_of(node).get("conditions") or ()
     return bool(spec_of(node).get("unschedulable")) or any(_is_trouble(one) for one in conditions)
@@ -30,8 +30,8 @@ def _is_trouble(condition: JsonObject) -> bool:
 
 def may_be_lifted(taint: Taint, node: JsonObject) -> bool:
     """Whether somebody set the taint by hand on a node that is in order otherwise, so that it may be taken away."""
-    by_hand = bool(taint.key) and not taint.key.startswith(CONTROL_PLANE)
-    return by_hand and taint.effect != PREFER_NO_SCHEDULE and not unfit(node)
+    by_hand = bool(taint.key) and not taint.key.startswith(CONTROL_PLANE_PREFIXES)
+    return by_hand and taint.effect != PREFER_NO_SCHEDULE and not is_unfit(node)
 
 
 def may_be_tolerated(taint: Taint, node: JsonObject) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import div, trunc
+from vcdebug.gomath import int_div, trunc_int64
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import status_of
@@ -32,18 +32,18 @@ def image_states(manifests: Mapping[NodeName, JsonObject]) -> dict[NodeName, dic
     sizes: dict[str, int] = {}
     holders: dict[str, dict[NodeName, None]] = {}
     for name, manifest in manifests.items():
-        for image, size in _reported(manifest):
+        for image, size in _reported_images(manifest):
             sizes.setdefault(image, size)
             holders.setdefault(image, {})[name] = None
     states = {image: ImageState(size, len(holders[image])) for image, size in sizes.items()}
     return {
-        name: {image: states[image] for image, _ in _reported(manifest)}
+        name: {image: states[image] for image, _ in _reported_images(manifest)}
         for name, manifest in manifests.items()
         if status_of(manifest).get("images")
     }
 
 
-def _reported(manifest: JsonObject) -> Iterable[tuple[str, int]]:
+def _reported_images(manifest: JsonObject) -> Iterable[tuple[str, int]]:
     for image in status_of(manifest).get("images") or ():
         for name in image.get("names") or ():
             yield name, image.get("sizeBytes") or 0
@@ -73,10 +73,10 @@ def pod_images(spec: JsonObject, *, with_volumes: bool = True) -> PodImages:
     for volume in (spec.get("volumes") or ()) if with_volumes else ():
         if volume.get("image") is not None:
             names.append(volume["image"].get("reference") or "")
-    return PodImages(tuple(normalized(name) for name in names), len(containers))
+    return PodImages(tuple(normalized_image_name(name) for name in names), len(containers))
 
 
-def normalized(name: str) -> str:
+def normalized_image_name(name: str) -> str:
     """The name with `:latest` when it has no tag."""
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
@@ -86,7 +86,7 @@ def image_score(images: PodImages, states: ImageStates, total_nodes: int) -> int
     total = 0
     for held in held_images(images, states, total_nodes):
         total += held.counts
-    return _priority(total, images.containers)
+    return _calculate_priority(total, images.containers)
 
 
 def held_images(images: PodImages, states: ImageStates, total_nodes: int) -> Iterator[HeldImage]:
@@ -95,13 +95,13 @@ def held_images(images: PodImages, states: ImageStates, total_nodes: int) -> Ite
         state = states.get(name)
         if state is not None:
             spread = float(state.num_nodes) / float(total_nodes)
-            yield HeldImage(name, state.size, state.num_nodes, trunc(float(state.size) * spread))
+            yield HeldImage(name, state.size, state.num_nodes, trunc_int64(float(state.size) * spread))
 
 
-def _priority(total: int, containers: int) -> int:
+def _calculate_priority(total: int, containers: int) -> int:
     highest = MAX_CONTAINER_THRESHOLD * containers
     if total < MIN_THRESHOLD:
         total = MIN_THRESHOLD
     elif total > highest:
         total = highest
-    return div(100 * (total - MIN_THRESHOLD), highest - MIN_THRESHOLD)
+    return int_div(100 * (total - MIN_THRESHOLD), highest - MIN_THRESHOLD)

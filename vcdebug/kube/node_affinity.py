@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vcdebug.kube.selector import EVERYTHING, Labels, Selector, SelectorError, equality_selector, node_requirements
+from vcdebug.kube.selector import (
+    SELECTS_EVERYTHING,
+    Labels,
+    Selector,
+    SelectorError,
+    equality_selector,
+    node_requirements,
+)
 from vcdebug.snapshot.json_values import JsonObject
 
 NAME_FIELD = "metadata.name"
@@ -28,7 +35,7 @@ class FieldRequirement:
         """Whether it is about the node's name."""
         return self.field == NAME_FIELD
 
-    def matches(self, node_name: str) -> bool:
+    def matches_name(self, node_name: str) -> bool:
         """Whether a node of this name meets the condition; an unknown field reads as empty."""
         actual = node_name if self.field == NAME_FIELD else ""
         return (actual == self.value) != self.negated
@@ -38,25 +45,25 @@ class FieldRequirement:
 class NodeTerm:
     """A parsed node selector term; one that is empty or does not parse never matches."""
 
-    labels: Selector = EVERYTHING
+    labels: Selector = SELECTS_EVERYTHING
     fields: tuple[FieldRequirement, ...] = ()
     never: bool = False
 
-    def matches(self, labels: Labels, node_name: str) -> bool:
+    def matches_node(self, labels: Labels, node_name: str) -> bool:
         """Whether the node meets the whole term."""
-        if self.never or not self.labels.matches(labels):
+        if self.never or not self.labels.matches_labels(labels):
             return False
-        return all(requirement.matches(node_name) for requirement in self.fields)
+        return all(requirement.matches_name(node_name) for requirement in self.fields)
 
 
-NEVER = NodeTerm(never=True)
+NEVER_MATCHES = NodeTerm(never=True)
 
 
 def node_term(raw: JsonObject) -> NodeTerm:
     """Parse a term; raises SelectorError."""
     expressions, fields = raw.get("matchExpressions") or (), raw.get("matchFields") or ()
     if not expressions and not fields:
-        return NEVER
+        return NEVER_MATCHES
     return NodeTerm(node_requirements(expressions), tuple(_field_requirement(field) for field in fields))
 
 
@@ -77,7 +84,7 @@ def lenient_terms(raw: Sequence[JsonObject]) -> tuple[NodeTerm, ...]:
         try:
             terms.append(node_term(term))
         except SelectorError:
-            terms.append(NEVER)
+            terms.append(NEVER_MATCHES)
     return tuple(terms)
 
 
@@ -89,20 +96,20 @@ class RequiredNodeAffinity:
     terms: tuple[NodeTerm, ...] | None
 
     @property
-    def everything(self) -> bool:
+    def accepts_everything(self) -> bool:
         """Whether nothing is asked of a node."""
-        return self.selector.empty and self.terms is None
+        return self.selector.is_empty and self.terms is None
 
-    def matches(self, labels: Labels, node_name: str) -> bool:
+    def matches_group(self, labels: Labels, node_name: str) -> bool:
         """Whether the pod may go to the node."""
-        if not self.selector.matches(labels):
+        if not self.selector.matches_labels(labels):
             return False
-        return self.terms is None or any(term.matches(labels, node_name) for term in self.terms)
+        return self.terms is None or any(term.matches_node(labels, node_name) for term in self.terms)
 
 
 def required_node_affinity(spec: JsonObject) -> RequiredNodeAffinity:
     """What a pod's spec requires of its node."""
-    required = _required(spec)
+    required = _required_affinity(spec)
     terms = None if required is None else lenient_terms(required.get("nodeSelectorTerms") or ())
     return RequiredNodeAffinity(equality_selector(spec.get("nodeSelector") or {}), terms)
 
@@ -112,19 +119,19 @@ def _node_affinity(spec: JsonObject) -> JsonObject:
     return affinity
 
 
-def _required(spec: JsonObject) -> JsonObject | None:
+def _required_affinity(spec: JsonObject) -> JsonObject | None:
     required: JsonObject | None = _node_affinity(spec).get("requiredDuringSchedulingIgnoredDuringExecution")
     return required
 
 
 def asks_nothing(spec: JsonObject) -> bool:
     """Whether PreFilter skips NodeAffinity: no required affinity and no nodeSelector (an empty map is not skipped)."""
-    return _required(spec) is None and spec.get("nodeSelector") is None
+    return _required_affinity(spec) is None and spec.get("nodeSelector") is None
 
 
 def names_conflict(spec: JsonObject) -> bool:
     """Whether every term restricts metadata.name and no name can satisfy one of them."""
-    required = _required(spec)
+    required = _required_affinity(spec)
     terms = (required or {}).get("nodeSelectorTerms") or ()
     if not terms:
         return False

@@ -11,7 +11,7 @@ from vcdebug.kube.node_affinity import NodeTerm, RequiredNodeAffinity
 from vcdebug.kube.selector import Labels, Requirement, Selector
 from vcdebug.model.names import BoolArray, IntArray, NodeName
 
-ABSENT = -1
+ABSENT_ID = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +25,23 @@ class LabelColumn:
     """As ids, with the number after the last value where the node lacks the label."""
 
     @property
-    def present(self) -> BoolArray:
+    def rows_present(self) -> BoolArray:
         """Rows that carry the label."""
-        present: BoolArray = self.ids != ABSENT
+        present: BoolArray = self.ids != ABSENT_ID
         return present
 
-    def counts(self, per_row: IntArray) -> IntArray:
+    def count_by_value(self, per_row: IntArray) -> IntArray:
         """Sums of a number per row, by value id; the last one is 0, for rows without the label (ABSENT)."""
         size = len(self.values)
         totals = np.bincount(self.slots, weights=per_row, minlength=size + 1).astype(np.int64)
         totals[size] = 0
         return totals
 
-    def nothing(self) -> IntArray:
+    def zero_counts(self) -> IntArray:
         """As counts, of nothing."""
         return np.zeros(len(self.values) + 1, dtype=np.int64)
 
-    def spread(self, per_value: IntArray, absent: int = 0) -> IntArray:
+    def spread_over_rows(self, per_value: IntArray, absent: int = 0) -> IntArray:
         """A number per value id laid out over the rows; `absent` where the node lacks the label."""
         return np.append(per_value, absent)[self.ids]
 
@@ -58,39 +58,39 @@ class NodeLabels:
     def __len__(self) -> int:
         return len(self.names)
 
-    def column(self, key: str) -> LabelColumn:
+    def label_column(self, key: str) -> LabelColumn:
         """The column of one label key."""
         known = self._columns.get(key)
         if known is None:
-            known = self._columns[key] = self._build(key)
+            known = self._columns[key] = self._build_column(key)
         return known
 
-    def _build(self, key: str) -> LabelColumn:
+    def _build_column(self, key: str) -> LabelColumn:
         id_of: dict[str, int] = {}
-        ids = np.full(len(self.names), ABSENT, dtype=np.int64)
+        ids = np.full(len(self.names), ABSENT_ID, dtype=np.int64)
         for row, labels in enumerate(self.labels):
             value = labels.get(key)
             if value is not None:
                 ids[row] = id_of.setdefault(value, len(id_of))
-        return LabelColumn(ids, tuple(id_of), id_of, np.where(ids == ABSENT, len(id_of), ids))
+        return LabelColumn(ids, tuple(id_of), id_of, np.where(ids == ABSENT_ID, len(id_of), ids))
 
     def all_rows(self) -> BoolArray:
         """True for every row."""
         return np.ones(len(self.names), dtype=np.bool_)
 
-    def matching(self, selector: Selector) -> BoolArray:
+    def rows_matching(self, selector: Selector) -> BoolArray:
         """Rows whose labels match the selector."""
         if selector.nothing:
             return ~self.all_rows()
         rows = self.all_rows()
         for requirement in selector.requirements:
-            rows &= self._meeting(requirement)
+            rows &= self._rows_meeting(requirement)
         return rows
 
-    def _meeting(self, requirement: Requirement) -> BoolArray:
-        column, key = self.column(requirement.key), requirement.key
-        verdicts = [requirement.matches({key: value}) for value in column.values]
-        verdicts.append(requirement.matches({}))
+    def _rows_meeting(self, requirement: Requirement) -> BoolArray:
+        column, key = self.label_column(requirement.key), requirement.key
+        verdicts = [requirement.matches_labels({key: value}) for value in column.values]
+        verdicts.append(requirement.matches_labels({}))
         answer: BoolArray = np.array(verdicts, dtype=np.bool_)[column.ids]
         return answer
 
@@ -98,12 +98,12 @@ class NodeLabels:
         """Rows that a node selector term accepts."""
         if term.never:
             return ~self.all_rows()
-        rows = self.matching(term.labels)
+        rows = self.rows_matching(term.labels)
         for field in term.fields:
-            rows &= self._named(field.value) != field.negated if field.is_name else field.matches("")
+            rows &= self._rows_named(field.value) != field.negated if field.is_name else field.matches_name("")
         return rows
 
-    def _named(self, name: NodeName) -> BoolArray:
+    def _rows_named(self, name: NodeName) -> BoolArray:
         rows = ~self.all_rows()
         row = self._row_of.get(name)
         if row is not None:
@@ -112,7 +112,7 @@ class NodeLabels:
 
     def matching_required(self, affinity: RequiredNodeAffinity) -> BoolArray:
         """Rows that satisfy a pod's nodeSelector and required node affinity."""
-        rows = self.matching(affinity.selector)
+        rows = self.rows_matching(affinity.selector)
         if affinity.terms is None:
             return rows
         some_term = ~self.all_rows()

@@ -9,10 +9,10 @@ import numpy as np
 from vcdebug.kube.taints import (
     Taint,
     Tolerations,
+    count_intolerable_preferences,
     first_untolerated,
-    intolerable_preferences,
+    has_untolerated,
     parse_taints,
-    untolerated,
 )
 from vcdebug.model.names import BoolArray, IntArray
 from vcdebug.snapshot.json_values import JsonObject
@@ -28,9 +28,9 @@ class NodeTaints:
         self._ids: IntArray = np.array(ids, dtype=np.int64)
         self._distinct = tuple(id_of)
 
-    def untolerated(self, tolerations: Tolerations) -> BoolArray:
+    def untolerated_rows(self, tolerations: Tolerations) -> BoolArray:
         """Rows with a NoSchedule or NoExecute taint that is not tolerated."""
-        verdicts = [untolerated(taints, tolerations) for taints in self._distinct]
+        verdicts = [has_untolerated(taints, tolerations) for taints in self._distinct]
         rows: BoolArray = np.array(verdicts, dtype=np.bool_)[self._ids]
         return rows
 
@@ -40,6 +40,6 @@ class NodeTaints:
 
     def intolerable_preferences(self, tolerations: Tolerations) -> IntArray:
         """Number of PreferNoSchedule taints per row that are not tolerated."""
-        numbers = [intolerable_preferences(taints, tolerations) for taints in self._distinct]
+        numbers = [count_intolerable_preferences(taints, tolerations) for taints in self._distinct]
         rows: IntArray = np.array(numbers, dtype=np.int64)[self._ids]
         return rows

@@ -21,7 +21,7 @@ from vcdebug.snapshot.json_values import JsonObject
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placement:
+class NodeConstraints:
     """Parsed wishes about nodes; compared by identity, because equal texts share one object."""
 
     required: RequiredNodeAffinity
@@ -35,10 +35,10 @@ class Placement:
     tolerations: Tolerations
 
 
-def placement(spec: JsonObject) -> Placement:
+def parse_node_constraints(spec: JsonObject) -> NodeConstraints:
     """Parse the parts of a pod's spec that are about nodes."""
-    preferred, error = _preferred(spec)
-    return Placement(
+    preferred, error = _parse_preferred(spec)
+    return NodeConstraints(
         required=required_node_affinity(spec),
         asks_nothing=asks_nothing(spec),
         names_conflict=names_conflict(spec),
@@ -48,7 +48,7 @@ def placement(spec: JsonObject) -> Placement:
     )
 
 
-def _preferred(spec: JsonObject) -> tuple[tuple[PreferredNodeTerm, ...] | None, str]:
+def _parse_preferred(spec: JsonObject) -> tuple[tuple[PreferredNodeTerm, ...] | None, str]:
     try:
         return preferred_node_terms(spec), ""
     except SelectorError as error:

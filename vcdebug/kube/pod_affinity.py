@@ -16,7 +16,7 @@ from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_counts import PodQuestion
 from vcdebug.kube.pod_shape import PodShape
-from vcdebug.kube.selector import NOTHING, Labels, Selector
+from vcdebug.kube.selector import SELECTS_NOTHING, Labels, Selector
 from vcdebug.model.names import BoolArray, IntArray, Row
 
 FITS, AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = range(4)
@@ -28,16 +28,16 @@ PairCounts = dict[str, IntArray]
 """topology key → number of matches per label value id, as LabelColumn.counts has them."""
 
 
-class Pods(NamedTuple):
+class TermPods(NamedTuple):
     """Pods that a term is about, whatever else it says of them: terms that agree in this are counted once."""
 
     everywhere: bool
     namespaces: tuple[str, ...]
     selector: Selector
 
-    def matches(self, group: LabelGroup) -> bool:
+    def matches_group(self, group: LabelGroup) -> bool:
         """Whether the group's pods are among them."""
-        return (self.everywhere or group.namespace in self.namespaces) and self.selector.matches(group.labels)
+        return (self.everywhere or group.namespace in self.namespaces) and self.selector.matches_labels(group.labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +49,12 @@ class IncomingTerm:
     """
 
     topology_key: str
-    pods: Pods
+    pods: TermPods
     term: AffinityTerm
 
-    def matches(self, group: LabelGroup) -> bool:
+    def matches_group(self, group: LabelGroup) -> bool:
         """Whether the term is about pods of the group."""
-        return self.pods.matches(group)
+        return self.pods.matches_group(group)
 
 
 IncomingTerms = tuple[IncomingTerm, ...]
@@ -69,20 +69,20 @@ class AllTerms:
     @property
     def selector(self) -> Selector:
         """The first term's: every term must match."""
-        return self.terms[0].pods.selector if self.terms else NOTHING
+        return self.terms[0].pods.selector if self.terms else SELECTS_NOTHING
 
     @property
-    def pods(self) -> PodQuestion:
+    def counted_pods(self) -> PodQuestion:
         """What is counted: for one term the pods that it is about."""
         return self.terms[0].pods if len(self.terms) == 1 else self
 
-    def matches(self, group: LabelGroup) -> bool:
+    def matches_group(self, group: LabelGroup) -> bool:
         """Whether pods of the group match all terms."""
-        return bool(self.terms) and all(term.matches(group) for term in self.terms)
+        return bool(self.terms) and all(term.matches_group(group) for term in self.terms)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Incoming:
+class IncomingPodTerms:
     """All terms of the pod to be placed."""
 
     required_affinity: AllTerms
@@ -96,38 +96,38 @@ class IncomingTermsTable:
 
     def __init__(self, namespace_labels: Mapping[str, Labels]) -> None:
         self._namespace_labels = namespace_labels
-        self._known: dict[PodAffinityTerms, Incoming] = {}
+        self._known: dict[PodAffinityTerms, IncomingPodTerms] = {}
 
     def namespace_labels(self, namespace: str) -> Labels | None:
         """Labels of the Namespace object, None without one."""
         return self._namespace_labels.get(namespace)
 
-    def incoming(self, terms: PodAffinityTerms) -> Incoming:
+    def incoming_terms(self, terms: PodAffinityTerms) -> IncomingPodTerms:
         """The expanded terms."""
         known = self._known.get(terms)
         if known is None:
             known = self._known[terms] = self._expand_all(terms)
         return known
 
-    def _expand_all(self, terms: PodAffinityTerms) -> Incoming:
+    def _expand_all(self, terms: PodAffinityTerms) -> IncomingPodTerms:
         preferred = [(term, term.weight) for term in terms.preferred_affinity]
         preferred += [(term, -term.weight) for term in terms.preferred_anti_affinity]
-        return Incoming(
-            AllTerms(self._expand(terms.required_affinity)),
-            self._expand(terms.required_anti_affinity),
+        return IncomingPodTerms(
+            AllTerms(self._expand_terms(terms.required_affinity)),
+            self._expand_terms(terms.required_anti_affinity),
             tuple((self._expand_term(term), weight) for term, weight in preferred),
         )
 
-    def _expand(self, terms: Terms) -> IncomingTerms:
+    def _expand_terms(self, terms: Terms) -> IncomingTerms:
         return tuple(self._expand_term(term) for term in terms)
 
     def _expand_term(self, term: AffinityTerm) -> IncomingTerm:
         namespaces = dict.fromkeys(term.namespaces)
-        if not term.namespace_selector.empty:
+        if not term.namespace_selector.is_empty:
             for name, labels in self._namespace_labels.items():
-                if term.namespace_selector.matches(labels):
+                if term.namespace_selector.matches_labels(labels):
                     namespaces[name] = None
-        pods = Pods(term.namespace_selector.matches({}), tuple(namespaces), term.selector)
+        pods = TermPods(term.namespace_selector.matches_labels({}), tuple(namespaces), term.selector)
         return IncomingTerm(term.topology_key, pods, term)
 
 
@@ -135,7 +135,7 @@ class IncomingTermsTable:
 class AffinityState:
     """What PreFilter counted for one pod; a simulation works on a clone."""
 
-    incoming: Incoming
+    incoming: IncomingPodTerms
     group: LabelGroup
     namespace_labels: Labels | None
     existing_anti: PairCounts
@@ -155,7 +155,7 @@ class AffinityState:
         )
 
 
-_NOBODY_OBJECTS: tuple[int, PairCounts, IntArray | None] = (0, {}, None)
+_NO_EXISTING_TERMS: tuple[int, PairCounts, IntArray | None] = (0, {}, None)
 """While no pod with required anti-affinity was ever placed."""
 
 
@@ -176,9 +176,9 @@ class InterPodAffinity:
 
     def pre_filter(self, shape: PodShape) -> AffinityState | None:
         """Count what matters for the pod; None when nothing does (Skip)."""
-        incoming = self._table.incoming(shape.affinity)
+        incoming = self._table.incoming_terms(shape.affinity)
         labels = self._table.namespace_labels(shape.group.namespace)
-        changes, existing, verdicts = self._existing(shape.group, labels)
+        changes, existing, verdicts = self._existing_counts(shape.group, labels)
         if not shape.affinity.has_required:
             if not existing:
                 return None
@@ -193,11 +193,11 @@ class InterPodAffinity:
         state.verdicts = self.filter(state, self._rows)
         return state
 
-    def _existing(self, group: LabelGroup, labels: Labels | None) -> tuple[int, PairCounts, IntArray | None]:
+    def _existing_counts(self, group: LabelGroup, labels: Labels | None) -> tuple[int, PairCounts, IntArray | None]:
         """As of now; the verdicts only where somebody computed them."""
         changes = self._view.owners.anti_changes
         if not changes:
-            return _NOBODY_OBJECTS
+            return _NO_EXISTING_TERMS
         known = self._refused_by.get(group)
         if known is None or known[0] != changes:
             known = self._refused_by[group] = (changes, self._existing_anti(group, labels), None)
@@ -207,27 +207,27 @@ class InterPodAffinity:
         pairs: PairCounts = {}
         for term, owners in self._view.owners.anti_affinity_terms():
             if self._is_about(term, group, namespace_labels):
-                _add(pairs, self._view.labels, term.topology_key, owners * self._anti_rows)
+                _add_counts(pairs, self._view.labels, term.topology_key, owners * self._anti_rows)
         return {key: counts for key, counts in pairs.items() if np.count_nonzero(counts)}
 
     def _is_about(self, term: AffinityTerm, group: LabelGroup, namespace_labels: Labels | None) -> bool:
         known = self._about.get((term, group))
         if known is None:
-            known = self._about[term, group] = term.matches(group, namespace_labels)
+            known = self._about[term, group] = term.matches_group(group, namespace_labels)
         return known
 
-    def _affinity_counts(self, incoming: Incoming) -> PairCounts:
+    def _affinity_counts(self, incoming: IncomingPodTerms) -> PairCounts:
         pairs: PairCounts = {}
         terms = incoming.required_affinity.terms
         for term in terms:
-            per_row = self._view.counts.per_row(incoming.required_affinity.pods)
-            _add(pairs, self._view.labels, term.topology_key, per_row)
+            per_row = self._view.group_counts.pods_per_row(incoming.required_affinity.counted_pods)
+            _add_counts(pairs, self._view.labels, term.topology_key, per_row)
         return pairs
 
-    def _anti_counts(self, incoming: Incoming) -> PairCounts:
+    def _anti_counts(self, incoming: IncomingPodTerms) -> PairCounts:
         pairs: PairCounts = {}
         for term in incoming.required_anti_affinity:
-            _add(pairs, self._view.labels, term.topology_key, self._view.counts.per_row(term.pods))
+            _add_counts(pairs, self._view.labels, term.topology_key, self._view.group_counts.pods_per_row(term.pods))
         return pairs
 
     def filter(self, state: AffinityState, rows: IntArray) -> IntArray:
@@ -240,33 +240,33 @@ class InterPodAffinity:
         answer[(answer == FITS) & _any_matches(state.existing_anti, labels, rows)] = EXISTING_ANTI_AFFINITY
         return answer
 
-    def overlooks(self, shape: PodShape, row: Row) -> bool:
+    def overlooks_anti_affinity(self, shape: PodShape, row: Row) -> bool:
         """Whether the pod's required anti-affinity is overlooked because its node held no such pod at session open."""
         return bool(shape.affinity.required_anti_affinity) and not self._anti_rows[row]
 
-    def update(self, state: AffinityState, other: PodShape, row: Row, sign: int) -> None:
+    def update_counts(self, state: AffinityState, other: PodShape, row: Row, sign: int) -> None:
         """Simulate another pod coming to a node (sign 1) or leaving it (sign -1)."""
         labels = self._view.labels
         for existing in other.affinity.required_anti_affinity:
             if self._is_about(existing, state.group, state.namespace_labels):
-                _bump(state.existing_anti, labels, existing.topology_key, row, sign)
-        if state.incoming.required_affinity.matches(other.group):
+                _change_count(state.existing_anti, labels, existing.topology_key, row, sign)
+        if state.incoming.required_affinity.matches_group(other.group):
             for term in state.incoming.required_affinity.terms:
-                _bump(state.affinity, labels, term.topology_key, row, sign)
+                _change_count(state.affinity, labels, term.topology_key, row, sign)
         for term in state.incoming.required_anti_affinity:
-            if term.matches(other.group):
-                _bump(state.anti, labels, term.topology_key, row, sign)
+            if term.matches_group(other.group):
+                _change_count(state.anti, labels, term.topology_key, row, sign)
 
 
-def _add(pairs: PairCounts, labels: NodeLabels, key: str, per_row: IntArray) -> None:
-    counts = labels.column(key).counts(per_row)
+def _add_counts(pairs: PairCounts, labels: NodeLabels, key: str, per_row: IntArray) -> None:
+    counts = labels.label_column(key).count_by_value(per_row)
     pairs[key] = pairs[key] + counts if key in pairs else counts
 
 
-def _bump(pairs: PairCounts, labels: NodeLabels, key: str, row: Row, sign: int) -> None:
-    column = labels.column(key)
+def _change_count(pairs: PairCounts, labels: NodeLabels, key: str, row: Row, sign: int) -> None:
+    column = labels.label_column(key)
     if key not in pairs:
-        pairs[key] = column.nothing()
+        pairs[key] = column.zero_counts()
     value_id = column.ids[row]
     if value_id >= 0:
         pairs[key][value_id] += sign
@@ -276,7 +276,7 @@ def _affinity_satisfied(state: AffinityState, labels: NodeLabels, rows: IntArray
     labelled: BoolArray = np.ones(len(rows), dtype=np.bool_)
     populated: BoolArray = np.ones(len(rows), dtype=np.bool_)
     for term in state.incoming.required_affinity.terms:
-        ids = labels.column(term.topology_key).ids[rows]
+        ids = labels.label_column(term.topology_key).ids[rows]
         labelled &= ids >= 0
         populated &= state.affinity[term.topology_key][ids] > 0
     if not populated.all() and _first_of_its_kind(state):
@@ -288,11 +288,11 @@ def _first_of_its_kind(state: AffinityState) -> bool:
     """No pod anywhere matches, and the pod would match itself: it may open the group."""
     if any(counts.any() for counts in state.affinity.values()):
         return False
-    return state.incoming.required_affinity.matches(state.group)
+    return state.incoming.required_affinity.matches_group(state.group)
 
 
 def _any_matches(pairs: PairCounts, labels: NodeLabels, rows: IntArray) -> BoolArray:
     found: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     for key, counts in pairs.items():
-        found |= counts[labels.column(key).ids[rows]] > 0
+        found |= counts[labels.label_column(key).ids[rows]] > 0
     return found

@@ -19,7 +19,7 @@ from vcdebug.kube.selector import Labels
 from vcdebug.model.names import BoolArray, IntArray, Row
 
 
-class Wish(NamedTuple):
+class WeightedTerm(NamedTuple):
     """A term that weighs nodes, of the pod itself or of pods that are placed."""
 
     term: AffinityTerm
@@ -29,7 +29,7 @@ class Wish(NamedTuple):
     own: bool
 
 
-class Drawn(NamedTuple):
+class ScoreContribution(NamedTuple):
     """What a term adds to one node."""
 
     term: AffinityTerm
@@ -40,7 +40,7 @@ class Drawn(NamedTuple):
     weight: int
 
     @property
-    def adds(self) -> int:
+    def added_score(self) -> int:
         """Pods in the domain times the weight."""
         return self.pods * self.weight
 
@@ -57,52 +57,52 @@ class PreferredPodAffinity:
         self._affinity_rows: BoolArray = view.rows_with_affinity()
         self._about: dict[tuple[AffinityTerm, LabelGroup], bool] = {}
 
-    def raw(self, shape: PodShape, rows: IntArray) -> IntArray | None:
+    def raw_scores(self, shape: PodShape, rows: IntArray) -> IntArray | None:
         """Summed weights per row; None when no term of anybody met a pod (Skip)."""
         weights: PairCounts = {}
-        for wish in self._wishes(shape):
-            self._weigh(weights, wish.term.topology_key, wish.per_row, wish.weight)
+        for wish in self._weighted_terms(shape):
+            self._add_weight(weights, wish.term.topology_key, wish.per_row, wish.weight)
         if not weights:
             return None
         total: IntArray = np.zeros(len(rows), dtype=np.int64)
         for key, per_value in weights.items():
-            total += per_value[self._view.labels.column(key).ids[rows]]
+            total += per_value[self._view.labels.label_column(key).ids[rows]]
         return total
 
-    def drawn(self, shape: PodShape, row: Row) -> Iterator[Drawn]:
+    def score_contributions(self, shape: PodShape, row: Row) -> Iterator[ScoreContribution]:
         """What each term adds to one node; they sum up to its raw score."""
-        for wish in self._wishes(shape):
-            column = self._view.labels.column(wish.term.topology_key)
+        for wish in self._weighted_terms(shape):
+            column = self._view.labels.label_column(wish.term.topology_key)
             value = int(column.ids[row])
-            pods = int(column.counts(wish.per_row)[value])
+            pods = int(column.count_by_value(wish.per_row)[value])
             domain = column.values[value] if value >= 0 else None
-            yield Drawn(wish.term, wish.own, domain, pods, wish.weight)
+            yield ScoreContribution(wish.term, wish.own, domain, pods, wish.weight)
 
-    def _wishes(self, shape: PodShape) -> Iterator[Wish]:
-        incoming = self._table.incoming(shape.affinity)
+    def _weighted_terms(self, shape: PodShape) -> Iterator[WeightedTerm]:
+        incoming = self._table.incoming_terms(shape.affinity)
         for own, weight in incoming.preferred:
-            yield Wish(own.term, self._view.counts.per_row(own.pods), weight, True)
+            yield WeightedTerm(own.term, self._view.group_counts.pods_per_row(own.pods), weight, True)
         namespace_labels = self._table.namespace_labels(shape.group.namespace)
         for term, owners, sign in self._view.owners.preferred_terms():
             if self._is_about(term, shape.group, namespace_labels):
                 per_row = owners if incoming.preferred else owners * self._affinity_rows
-                yield Wish(term, per_row, sign * term.weight, False)
+                yield WeightedTerm(term, per_row, sign * term.weight, False)
 
     def _is_about(self, term: AffinityTerm, group: LabelGroup, namespace_labels: Labels | None) -> bool:
         known = self._about.get((term, group))
         if known is None:
-            known = self._about[term, group] = term.matches(group, namespace_labels)
+            known = self._about[term, group] = term.matches_group(group, namespace_labels)
         return known
 
-    def _weigh(self, weights: PairCounts, key: str, per_row: IntArray, weight: int) -> None:
+    def _add_weight(self, weights: PairCounts, key: str, per_row: IntArray, weight: int) -> None:
         """Add weight × pods per label value; a key appears as soon as one pod counts, even if the sums cancel."""
-        counts = self._view.labels.column(key).counts(per_row)
+        counts = self._view.labels.label_column(key).count_by_value(per_row)
         if np.count_nonzero(counts):
             weighted = counts * weight
             weights[key] = weights[key] + weighted if key in weights else weighted
 
 
-def normalized(raw: IntArray) -> IntArray:
+def normalize_weights(raw: IntArray) -> IntArray:
     """0 to 100 between the smallest and the largest weight; all 0 when they are equal."""
     if not len(raw):
         return raw

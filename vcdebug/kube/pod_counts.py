@@ -23,12 +23,12 @@ class PodQuestion(Protocol):
         """What pods that count are selected by, if not by more."""
         ...
 
-    def matches(self, group: LabelGroup) -> bool:
+    def matches_group(self, group: LabelGroup) -> bool:
         """Whether pods of the group count."""
         ...
 
 
-class _Count:
+class _QuestionCount:
     __slots__ = ("matched", "per_row", "seen")
 
     def __init__(self, size: int, seen: int) -> None:
@@ -47,11 +47,11 @@ class PodCounts:
         self._by_label: dict[str, dict[str | None, list[LabelGroup]]] = {}
         """label → value → groups, for labels that some question asked about."""
         self._log: list[tuple[LabelGroup, Row, int]] = []
-        self._counts: dict[PodQuestion, _Count] = {}
+        self._counts: dict[PodQuestion, _QuestionCount] = {}
         for row, group in pods:
-            self.record(row, group, 1)
+            self.record_pod(row, group, 1)
 
-    def record(self, row: Row, group: LabelGroup, sign: int) -> None:
+    def record_pod(self, row: Row, group: LabelGroup, sign: int) -> None:
         """A pod came to a node (sign 1) or left it (sign -1)."""
         rows = self._rows_of.get(group)
         if rows is None:
@@ -62,34 +62,34 @@ class PodCounts:
         if self._counts:
             self._log.append((group, row, sign))
 
-    def per_row(self, question: PodQuestion) -> IntArray:
+    def pods_per_row(self, question: PodQuestion) -> IntArray:
         """Number of matching pods on every node; do not write to it, and copy what must not follow later changes."""
         count = self._counts.get(question)
         if count is None:
-            return self._first(question)
+            return self._count_first(question)
         matched = count.matched
         for group, row, sign in self._log[count.seen :]:
             answer = matched.get(group)
             if answer is None:
-                answer = matched[group] = question.matches(group)
+                answer = matched[group] = question.matches_group(group)
             if answer:
                 count.per_row[row] += sign
         count.seen = len(self._log)
         return count.per_row
 
-    def _first(self, question: PodQuestion) -> IntArray:
-        count = self._counts[question] = _Count(self._size, len(self._log))
+    def _count_first(self, question: PodQuestion) -> IntArray:
+        count = self._counts[question] = _QuestionCount(self._size, len(self._log))
         rows: list[Row] = []
         numbers: list[int] = []
-        for group in self._selected(question.selector):
-            answer = count.matched[group] = question.matches(group)
+        for group in self._selected_groups(question.selector):
+            answer = count.matched[group] = question.matches_group(group)
             if answer:
                 rows.extend(self._rows_of[group])
                 numbers.extend(self._rows_of[group].values())
         np.add.at(count.per_row, np.array(rows, dtype=np.int64), np.array(numbers, dtype=np.int64))
         return count.per_row
 
-    def _selected(self, selector: Selector) -> Iterable[LabelGroup]:
+    def _selected_groups(self, selector: Selector) -> Iterable[LabelGroup]:
         """Groups that the selector may match: those that carry one of the values that it wants of some label."""
         if selector.nothing:
             return ()

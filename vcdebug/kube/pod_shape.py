@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, pod_affinity_terms
-from vcdebug.kube.placement import Placement, placement
+from vcdebug.kube.placement import NodeConstraints, parse_node_constraints
 from vcdebug.kube.ports import HostPorts, host_ports
-from vcdebug.kube.requests import Gate, PodRequests, pod_requests
+from vcdebug.kube.requests import GateCheck, PodRequests, pod_requests
 from vcdebug.releases.nodes import NODEORDER_POD_LEVEL_REQUESTS
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.snapshot.json_values import JsonObject
@@ -24,7 +24,7 @@ _NO_PARTS: JsonObject = {}
 LabelItems = tuple[tuple[str, str], ...]
 
 
-class Burden(NamedTuple):
+class PodBurden(NamedTuple):
     """What a pod's containers take of a node."""
 
     ports: HostPorts
@@ -50,55 +50,59 @@ class PodShape:
 class PodShapes:
     """Parses pods, each distinct part once."""
 
-    def __init__(self, gate: Gate, release: Release = NEWEST) -> None:
+    def __init__(self, gate: GateCheck, release: Release = NEWEST) -> None:
         self._mark: object = object()
         self._gate = gate
         self._release = release
-        self._incoming_pod_level = not release.has(NODEORDER_POD_LEVEL_REQUESTS)
+        self._incoming_pod_level = not release.has_older_form(NODEORDER_POD_LEVEL_REQUESTS)
         """Whether requests of a pod as a whole count for its own balanced score."""
         self._known: dict[tuple[str, bool, int, int, int], tuple[object, PodShape]] = {}
         """By namespace, deletion, and the identities of labels, affinity and burden, kept beside."""
-        self._burdens: dict[int, tuple[object, Burden]] = {}
+        self._burdens: dict[int, tuple[object, PodBurden]] = {}
         """By the identity of the tuple of what it is read from, kept beside."""
-        self._of_parts: dict[tuple[int, ...], Burden] = {}
+        self._of_parts: dict[tuple[int, ...], PodBurden] = {}
         """The same by the identities of its elements: pods from elsewhere have a tuple of their own."""
         self._groups: dict[tuple[str, LabelItems, bool], LabelGroup] = {}
         self._affinities: dict[tuple[str, str], PodAffinityTerms] = {}
         self._ports: dict[str, HostPorts] = {}
         self._requests: dict[tuple[str, str], PodRequests] = {}
-        self._placements: dict[str, Placement] = {}
-        self._placement_of: dict[int, tuple[Pod, Placement]] = {}
+        self._placements: dict[str, NodeConstraints] = {}
+        self._placement_of: dict[int, tuple[Pod, NodeConstraints]] = {}
         self.immense = False
         """Whether some pod asked for so much that sums may wrap around."""
 
-    def shape(self, pod: Pod) -> PodShape:
+    def pod_shape(self, pod: Pod) -> PodShape:
         """All parsed parts of a pod that is looked at by itself; the pod keeps them."""
         known = pod.shape
         if type(known) is PodShape and known.mark is self._mark:
             return known
-        found = pod.shape = self._found(pod)
+        found = pod.shape = self._find_shape(pod)
         return found
 
-    def _found(self, pod: Pod) -> PodShape:
-        labels, affinity, burden = pod.labels, pod.spec.get("affinity"), self.burden(pod)
+    def _find_shape(self, pod: Pod) -> PodShape:
+        labels, affinity, burden = pod.labels, pod.spec.get("affinity"), self.pod_burden(pod)
         key = (pod.namespace, pod.deleting, id(labels), id(affinity), id(burden))
         known = self._known.get(key)
         if known is None:
-            shape = PodShape(self._mark, self.group(pod), self._affinity(pod), burden.ports, burden.requests)
+            shape = PodShape(
+                self._mark, self.label_group(pod), self._affinity_terms(pod), burden.ports, burden.requests
+            )
             known = self._known[key] = ((labels, affinity, burden), shape)
         return known[1]
 
-    def burden(self, pod: Pod) -> Burden:
+    def pod_burden(self, pod: Pod) -> PodBurden:
         """The parsed parts that every pod in the node view needs."""
-        parts = pod.requesting
+        parts = pod.request_sources
         known = self._burdens.get(id(parts))
         if known is None:
             alike = tuple(map(id, parts))
-            burden = _once(self._of_parts, alike, lambda: Burden(self._host_ports(pod), self._pod_requests(pod)))
+            burden = _get_or_build(
+                self._of_parts, alike, lambda: PodBurden(self._host_ports(pod), self._pod_requests(pod))
+            )
             known = self._burdens[id(parts)] = (parts, burden)
         return known[1]
 
-    def placement(self, pod: Pod) -> Placement:
+    def node_constraints(self, pod: Pod) -> NodeConstraints:
         """What the pod's spec asks of a node itself."""
         known = self._placement_of.get(id(pod.manifest))
         if known is not None:
@@ -106,11 +110,11 @@ class PodShapes:
         spec = pod.spec
         affinity = (spec.get("affinity") or _NO_PARTS).get("nodeAffinity")
         text = repr((spec.get("nodeSelector"), affinity, spec.get("tolerations")))
-        found = _once(self._placements, text, lambda: placement(spec))
+        found = _get_or_build(self._placements, text, lambda: parse_node_constraints(spec))
         self._placement_of[id(pod.manifest)] = (pod, found)
         return found
 
-    def group(self, pod: Pod) -> LabelGroup:
+    def label_group(self, pod: Pod) -> LabelGroup:
         """The label group of the pod."""
         key = (pod.namespace, (*pod.labels.items(),), pod.deleting)
         known = self._groups.get(key)
@@ -118,19 +122,21 @@ class PodShapes:
             known = self._groups[key] = LabelGroup(pod.namespace, pod.labels, pod.deleting)
         return known
 
-    def _affinity(self, pod: Pod) -> PodAffinityTerms:
+    def _affinity_terms(self, pod: Pod) -> PodAffinityTerms:
         affinity = pod.spec.get("affinity")
         if not affinity:
             return NO_TERMS
         text = repr((affinity.get("podAffinity"), affinity.get("podAntiAffinity")))
-        return _once(self._affinities, (pod.namespace, text), lambda: pod_affinity_terms(affinity, pod.namespace))
+        return _get_or_build(
+            self._affinities, (pod.namespace, text), lambda: pod_affinity_terms(affinity, pod.namespace)
+        )
 
     def _host_ports(self, pod: Pod) -> HostPorts:
         containers = [*(pod.spec.get("initContainers") or ()), *(pod.spec.get("containers") or ())]
         if not [1 for container in containers if container.get("ports")]:
             return ()
         text = repr([(c.get("restartPolicy"), c.get("ports")) for c in containers])
-        return _once(self._ports, text, lambda: host_ports(pod.spec, self._release))
+        return _get_or_build(self._ports, text, lambda: host_ports(pod.spec, self._release))
 
     def _pod_requests(self, pod: Pod) -> PodRequests:
         spec, status = pod.spec, pod.status
@@ -140,14 +146,14 @@ class PodShapes:
             known = self._requests[text] = pod_requests(
                 spec, status, self._gate, incoming_pod_level=self._incoming_pod_level
             )
-            self.immense = self.immense or known.immense
+            self.immense = self.immense or known.is_immense
         return known
 
 
 Key = TypeVar("Key")
 
 
-def _once(known: dict[Key, Part], key: Key, build: Callable[[], Part]) -> Part:
+def _get_or_build(known: dict[Key, Part], key: Key, build: Callable[[], Part]) -> Part:
     part = known.get(key)
     if part is None:
         part = known[key] = build()

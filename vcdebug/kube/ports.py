@@ -24,12 +24,12 @@ class HostPort(NamedTuple):
     protocol: str
     port: int
 
-    def conflicts(self, used: HostPort) -> bool:
+    def conflicts_with(self, used: HostPort) -> bool:
         """Whether it cannot be had beside one that is used."""
-        return (self.protocol, self.port) == (used.protocol, used.port) and overlap(self.ip, used.ip)
+        return (self.protocol, self.port) == (used.protocol, used.port) and addresses_overlap(self.ip, used.ip)
 
 
-def overlap(wanted: str, used: str) -> bool:
+def addresses_overlap(wanted: str, used: str) -> bool:
     """Whether two addresses of one port exclude each other."""
     return wanted == ANY_IP or used in (ANY_IP, wanted)
 
@@ -39,10 +39,10 @@ HostPorts = tuple[HostPort, ...]
 
 def host_ports(spec: JsonObject, release: Release = NEWEST) -> HostPorts:
     """Host ports of the sidecars, then of the containers."""
-    return tuple(_ports(spec, with_sidecars=not release.has(SIDECAR_HOST_PORTS)))
+    return tuple(_list_ports(spec, with_sidecars=not release.has_older_form(SIDECAR_HOST_PORTS)))
 
 
-def _ports(spec: JsonObject, *, with_sidecars: bool) -> Iterator[HostPort]:
+def _list_ports(spec: JsonObject, *, with_sidecars: bool) -> Iterator[HostPort]:
     first = spec.get("initContainers") or () if with_sidecars else ()
     sidecars = [c for c in first if c.get("restartPolicy") == "Always"]
     for container in (*sidecars, *(spec.get("containers") or ())):
@@ -60,22 +60,22 @@ class UsedPorts:
     def __init__(self) -> None:
         self._rows: dict[tuple[str, int], dict[str, dict[Row, None]]] = {}
 
-    def add(self, row: Row, ports: HostPorts) -> None:
+    def add_ports(self, row: Row, ports: HostPorts) -> None:
         """Mark the ports as used on a node."""
         for ip, protocol, port in ports:
             self._rows.setdefault((protocol, port), {}).setdefault(ip, {})[row] = None
 
-    def remove(self, row: Row, ports: HostPorts) -> None:
+    def remove_ports(self, row: Row, ports: HostPorts) -> None:
         """Free the ports on a node."""
         for ip, protocol, port in ports:
             self._rows.get((protocol, port), {}).get(ip, {}).pop(row, None)
 
-    def conflicts(self, wanted: HostPorts) -> dict[Row, None]:
+    def conflicting_rows(self, wanted: HostPorts) -> dict[Row, None]:
         """Rows where some wanted port is taken."""
         rows: dict[Row, None] = {}
         for ip, protocol, port in wanted:
             by_ip = self._rows.get((protocol, port), {})
             for used_ip, used_rows in by_ip.items():
-                if overlap(ip, used_ip):
+                if addresses_overlap(ip, used_ip):
                     rows.update(used_rows)
         return rows

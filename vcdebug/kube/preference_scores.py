@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from vcdebug.gomath import div_rows, times_rows
+from vcdebug.gomath import div_rows, weighted_rows
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.kube.placement import Placement
+from vcdebug.kube.placement import NodeConstraints
 from vcdebug.model.names import FloatArray, IntArray
-from vcdebug.model.nodetable import constant
+from vcdebug.model.nodetable import constant_array
 
 MAX_SCORE = 100
 
@@ -21,45 +21,45 @@ class PreferenceScores:
 
     def __init__(self, view: NodeView) -> None:
         self._view = view
-        self._affinity: dict[Placement, IntArray] = {}
-        self._taints: dict[Placement, tuple[IntArray, bool]] = {}
-        self._tolerations: dict[tuple[Placement, int, float], FloatArray] = {}
+        self._affinity: dict[NodeConstraints, IntArray] = {}
+        self._taints: dict[NodeConstraints, tuple[IntArray, bool]] = {}
+        self._tolerations: dict[tuple[NodeConstraints, int, float], FloatArray] = {}
 
-    def node_affinity(self, placement: Placement, rows: IntArray) -> IntArray | None:
+    def node_affinity(self, placement: NodeConstraints, rows: IntArray) -> IntArray | None:
         """Normalised weight of the matching preferences; None when the pod states none (Skip)."""
-        return None if placement.preferred is None else normalized(self.node_affinity_weights(placement, rows))
+        return None if placement.preferred is None else normalize_score(self.node_affinity_weights(placement, rows))
 
-    def node_affinity_weights(self, placement: Placement, rows: IntArray) -> IntArray:
+    def node_affinity_weights(self, placement: NodeConstraints, rows: IntArray) -> IntArray:
         """Weight of the matching preferences as it stands."""
         raw = self._affinity.get(placement)
         if raw is None:
-            raw = self._affinity[placement] = self._weights(placement)
+            raw = self._affinity[placement] = self._affinity_weights(placement)
         return raw[rows]
 
-    def _weights(self, placement: Placement) -> IntArray:
+    def _affinity_weights(self, placement: NodeConstraints) -> IntArray:
         weights: IntArray = np.zeros(len(self._view), dtype=np.int64)
         for preference in placement.preferred or ():
             weights += np.where(self._view.labels.matching_term(preference.term), preference.weight, 0)
         return weights
 
-    def taint_toleration(self, placement: Placement, rows: IntArray, weight: float) -> FloatArray:
+    def taint_toleration(self, placement: NodeConstraints, rows: IntArray, weight: float) -> FloatArray:
         """100 for the fewest PreferNoSchedule taints that are not tolerated, times the weight."""
-        raw, anywhere = self._intolerable(placement)
+        raw, anywhere = self._intolerable_counts(placement)
         if not anywhere:
-            return constant(MAX_SCORE * weight, len(rows))
+            return constant_array(MAX_SCORE * weight, len(rows))
         highest = int(np.maximum.reduce(raw[rows], initial=0))
         key = (placement, highest, weight)
         known = self._tolerations.get(key)
         if known is None:  # of all nodes, of which only those with at most so many are ever looked at
-            known = times_rows(reversed_normalized(np.minimum(raw, highest)), weight)
+            known = weighted_rows(normalize_reversed(np.minimum(raw, highest)), weight)
             self._tolerations[key] = known
         return known[rows]
 
-    def intolerable_taints(self, placement: Placement, rows: IntArray) -> IntArray:
+    def intolerable_taints(self, placement: NodeConstraints, rows: IntArray) -> IntArray:
         """How many PreferNoSchedule taints are not tolerated."""
-        return self._intolerable(placement)[0][rows]
+        return self._intolerable_counts(placement)[0][rows]
 
-    def _intolerable(self, placement: Placement) -> tuple[IntArray, bool]:
+    def _intolerable_counts(self, placement: NodeConstraints) -> tuple[IntArray, bool]:
         """Of every node, and whether any of them has one."""
         known = self._taints.get(placement)
         if known is None:
@@ -68,7 +68,7 @@ class PreferenceScores:
         return known
 
 
-def normalized(raw: IntArray) -> IntArray:
+def normalize_score(raw: IntArray) -> IntArray:
     """The highest raw score becomes 100; unchanged when it is 0."""
     highest = max(0, int(raw.max())) if len(raw) else 0
     if highest == 0:
@@ -76,12 +76,12 @@ def normalized(raw: IntArray) -> IntArray:
     return div_rows(MAX_SCORE * raw, highest)
 
 
-def reversed_normalized(raw: IntArray) -> IntArray:
+def normalize_reversed(raw: IntArray) -> IntArray:
     """The highest raw score becomes 0; all 100 when it is 0."""
     highest = max(0, int(raw.max())) if len(raw) else 0
     if highest == 0:
         return all_best(len(raw))
-    return MAX_SCORE - normalized(raw)
+    return MAX_SCORE - normalize_score(raw)
 
 
 def all_best(size: int) -> IntArray:

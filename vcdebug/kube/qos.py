@@ -10,47 +10,47 @@ from collections.abc import Mapping
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import nano_value
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 GUARANTEED = "Guaranteed"
 BURSTABLE = "Burstable"
 BEST_EFFORT = "BestEffort"
-COMPUTE = ("cpu", "memory")
+COMPUTE_RESOURCES = ("cpu", "memory")
 
 
-def pod_qos(pod: Pod, flags: Flags) -> str:
+def pod_qos(pod: Pod, flags: SchedulerFlags) -> str:
     """The class that the status states, else what requests and limits of cpu and memory make of it."""
     stated: str = pod.status.get("qosClass") or ""
     if stated:
         return stated
     whole = pod.spec.get("resources")
-    if flags.gate("PodLevelResources") and whole is not None:
+    if flags.is_gate_on("PodLevelResources") and whole is not None:
         limits = whole.get("limits") or {}
-        complete = not limits or len(_positive(limits)) == len(COMPUTE)
-        return _class(_positive(whole.get("requests") or {}), _positive(limits), complete=complete)
+        complete = not limits or len(_positive_amounts(limits)) == len(COMPUTE_RESOURCES)
+        return _qos_class(_positive_amounts(whole.get("requests") or {}), _positive_amounts(limits), complete=complete)
     requests: dict[str, int] = {}
     limits = {}
     complete = True
     for container in (*(pod.spec.get("containers") or ()), *(pod.spec.get("initContainers") or ())):
         resources = container.get("resources") or {}
-        own = _positive(resources.get("limits") or {})
-        _add(requests, _positive(resources.get("requests") or {}))
-        _add(limits, own)
-        complete = complete and len(own) == len(COMPUTE)
-    return _class(requests, limits, complete=complete)
+        own = _positive_amounts(resources.get("limits") or {})
+        _sum_amounts(requests, _positive_amounts(resources.get("requests") or {}))
+        _sum_amounts(limits, own)
+        complete = complete and len(own) == len(COMPUTE_RESOURCES)
+    return _qos_class(requests, limits, complete=complete)
 
 
-def _class(requests: Mapping[str, int], limits: Mapping[str, int], *, complete: bool) -> str:
+def _qos_class(requests: Mapping[str, int], limits: Mapping[str, int], *, complete: bool) -> str:
     if not requests and not limits:
         return BEST_EFFORT
     return GUARANTEED if complete and requests == limits else BURSTABLE
 
 
-def _positive(resources: JsonObject) -> dict[str, int]:
-    amounts = {name: nano_value(resources[name]) for name in COMPUTE if name in resources}
+def _positive_amounts(resources: JsonObject) -> dict[str, int]:
+    amounts = {name: nano_value(resources[name]) for name in COMPUTE_RESOURCES if name in resources}
     return {name: amount for name, amount in amounts.items() if amount > 0}
 
 
-def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+def _sum_amounts(total: dict[str, int], amounts: Mapping[str, int]) -> None:
     for name, amount in amounts.items():
         total[name] = total.get(name, 0) + amount

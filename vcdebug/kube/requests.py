@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import div, wrap_int64
-from vcdebug.kube.container_requests import Amounts, Resized, container_amounts, list_amounts, resized_containers
+from vcdebug.gomath import int_div, wrap_int64
+from vcdebug.kube.container_requests import (
+    Amounts,
+    ResizedContainers,
+    container_amounts,
+    list_amounts,
+    resized_containers,
+)
 from vcdebug.snapshot.json_values import JsonObject
 
 CPU = "cpu"
@@ -18,10 +24,10 @@ GPU = "nvidia.com/gpu"
 DEFAULT_AMOUNTS: Mapping[str, int] = {CPU: 100, MEMORY: 200 * 1024 * 1024 * 1000}
 """Per container, in thousandths: 100m of cpu, 200 MiB of memory."""
 
-Gate = Callable[[str], bool]
+GateCheck = Callable[[str], bool]
 
 
-class Scored(NamedTuple):
+class ScoredAmounts(NamedTuple):
     """Amounts of the resources that scorers look at: milli cpu, bytes, whole GPUs."""
 
     milli_cpu: int
@@ -29,48 +35,52 @@ class Scored(NamedTuple):
     gpu: int
 
 
-IMMENSE = 2**50
+IMMENSE_AMOUNT = 2**50
 """Below it, sums over the pods of a node and their products with a score fit in 64 bits."""
 
 
 class PodRequests(NamedTuple):
     """The four readings of one pod's requests (spec table of nodeorder)."""
 
-    requested: Scored
+    requested: ScoredAmounts
     """What the pod adds to its node's Requested."""
-    non_zero: Scored
+    non_zero: ScoredAmounts
     """What it adds to NonZeroRequested; gpu unused."""
-    incoming_non_zero: Scored
+    incoming_non_zero: ScoredAmounts
     """The incoming pod for Least/MostAllocated: defaults, never pod-level requests."""
-    incoming: Scored
+    incoming: ScoredAmounts
     """The incoming pod for BalancedAllocation."""
 
     @property
-    def immense(self) -> bool:
+    def is_immense(self) -> bool:
         """Whether some amount is so large, or has wrapped around."""
-        return not all(0 <= amount < IMMENSE for amounts in self for amount in amounts)
+        return not all(0 <= amount < IMMENSE_AMOUNT for amounts in self for amount in amounts)
 
 
-class _Options(NamedTuple):
+class _RequestOptions(NamedTuple):
     defaults: Mapping[str, int]
     pod_level: bool
-    resized: Resized | None
+    resized: ResizedContainers | None
 
 
-def pod_requests(spec: JsonObject, status: JsonObject, gate: Gate, *, incoming_pod_level: bool = True) -> PodRequests:
+def pod_requests(
+    spec: JsonObject, status: JsonObject, gate: GateCheck, *, incoming_pod_level: bool = True
+) -> PodRequests:
     """All four readings of a pod."""
     resized = resized_containers(status) if gate("InPlacePodVerticalScaling") else None
     pod_level = gate("PodLevelResources")
-    requested = _sum(spec, _Options({}, pod_level, resized))
+    requested = _sum_requests(spec, _RequestOptions({}, pod_level, resized))
     return PodRequests(
-        requested=_scored(requested),
-        non_zero=_scored(_sum(spec, _Options(_defaults(spec, requested, pod_level), pod_level, resized))),
-        incoming_non_zero=_scored(_sum(spec, _Options(DEFAULT_AMOUNTS, False, None))),
-        incoming=_scored(_sum(spec, _Options({}, pod_level and incoming_pod_level, None))),
+        requested=_to_scored(requested),
+        non_zero=_to_scored(
+            _sum_requests(spec, _RequestOptions(_default_amounts(spec, requested, pod_level), pod_level, resized))
+        ),
+        incoming_non_zero=_to_scored(_sum_requests(spec, _RequestOptions(DEFAULT_AMOUNTS, False, None))),
+        incoming=_to_scored(_sum_requests(spec, _RequestOptions({}, pod_level and incoming_pod_level, None))),
     )
 
 
-def _defaults(spec: JsonObject, requested: Amounts, pod_level: bool) -> Mapping[str, int]:
+def _default_amounts(spec: JsonObject, requested: Amounts, pod_level: bool) -> Mapping[str, int]:
     """With pod-level requests only what nothing in the pod names is defaulted."""
     if not (pod_level and _pod_level(spec)):
         return DEFAULT_AMOUNTS
@@ -82,35 +92,35 @@ def _pod_level(spec: JsonObject) -> Amounts:
     return list_amounts({n: q for n, q in raw.items() if n in (CPU, MEMORY) or n.startswith("hugepages-")})
 
 
-def _sum(spec: JsonObject, options: _Options) -> Amounts:
+def _sum_requests(spec: JsonObject, options: _RequestOptions) -> Amounts:
     total: Amounts = {}
-    for amounts in _regular(spec, options):
-        _add(total, amounts)
+    for amounts in _regular_amounts(spec, options):
+        _add_amounts(total, amounts)
     highest: Amounts = {}
     sidecars: Amounts = {}
     for container in spec.get("initContainers") or ():
         sidecar = container.get("restartPolicy") == "Always"
         amounts = container_amounts(container, options.resized if sidecar else None, options.defaults)
         if sidecar:
-            _add(total, amounts)
-            _add(sidecars, amounts)
+            _add_amounts(total, amounts)
+            _add_amounts(sidecars, amounts)
             amounts = sidecars
         else:
-            _add(amounts, sidecars)
+            _add_amounts(amounts, sidecars)
         _raise_to(highest, amounts)
     _raise_to(total, highest)
     if options.pod_level:
         total.update(_pod_level(spec))
-    _add(total, list_amounts(spec.get("overhead") or {}))
+    _add_amounts(total, list_amounts(spec.get("overhead") or {}))
     return total
 
 
-def _regular(spec: JsonObject, options: _Options) -> Iterator[Amounts]:
+def _regular_amounts(spec: JsonObject, options: _RequestOptions) -> Iterator[Amounts]:
     for container in spec.get("containers") or ():
         yield container_amounts(container, options.resized, options.defaults)
 
 
-def _add(total: Amounts, amounts: Amounts) -> None:
+def _add_amounts(total: Amounts, amounts: Amounts) -> None:
     for name, amount in amounts.items():
         total[name] = total.get(name, 0) + amount
 
@@ -121,10 +131,12 @@ def _raise_to(total: Amounts, amounts: Amounts) -> None:
             total[name] = amount
 
 
-def _scored(amounts: Amounts) -> Scored:
-    return Scored(wrap_int64(amounts.get(CPU, 0)), _whole(amounts.get(MEMORY, 0)), _whole(amounts.get(GPU, 0)))
+def _to_scored(amounts: Amounts) -> ScoredAmounts:
+    return ScoredAmounts(
+        wrap_int64(amounts.get(CPU, 0)), _round_to_units(amounts.get(MEMORY, 0)), _round_to_units(amounts.get(GPU, 0))
+    )
 
 
-def _whole(thousandths: int) -> int:
+def _round_to_units(thousandths: int) -> int:
     """Quantity.Value(): rounded away from zero."""
-    return wrap_int64(div(thousandths + (999 if thousandths >= 0 else -999), 1000))
+    return wrap_int64(int_div(thousandths + (999 if thousandths >= 0 else -999), 1000))

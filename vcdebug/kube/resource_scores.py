@@ -12,22 +12,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.gomath import FloatArray, div, div_rows, ordered_sum, times_rows, trunc_rows, wrap_int64
-from vcdebug.kube.nodeview import Columns, NodeView
-from vcdebug.kube.requests import CPU, GPU, MEMORY, PodRequests, Scored
+from vcdebug.gomath import FloatArray, div_rows, int_div, ordered_sum, trunc_rows, weighted_rows, wrap_int64
+from vcdebug.kube.nodeview import NodeView, ResourceColumns
+from vcdebug.kube.requests import CPU, GPU, MEMORY, PodRequests, ScoredAmounts
 from vcdebug.model.names import BoolArray, IntArray, KeptScores, Row
 from vcdebug.model.rowcache import RowCache
 
 MAX_SCORE = 100
-_Share = Callable[[IntArray, IntArray], IntArray]
-_NOTHING = Scored(0, 0, 0)
-LEAST, BALANCED = 0, 1
+_ScoreColumns = Callable[[IntArray, IntArray], IntArray]
+_NO_AMOUNTS = ScoredAmounts(0, 0, 0)
+LEAST_ROW, BALANCED_ROW = 0, 1
 """Rows of plain_scores."""
-Looked = tuple[str, int, int, int]
+ResourceFigures = tuple[str, int, int, int]
 """A resource of one node: its name, what can be had, what pods request, what the pod to be placed adds."""
 
 
-class Portion(NamedTuple):
+class AveragePart(NamedTuple):
     """One resource of an average."""
 
     name: str
@@ -37,15 +37,15 @@ class Portion(NamedTuple):
     score: int
 
 
-class Averaged(NamedTuple):
+class AverageScore(NamedTuple):
     """Least or most allocated on one node."""
 
-    portions: tuple[Portion, ...]
+    portions: tuple[AveragePart, ...]
     """Of the resources that the node has."""
     score: int
 
 
-class Filled(NamedTuple):
+class BalancePart(NamedTuple):
     """One resource of a balance."""
 
     name: str
@@ -57,10 +57,10 @@ class Filled(NamedTuple):
     """Parts of what can be had, 1 at most."""
 
 
-class Balanced(NamedTuple):
+class BalancedScore(NamedTuple):
     """Balanced allocation on one node."""
 
-    filled: tuple[Filled, ...]
+    filled: tuple[BalancePart, ...]
     before: int
     after: int
     """The balance in hundredths, without the pod and with it."""
@@ -69,7 +69,7 @@ class Balanced(NamedTuple):
     score: int
 
 
-class Weights(NamedTuple):
+class ScoreWeights(NamedTuple):
     """What each score counts."""
 
     least: float = 1.0
@@ -77,7 +77,7 @@ class Weights(NamedTuple):
     balanced: float = 1.0
 
     @property
-    def width(self) -> type[np.float32 | np.float64]:
+    def score_dtype(self) -> type[np.float32 | np.float64]:
         """Numbers that say every weighed score exactly: integers below 2^24 need half of the bytes."""
         return np.float32 if MAX_SCORE * max(map(abs, self)) < 1 << 24 else np.float64
 
@@ -88,7 +88,7 @@ class ResourceScores:
     def __init__(
         self,
         view: NodeView,
-        weights: Weights = Weights(),  # noqa: B008
+        weights: ScoreWeights = ScoreWeights(),  # noqa: B008
         *,
         absolute: bool = False,
         best_effort: bool = False,
@@ -108,28 +108,28 @@ class ResourceScores:
 
     def least_allocated(self, pod: PodRequests, rows: IntArray) -> KeptScores:
         """As the function, for these rows, times the weight."""
-        if self._view.immense:
+        if self._view.has_immense_amounts:
             return self._one_by_one(
                 lambda row: self._average_of_one(pod, row, _least_of_one), rows, self._weights.least
             )
         if self._view.complete and not pod.incoming.gpu:
-            least: KeptScores = self._plain(pod)[LEAST][rows]
+            least: KeptScores = self._plain_scores(pod)[LEAST_ROW][rows]
             return least
         wanted, weight = pod.incoming_non_zero, self._weights.least
-        return self._known.ask(
+        return self._known.cached_values(
             ("least", wanted),
-            lambda changed: times_rows(least_allocated(self._view, wanted, changed), weight),
+            lambda changed: weighted_rows(least_allocated(self._view, wanted, changed), weight),
             lambda row: self._average_of_one(pod, row, _least_of_one) * weight,
         )[rows]
 
     def most_allocated(self, pod: PodRequests, rows: IntArray) -> FloatArray:
         """As the function, for these rows, times the weight."""
         wanted, weight = pod.incoming_non_zero, self._weights.most
-        if self._view.immense:
+        if self._view.has_immense_amounts:
             return self._one_by_one(lambda row: self._average_of_one(pod, row, _most_of_one), rows, weight)
-        return self._known.ask(
+        return self._known.cached_values(
             ("most", wanted),
-            lambda changed: times_rows(most_allocated(self._view, wanted, changed), weight),
+            lambda changed: weighted_rows(most_allocated(self._view, wanted, changed), weight),
             lambda row: self._average_of_one(pod, row, _most_of_one) * weight,
         )[rows]
 
@@ -140,14 +140,14 @@ class ResourceScores:
         wanted, weight = pod.incoming, self._weights.balanced
         if not (any(wanted) or self._best_effort):
             return None
-        if self._view.immense:
+        if self._view.has_immense_amounts:
             return self._one_by_one(lambda row: self._balanced_one(wanted, row), rows, weight)
         if self._view.complete and not wanted.gpu:
-            balanced: KeptScores = self._plain(pod)[BALANCED][rows]
+            balanced: KeptScores = self._plain_scores(pod)[BALANCED_ROW][rows]
             return balanced
-        return self._known.ask(
+        return self._known.cached_values(
             ("balanced", wanted),
-            lambda changed: times_rows(self._balanced(wanted, changed), weight),
+            lambda changed: weighted_rows(self._balanced_scores(wanted, changed), weight),
             lambda row: self._balanced_one(wanted, row) * weight,
         )[rows]
 
@@ -155,16 +155,16 @@ class ResourceScores:
         """Scores of amounts with which whole columns cannot be trusted: those that nearly fill 64 bits."""
         scores = [score(row) for row in rows.tolist()]
         self.beyond = self.beyond or not all(0 <= one <= MAX_SCORE for one in scores)
-        return times_rows(np.array(scores, dtype=np.int64), weight)
+        return weighted_rows(np.array(scores, dtype=np.int64), weight)
 
     def _average_of_one(self, pod: PodRequests, row: Row, score: Callable[[int, int], int]) -> int:
         return average_of_one(self._view, pod.incoming_non_zero, row, score)
 
-    def _plain(self, pod: PodRequests) -> KeptScores:
+    def _plain_scores(self, pod: PodRequests) -> KeptScores:
         """Least allocated above balanced allocation, both weighed, where only cpu and memory count and every node has
         both: two scores of one gathering.
         """
-        return self._both.ask(
+        return self._both.cached_values(
             pod,
             lambda rows: plain_scores(self._view, pod, rows, self._weights, absolute=self._absolute),
             lambda row: self._plain_of_one(pod, row),
@@ -180,44 +180,48 @@ class ResourceScores:
         least += free_memory * MAX_SCORE // memory if free_memory > 0 else 0  # exact: ints
         used_cpu, used_memory = view.requested.both[:, row].tolist()
         wanted = pod.incoming
-        balanced = _evenness((used_cpu + wanted.milli_cpu) / cpu, (used_memory + wanted.memory) / memory)
+        balanced = _balance_of_two((used_cpu + wanted.milli_cpu) / cpu, (used_memory + wanted.memory) / memory)
         if not self._absolute:
-            balanced = improvement(_evenness(used_cpu / cpu, used_memory / memory), balanced)
+            balanced = balance_improvement(_balance_of_two(used_cpu / cpu, used_memory / memory), balanced)
         return least // 2 * self._weights.least, balanced * self._weights.balanced  # exact: ints
 
-    def _balanced_one(self, pod: Scored, row: Row) -> int:
+    def _balanced_one(self, pod: ScoredAmounts, row: Row) -> int:
         gpu = pod.gpu != 0
         if self._absolute:
             return balance_of_one(self._view, pod, row, gpu=gpu)
-        before = balance_of_one(self._view, _NOTHING, row, gpu=gpu)
-        return improvement(before, balance_of_one(self._view, pod, row, gpu=gpu))
+        before = balance_of_one(self._view, _NO_AMOUNTS, row, gpu=gpu)
+        return balance_improvement(before, balance_of_one(self._view, pod, row, gpu=gpu))
 
-    def balanced(self, pod: Scored, row: Row) -> Balanced | None:
+    def balance_parts(self, pod: ScoredAmounts, row: Row) -> BalancedScore | None:
         """The parts of one node's balanced score; None when the pod requests none of the resources."""
         if not (any(pod) or self._best_effort):
             return None
         view, gpu = self._view, pod.gpu != 0
-        looked = [one for one in _reserved(view, pod, row, gpu=gpu) if one[1]]
-        filled = tuple([Filled(*one, _share(one[1], one[2]), _share(one[1], one[2] + one[3])) for one in looked])
-        before, after = (balance_of_one(view, added, row, gpu=gpu) for added in (_NOTHING, pod))
-        score = after if self._absolute else improvement(before, after)
-        return Balanced(filled, before, after, self._absolute, score)
+        looked = [one for one in _requested_figures(view, pod, row, gpu=gpu) if one[1]]
+        filled = tuple(
+            [BalancePart(*one, _filled_share(one[1], one[2]), _filled_share(one[1], one[2] + one[3])) for one in looked]
+        )
+        before, after = (balance_of_one(view, added, row, gpu=gpu) for added in (_NO_AMOUNTS, pod))
+        score = after if self._absolute else balance_improvement(before, after)
+        return BalancedScore(filled, before, after, self._absolute, score)
 
-    def _balanced(self, pod: Scored, rows: IntArray) -> IntArray:
+    def _balanced_scores(self, pod: ScoredAmounts, rows: IntArray) -> IntArray:
         """What the nodes are without the pod is the same for all pods, except that only some look at GPUs."""
         gpu = pod.gpu != 0
         if self._absolute:
-            return _balance(self._view, pod, rows, gpu=gpu)
-        before = self._before.ask(
+            return _balance_of_rows(self._view, pod, rows, gpu=gpu)
+        before = self._before.cached_values(
             gpu,
-            lambda changed: _balance(self._view, _NOTHING, changed, gpu=gpu),
-            lambda row: balance_of_one(self._view, _NOTHING, row, gpu=gpu),
+            lambda changed: _balance_of_rows(self._view, _NO_AMOUNTS, changed, gpu=gpu),
+            lambda row: balance_of_one(self._view, _NO_AMOUNTS, row, gpu=gpu),
         )
         half = MAX_SCORE // 2  # exact: ints
-        return half + div_rows(half + _balance(self._view, pod, rows, gpu=gpu) - before[rows], 2)
+        return half + div_rows(half + _balance_of_rows(self._view, pod, rows, gpu=gpu) - before[rows], 2)
 
 
-def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weights, *, absolute: bool) -> KeptScores:
+def plain_scores(
+    view: NodeView, pod: PodRequests, rows: IntArray, weights: ScoreWeights, *, absolute: bool
+) -> KeptScores:
     """Least allocated and balanced allocation of complete nodes for a pod without GPUs."""
     has = view.allocatable.both.take(rows, axis=1)
     free = has - view.non_zero_requested.both.take(rows, axis=1)
@@ -225,8 +229,8 @@ def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weig
     np.maximum(free, 0, out=free)
     free *= MAX_SCORE
     free //= has  # exact: ints
-    scores: KeptScores = np.empty((2, len(rows)), dtype=weights.width)
-    scores[LEAST] = (free[0] + free[1]) // 2 * weights.least  # exact: ints
+    scores: KeptScores = np.empty((2, len(rows)), dtype=weights.score_dtype)
+    scores[LEAST_ROW] = (free[0] + free[1]) // 2 * weights.least  # exact: ints
     requested = view.requested.both.take(rows, axis=1)
     filled: FloatArray = np.empty((2, *has.shape))
     np.divide(requested, has, out=filled[0])
@@ -238,38 +242,38 @@ def plain_scores(view: NodeView, pod: PodRequests, rows: IntArray, weights: Weig
     if not absolute:
         change = after - before + MAX_SCORE // 2  # exact: ints
         balanced = ((change + (change < 0)) >> 1) + MAX_SCORE // 2  # exact: ints, halved toward zero
-    scores[BALANCED] = balanced * weights.balanced
+    scores[BALANCED_ROW] = balanced * weights.balanced
     return scores
 
 
 @lru_cache(maxsize=1024)
-def _column_of(pod: Scored) -> IntArray:
+def _column_of(pod: ScoredAmounts) -> IntArray:
     return np.array([[pod.milli_cpu], [pod.memory]], dtype=np.int64)
 
 
-def _evenness(cpu: float, memory: float) -> int:
+def _balance_of_two(cpu: float, memory: float) -> int:
     """The balance of two shares, in hundredths."""
     distance = (cpu if cpu < 1.0 else 1.0) - (memory if memory < 1.0 else 1.0)
     return int((1.0 - abs(distance / 2.0)) * float(MAX_SCORE))
 
 
-def improvement(before: int, after: int) -> int:
+def balance_improvement(before: int, after: int) -> int:
     """50 where the pod changes nothing, more where it makes the node more even."""
     half = MAX_SCORE // 2  # exact: ints
-    return half + div(half + after - before, 2)
+    return half + int_div(half + after - before, 2)
 
 
-def least_allocated(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
+def least_allocated(view: NodeView, pod: ScoredAmounts, rows: IntArray) -> IntArray:
     """Average share of cpu and memory that stays free."""
-    return _average(view, pod, rows, _least)
+    return _average_scores(view, pod, rows, _least_scores)
 
 
-def most_allocated(view: NodeView, pod: Scored, rows: IntArray) -> IntArray:
+def most_allocated(view: NodeView, pod: ScoredAmounts, rows: IntArray) -> IntArray:
     """Average share of cpu and memory that is taken."""
-    return _average(view, pod, rows, _most)
+    return _average_scores(view, pod, rows, _most_scores)
 
 
-def _least(allocatable: IntArray, wanted: IntArray) -> IntArray:
+def _least_scores(allocatable: IntArray, wanted: IntArray) -> IntArray:
     return div_rows(np.maximum(allocatable - wanted, 0) * MAX_SCORE, allocatable)
 
 
@@ -279,15 +283,15 @@ def _least_of_complete(allocatable: IntArray, wanted: IntArray) -> IntArray:
     return score
 
 
-def _most(allocatable: IntArray, wanted: IntArray) -> IntArray:
+def _most_scores(allocatable: IntArray, wanted: IntArray) -> IntArray:
     return np.where(wanted > allocatable, MAX_SCORE, div_rows(wanted * MAX_SCORE, allocatable))
 
 
-def _average(view: NodeView, pod: Scored, rows: IntArray, score: _Share) -> IntArray:
+def _average_scores(view: NodeView, pod: ScoredAmounts, rows: IntArray, score: _ScoreColumns) -> IntArray:
     """Both resources weigh the same; one that the node does not have is left out."""
     allocatable, requested = view.allocatable, view.non_zero_requested
     if view.complete:
-        score = _least_of_complete if score is _least else score
+        score = _least_of_complete if score is _least_scores else score
         cpu = score(allocatable.milli_cpu[rows], requested.milli_cpu[rows] + pod.milli_cpu)
         memory = score(allocatable.memory[rows], requested.memory[rows] + pod.memory)
         return div_rows(cpu + memory, 2)
@@ -303,26 +307,30 @@ def _average(view: NodeView, pod: Scored, rows: IntArray, score: _Share) -> IntA
     return div_rows(total, number)
 
 
-def average_of_one(view: NodeView, pod: Scored, row: Row, score: Callable[[int, int], int]) -> int:
+def average_of_one(view: NodeView, pod: ScoredAmounts, row: Row, score: Callable[[int, int], int]) -> int:
     """As _average, for one node."""
     total = number = 0
-    for _, available, used, wanted in _defaulted(view, pod, row):
+    for _, available, used, wanted in _defaulted_figures(view, pod, row):
         if available:
             total += score(available, wrap_int64(used + wanted))
             number += 1
-    return div(total, number) if number else 0
+    return int_div(total, number) if number else 0
 
 
-def averaged(view: NodeView, pod: Scored, row: Row, *, least: bool) -> Averaged:
+def average_parts(view: NodeView, pod: ScoredAmounts, row: Row, *, least: bool) -> AverageScore:
     """The parts of least or most allocated on one node."""
     score = _least_of_one if least else _most_of_one
     portions = tuple(
-        [Portion(*one, score(one[1], wrap_int64(one[2] + one[3]))) for one in _defaulted(view, pod, row) if one[1]]
+        [
+            AveragePart(*one, score(one[1], wrap_int64(one[2] + one[3])))
+            for one in _defaulted_figures(view, pod, row)
+            if one[1]
+        ]
     )
-    return Averaged(portions, average_of_one(view, pod, row, score))
+    return AverageScore(portions, average_of_one(view, pod, row, score))
 
 
-def _defaulted(view: NodeView, pod: Scored, row: Row) -> tuple[Looked, Looked]:
+def _defaulted_figures(view: NodeView, pod: ScoredAmounts, row: Row) -> tuple[ResourceFigures, ResourceFigures]:
     """Cpu and memory, where a container without a request counts as asking for a little."""
     allocatable, requested = view.allocatable, view.non_zero_requested
     return (
@@ -331,7 +339,7 @@ def _defaulted(view: NodeView, pod: Scored, row: Row) -> tuple[Looked, Looked]:
     )
 
 
-def _reserved(view: NodeView, pod: Scored, row: Row, *, gpu: bool) -> list[Looked]:
+def _requested_figures(view: NodeView, pod: ScoredAmounts, row: Row, *, gpu: bool) -> list[ResourceFigures]:
     """Cpu and memory as they are requested, GPUs where the pod asks for some."""
     available, requested = view.allocatable, view.requested
     found = [
@@ -344,21 +352,21 @@ def _reserved(view: NodeView, pod: Scored, row: Row, *, gpu: bool) -> list[Looke
 
 
 def _least_of_one(allocatable: int, wanted: int) -> int:
-    return div(wrap_int64((allocatable - wanted) * MAX_SCORE), allocatable) if wanted <= allocatable else 0
+    return int_div(wrap_int64((allocatable - wanted) * MAX_SCORE), allocatable) if wanted <= allocatable else 0
 
 
 def _most_of_one(allocatable: int, wanted: int) -> int:
-    return div(wrap_int64(min(wanted, allocatable) * MAX_SCORE), allocatable)
+    return int_div(wrap_int64(min(wanted, allocatable) * MAX_SCORE), allocatable)
 
 
-def balance_of_one(view: NodeView, added: Scored, row: Row, *, gpu: bool) -> int:
+def balance_of_one(view: NodeView, added: ScoredAmounts, row: Row, *, gpu: bool) -> int:
     """As _balance, for one node."""
-    looked = _reserved(view, added, row, gpu=gpu)
-    shares = [_share(has, used + wanted) for _, has, used, wanted in looked if has]
+    looked = _requested_figures(view, added, row, gpu=gpu)
+    shares = [_filled_share(has, used + wanted) for _, has, used, wanted in looked if has]
     return int((1.0 - _deviation_of_one(shares)) * float(MAX_SCORE))
 
 
-def _share(has: int, wanted: int) -> float:
+def _filled_share(has: int, wanted: int) -> float:
     return min(float(wrap_int64(wanted)) / float(has), 1.0)
 
 
@@ -372,7 +380,7 @@ def _deviation_of_one(shares: list[float]) -> float:
     return math.sqrt(squares / float(len(shares)))
 
 
-def _balance(view: NodeView, added: Scored, rows: IntArray, *, gpu: bool) -> IntArray:
+def _balance_of_rows(view: NodeView, added: ScoredAmounts, rows: IntArray, *, gpu: bool) -> IntArray:
     if view.complete and not gpu:
         cpu = (view.requested.milli_cpu[rows] + added.milli_cpu) / view.allocatable.milli_cpu[rows]
         memory = (view.requested.memory[rows] + added.memory) / view.allocatable.memory[rows]
@@ -383,21 +391,21 @@ def _balance(view: NodeView, added: Scored, rows: IntArray, *, gpu: bool) -> Int
     for name in ("milli_cpu", "memory", "gpu"):
         if name == "gpu" and not gpu:
             continue
-        available = _column(view.allocatable, name)[rows]
-        wanted = (_column(view.requested, name)[rows] + getattr(added, name)).astype(np.float64)
+        available = _named_column(view.allocatable, name)[rows]
+        wanted = (_named_column(view.requested, name)[rows] + getattr(added, name)).astype(np.float64)
         has = available != 0
         share = wanted / np.where(has, available, 1).astype(np.float64)
         shares.append(np.where(share > 1, 1.0, share))
         present.append(has)
-    return trunc_rows((1.0 - _deviation(shares, present)) * float(MAX_SCORE))
+    return trunc_rows((1.0 - _deviation_of_rows(shares, present)) * float(MAX_SCORE))
 
 
-def _column(columns: Columns, name: str) -> IntArray:
+def _named_column(columns: ResourceColumns, name: str) -> IntArray:
     column: IntArray = getattr(columns, name)
     return column
 
 
-def _deviation(shares: list[FloatArray], present: list[BoolArray]) -> FloatArray:
+def _deviation_of_rows(shares: list[FloatArray], present: list[BoolArray]) -> FloatArray:
     """Standard deviation of the present shares per row: for two half their distance, for fewer 0."""
     if len(shares) == 2 and all(np.count_nonzero(has) == len(has) for has in present):
         return np.abs((shares[0] - shares[1]) / 2.0)

@@ -35,7 +35,7 @@ class Requirement:
     operator: str
     values: tuple[str, ...] = ()
 
-    def matches(self, labels: Labels) -> bool:
+    def matches_labels(self, labels: Labels) -> bool:
         """Whether the labels meet the condition."""
         value = labels.get(self.key)
         if self.operator == "In":
@@ -46,9 +46,9 @@ class Requirement:
             return value is not None
         if self.operator == "DoesNotExist":
             return value is None
-        return self._compares(value)
+        return self._compares_numbers(value)
 
-    def _compares(self, value: str | None) -> bool:
+    def _compares_numbers(self, value: str | None) -> bool:
         left, right = parse_int64(value), parse_int64(self.values[0])
         if left is None or right is None:
             return False
@@ -63,16 +63,16 @@ class Selector:
     nothing: bool = False
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Upstream's Empty(): true for `{}`, false for a missing selector."""
         return not self.nothing and not self.requirements
 
-    def matches(self, labels: Labels) -> bool:
+    def matches_labels(self, labels: Labels) -> bool:
         """Whether every requirement is met."""
         if self.nothing:
             return False
         for requirement in self.requirements:  # noqa: SIM110  # a generator costs twice as much here
-            if not requirement.matches(labels):
+            if not requirement.matches_labels(labels):
                 return False
         return True
 
@@ -81,8 +81,8 @@ class Selector:
         return self if self.nothing else Selector((*self.requirements, *more))
 
 
-NOTHING = Selector(nothing=True)
-EVERYTHING = Selector()
+SELECTS_NOTHING = Selector(nothing=True)
+SELECTS_EVERYTHING = Selector()
 
 
 def parse_int64(text: str | None) -> int | None:
@@ -96,14 +96,16 @@ def parse_int64(text: str | None) -> int | None:
 def label_selector(raw: JsonObject | None) -> Selector:
     """A LabelSelector: matchLabels in key order, then matchExpressions; raises SelectorError."""
     if raw is None:
-        return NOTHING
+        return SELECTS_NOTHING
     wanted = raw.get("matchLabels") or {}
-    requirements = [_checked(key, "In", (wanted[key],)) for key in sorted(wanted)]
+    requirements = [_checked_requirement(key, "In", (wanted[key],)) for key in sorted(wanted)]
     for expression in raw.get("matchExpressions") or ():
         operator = expression.get("operator", "")
         if operator not in _SET_OPERATORS and operator not in _PRESENCE_OPERATORS:
-            raise SelectorError(f"{_quoted(operator)} is not a valid label selector operator")
-        requirements.append(_checked(expression.get("key", ""), operator, tuple(expression.get("values") or ())))
+            raise SelectorError(f"{_json_quoted(operator)} is not a valid label selector operator")
+        requirements.append(
+            _checked_requirement(expression.get("key", ""), operator, tuple(expression.get("values") or ()))
+        )
     return Selector(tuple(requirements))
 
 
@@ -118,17 +120,21 @@ def node_requirements(expressions: Sequence[JsonObject]) -> Selector:
     for expression in expressions:
         operator = expression.get("operator", "")
         if operator not in (*_SET_OPERATORS, *_PRESENCE_OPERATORS, *_ORDER_OPERATORS):
-            raise SelectorError(f"{_quoted(operator)} is not a valid node selector operator")
-        requirements.append(_checked(expression.get("key", ""), operator, tuple(expression.get("values") or ())))
+            raise SelectorError(f"{_json_quoted(operator)} is not a valid node selector operator")
+        requirements.append(
+            _checked_requirement(expression.get("key", ""), operator, tuple(expression.get("values") or ()))
+        )
     return Selector(tuple(requirements))
 
 
-def _checked(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
+def _checked_requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
     _check_key(key)
     _check_values(operator, values)
     for index, value in enumerate(values):
         if len(value) > 63 or not _LABEL_VALUE.fullmatch(value):
-            raise SelectorError(f"values[{index}][{key}]: Invalid value: {_quoted(value)}: a valid label is expected")
+            raise SelectorError(
+                f"values[{index}][{key}]: Invalid value: {_json_quoted(value)}: a valid label is expected"
+            )
     return Requirement(key, operator, values)
 
 
@@ -138,7 +144,7 @@ def _check_key(key: str) -> None:
     if slash:
         valid = valid and len(prefix) <= 253 and bool(_DNS_PREFIX.fullmatch(prefix))
     if not valid:
-        raise SelectorError(f"key: Invalid value: {_quoted(key)}: a qualified name is expected")
+        raise SelectorError(f"key: Invalid value: {_json_quoted(key)}: a qualified name is expected")
 
 
 def _check_values(operator: str, values: tuple[str, ...]) -> None:
@@ -157,8 +163,8 @@ def _check_order_value(values: tuple[str, ...], shown: str) -> None:
         raise SelectorError(f"values: Invalid value: {shown}: for 'Gt', 'Lt' operators, exactly one value is required")
     if parse_int64(values[0]) is None:
         text = "for 'Gt', 'Lt' operators, the value must be an integer"
-        raise SelectorError(f"values[0]: Invalid value: {_quoted(values[0])}: {text}")
+        raise SelectorError(f"values[0]: Invalid value: {_json_quoted(values[0])}: {text}")
 
 
-def _quoted(text: str) -> str:
+def _json_quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -32,7 +32,7 @@ class Toleration(NamedTuple):
     value: str
     effect: str
 
-    def tolerates(self, taint: Taint) -> bool:
+    def tolerates_taint(self, taint: Taint) -> bool:
         """Whether this toleration accepts the taint; an empty key or effect stands for any."""
         if self.effect and self.effect != taint.effect:
             return False
@@ -61,28 +61,28 @@ def parse_tolerations(raw: Sequence[JsonObject] | None) -> Tolerations:
     )
 
 
-def tolerated(taint: Taint, tolerations: Tolerations) -> bool:
+def is_tolerated(taint: Taint, tolerations: Tolerations) -> bool:
     """Whether some toleration accepts the taint."""
-    return any(toleration.tolerates(taint) for toleration in tolerations)
+    return any(toleration.tolerates_taint(taint) for toleration in tolerations)
 
 
-def schedulable_despite_cordon(tolerations: Tolerations) -> bool:
+def tolerates_cordon(tolerations: Tolerations) -> bool:
     """Whether a pod may go to a cordoned node."""
-    return tolerated(UNSCHEDULABLE_TAINT, tolerations)
+    return is_tolerated(UNSCHEDULABLE_TAINT, tolerations)
 
 
-def untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> bool:
+def has_untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> bool:
     """Whether some NoSchedule or NoExecute taint is not tolerated."""
-    return any(taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not tolerated(taint, tolerations) for taint in taints)
+    return any(taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not is_tolerated(taint, tolerations) for taint in taints)
 
 
 def first_untolerated(taints: Sequence[Taint], tolerations: Tolerations) -> Taint | None:
     """The first NoSchedule or NoExecute taint that is not tolerated."""
     keeping = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
-    return next((taint for taint in keeping if not tolerated(taint, tolerations)), None)
+    return next((taint for taint in keeping if not is_tolerated(taint, tolerations)), None)
 
 
-def intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:
+def count_intolerable_preferences(taints: Sequence[Taint], tolerations: Tolerations) -> int:
     """How many PreferNoSchedule taints the pod does not tolerate."""
     return len([taint for taint, accepted in soft_taints(taints, tolerations) if not accepted])
 
@@ -92,4 +92,4 @@ def soft_taints(taints: Sequence[Taint], tolerations: Tolerations) -> Iterator[t
     relevant = tuple(t for t in tolerations if t.effect in ("", PREFER_NO_SCHEDULE))
     for taint in taints:
         if taint.effect == PREFER_NO_SCHEDULE:
-            yield taint, tolerated(taint, relevant)
+            yield taint, is_tolerated(taint, relevant)

@@ -21,14 +21,14 @@ class TermOwners:
         self._preferred: dict[AffinityTerm, IntArray] = {}
         self._preferred_anti: dict[AffinityTerm, IntArray] = {}
 
-    def record(self, row: Row, terms: PodAffinityTerms, sign: int) -> None:
+    def record_pod(self, row: Row, terms: PodAffinityTerms, sign: int) -> None:
         """A pod with these terms came to a node (sign 1) or left it (sign -1)."""
         self.anti_changes += bool(terms.required_anti_affinity)
-        self._own(self._anti, terms.required_anti_affinity, row, sign)
-        self._own(self._preferred, terms.preferred_affinity, row, sign)
-        self._own(self._preferred_anti, terms.preferred_anti_affinity, row, sign)
+        self._count_owner(self._anti, terms.required_anti_affinity, row, sign)
+        self._count_owner(self._preferred, terms.preferred_affinity, row, sign)
+        self._count_owner(self._preferred_anti, terms.preferred_anti_affinity, row, sign)
 
-    def _own(self, owners: dict[AffinityTerm, IntArray], terms: Terms, row: Row, sign: int) -> None:
+    def _count_owner(self, owners: dict[AffinityTerm, IntArray], terms: Terms, row: Row, sign: int) -> None:
         for term in terms:
             per_row = owners.get(term)
             if per_row is None:

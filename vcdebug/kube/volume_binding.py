@@ -14,17 +14,17 @@ from vcdebug.kube.claims import (
     WAIT_FOR_FIRST_CONSUMER,
     ClaimName,
     claim_names,
-    class_name,
-    fully_bound,
-    not_found,
+    is_fully_bound,
+    is_owned_by,
+    not_found_text,
     not_owner_text,
-    owned_by,
+    storage_class_name,
 )
 from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.selector import Labels
-from vcdebug.kube.volume_match import matching_volume, reachable, storage_request
-from vcdebug.kube.volume_provision import Provisioning
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.kube.volume_match import find_matching_volume, is_reachable, storage_request
+from vcdebug.kube.volume_provision import VolumeProvisioning
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName
 from vcdebug.releases.nodes import VOLUME_AFFINITY_TEXT
 from vcdebug.snapshot.manifest import annotations_of, key_of, metadata_of, name_of, spec_of, status_of
@@ -32,7 +32,7 @@ from vcdebug.snapshot.manifest import annotations_of, key_of, metadata_of, name_
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
-NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+NODE_AFFINITY_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 NODE_CONFLICT_1_32 = "node(s) had volume node affinity conflict"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
@@ -79,8 +79,10 @@ class VolumeBinding:
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
-        self._node_conflict = NODE_CONFLICT_1_32 if listers.flags.release.has(VOLUME_AFFINITY_TEXT) else NODE_CONFLICT
-        self._provisioning = Provisioning(listers)
+        self._node_conflict = (
+            NODE_CONFLICT_1_32 if listers.flags.release.has_older_form(VOLUME_AFFINITY_TEXT) else NODE_AFFINITY_CONFLICT
+        )
+        self._provisioning = VolumeProvisioning(listers)
         self._taken: dict[str, str] = {}
         """volume name → key of the claim it is assumed bound to."""
         self._selected: dict[str, NodeName] = {}
@@ -97,22 +99,22 @@ class VolumeBinding:
         state = VolumeState()
         immediate = False
         for claim in claims:
-            if fully_bound(claim):
+            if is_fully_bound(claim):
                 state.bound.append(claim)
-            elif self._delayed(claim) and not spec_of(claim).get("volumeName"):
+            elif self._is_delayed(claim) and not spec_of(claim).get("volumeName"):
                 state.delayed.append(claim)
             else:
                 immediate = True
         if immediate:
             raise VolumeBindingError(UNBOUND_IMMEDIATE)
         for claim in state.delayed:
-            state.candidates[class_name(claim)] = self._volumes_of(class_name(claim))
+            state.candidates[storage_class_name(claim)] = self._volumes_of(storage_class_name(claim))
         return state
 
     def _checked_claim(self, pod: Pod, name: ClaimName) -> Manifest:
         claim = self._listers.claims.get(f"{pod.namespace}/{name.name}")
         if claim is None:
-            text = not_found("persistentvolumeclaim", name.name)
+            text = not_found_text("persistentvolumeclaim", name.name)
             waiting = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name.name}"'
             raise VolumeBindingError(waiting if name.ephemeral else text)
         if status_of(claim).get("phase") == "Lost":
@@ -121,23 +123,25 @@ class VolumeBinding:
             raise VolumeBindingError(text)
         if metadata_of(claim).get("deletionTimestamp"):
             raise VolumeBindingError(f'persistentvolumeclaim "{name.name}" is being deleted')
-        if name.ephemeral and not owned_by(claim, pod):
+        if name.ephemeral and not is_owned_by(claim, pod):
             raise VolumeBindingError(not_owner_text(claim, pod))
         return claim
 
-    def _delayed(self, claim: Manifest) -> bool:
-        storage_class = self._listers.storage_classes.get(class_name(claim))
+    def _is_delayed(self, claim: Manifest) -> bool:
+        storage_class = self._listers.storage_classes.get(storage_class_name(claim))
         if storage_class is None:
             return False
         mode = storage_class.get("volumeBindingMode")
         if mode is None:
-            raise VolumeBindingError(f'VolumeBindingMode not set for StorageClass "{class_name(claim)}"')
+            raise VolumeBindingError(f'VolumeBindingMode not set for StorageClass "{storage_class_name(claim)}"')
         return bool(mode == WAIT_FOR_FIRST_CONSUMER)
 
     def _volumes_of(self, storage_class: str) -> list[Manifest]:
-        return [self._assumed(v) for v in self._listers.volumes.values() if class_name(v) == storage_class]
+        return [
+            self._assumed_volume(v) for v in self._listers.volumes.values() if storage_class_name(v) == storage_class
+        ]
 
-    def _assumed(self, volume: Manifest) -> Manifest:
+    def _assumed_volume(self, volume: Manifest) -> Manifest:
         """The volume as it stands after this session's reservations."""
         claim_key = self._taken.get(name_of(volume))
         if claim_key is None:
@@ -146,13 +150,13 @@ class VolumeBinding:
         uid = metadata_of(self._listers.claims[claim_key]).get("uid") or ""
         return {**volume, "spec": {**spec_of(volume), "claimRef": {"namespace": namespace, "name": name, "uid": uid}}}
 
-    def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Status | None:
+    def filter(self, state: VolumeState, node: NodeName, node_labels: Labels) -> FitStatus | None:
         """None when the volumes can be had on the node; remembers how."""
         reachable_volumes, found = self._bound_reachable(state, node_labels)
         try:
             satisfied, enough, volumes = self._delayed_satisfied(state, node, node_labels)
         except VolumeBindingError as error:
-            return Status(ERROR, str(error))
+            return FitStatus(ERROR, str(error))
         reasons = [
             text
             for text, failed in (
@@ -164,7 +168,7 @@ class VolumeBinding:
             if failed
         ]
         if reasons:
-            return Status(UNSCHEDULABLE_AND_UNRESOLVABLE, ", ".join(reasons))
+            return FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, ", ".join(reasons))
         state.by_node[node] = volumes
         return None
 
@@ -173,7 +177,7 @@ class VolumeBinding:
             volume = self._listers.volumes.get(spec_of(claim).get("volumeName") or "")
             if volume is None:
                 return True, False
-            if not reachable(volume, node_labels):
+            if not is_reachable(volume, node_labels):
                 return False, True
         return True, True
 
@@ -187,14 +191,14 @@ class VolumeBinding:
             if selected is not None and selected != node:
                 return False, True, PodVolumes()
             (to_match if selected is None else to_provision).append(claim)
-        bindings, unmatched = self._match(state, to_match, node_labels)
+        bindings, unmatched = self._match_claims(state, to_match, node_labels)
         to_provision += unmatched
         satisfied, enough = not unmatched, True
         if to_provision:
-            satisfied, enough = self._provision(to_provision, node_labels)
+            satisfied, enough = self._check_provisions(to_provision, node_labels)
         return satisfied, enough, PodVolumes(tuple(bindings), tuple(key_of(claim) for claim in to_provision))
 
-    def claims(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
+    def claim_fits(self, state: VolumeState, node: NodeName, node_labels: Labels) -> Iterator[ClaimFit]:
         """Each claim of the pod beside one node."""
         for claim in state.bound:
             name = spec_of(claim).get("volumeName") or ""
@@ -202,10 +206,10 @@ class VolumeBinding:
             if volume is None:
                 yield ClaimFit(key_of(claim), name, False, "the volume does not exist")
             else:
-                near = reachable(volume, node_labels)
-                yield ClaimFit(key_of(claim), name, near, "bound" if near else f"bound; {_only_on(volume)}")
+                near = is_reachable(volume, node_labels)
+                yield ClaimFit(key_of(claim), name, near, "bound" if near else f"bound; {_affinity_text(volume)}")
         waiting = [claim for claim in state.delayed if self._selected_node(claim) is None]
-        found = dict(self._match(state, waiting, node_labels)[0])
+        found = dict(self._match_claims(state, waiting, node_labels)[0])
         for claim in state.delayed:
             yield self._delayed_fit(claim, node, node_labels, found)
 
@@ -216,7 +220,7 @@ class VolumeBinding:
         if key in found:
             return ClaimFit(key, found[key], True, "an available volume suits it")
         try:
-            allowed, enough = self._provision([claim], node_labels)
+            allowed, enough = self._check_provisions([claim], node_labels)
         except VolumeBindingError as error:
             return ClaimFit(key, "", False, str(error))
         words = "can be provisioned" if allowed else "no volume suits it, and its class provisions none here"
@@ -225,14 +229,16 @@ class VolumeBinding:
     def _selected_node(self, claim: Manifest) -> NodeName | None:
         return self._selected.get(key_of(claim), annotations_of(claim).get(SELECTED_NODE))
 
-    def _match(
+    def _match_claims(
         self, state: VolumeState, claims: list[Manifest], node_labels: Labels
     ) -> tuple[list[tuple[str, str]], list[Manifest]]:
         bindings: list[tuple[str, str]] = []
         unmatched: list[Manifest] = []
         chosen: dict[str, None] = {}
         for claim in sorted(claims, key=storage_request):
-            volume = matching_volume(claim, state.candidates.get(class_name(claim), []), node_labels, chosen)
+            volume = find_matching_volume(
+                claim, state.candidates.get(storage_class_name(claim), []), node_labels, chosen
+            )
             if volume is None:
                 unmatched.append(claim)
                 continue
@@ -240,17 +246,17 @@ class VolumeBinding:
             bindings.append((key_of(claim), name_of(volume)))
         return bindings, unmatched
 
-    def _provision(self, claims: list[Manifest], node_labels: Labels) -> tuple[bool, bool]:
+    def _check_provisions(self, claims: list[Manifest], node_labels: Labels) -> tuple[bool, bool]:
         """(can be provisioned, enough space)."""
         for claim in claims:
-            name = class_name(claim)
+            name = storage_class_name(claim)
             if not name:
                 raise VolumeBindingError(f'no class for claim "{key_of(claim)}"')
             if name not in self._listers.storage_classes:
                 raise VolumeBindingError(f'failed to find storage class "{name}"')
-            if not self._provisioning.allowed(name, node_labels):
+            if not self._provisioning.is_allowed(name, node_labels):
                 return False, True
-            if not self._provisioning.enough_space(name, claim, node_labels):
+            if not self._provisioning.has_enough_capacity(name, claim, node_labels):
                 return True, False
         return True, True
 
@@ -271,7 +277,7 @@ class VolumeBinding:
             self._selected.pop(claim_key, None)
 
 
-def _only_on(volume: Manifest) -> str:
+def _affinity_text(volume: Manifest) -> str:
     """What the volume's node affinity wants, in its own words."""
     terms = ((spec_of(volume).get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
     wanted = [

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.claims import ClaimName, claim_names, class_name, not_found, not_owner_text, owned_by
+from vcdebug.kube.claims import ClaimName, claim_names, is_owned_by, not_found_text, not_owner_text, storage_class_name
 from vcdebug.kube.listers import Listers, Manifest
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.releases.nodes import PORTWORX_MIGRATION_ANNOTATION
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.manifest import annotations_of, spec_of
@@ -18,10 +18,10 @@ from vcdebug.snapshot.manifest import annotations_of, spec_of
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
-EXCEEDED = Status(UNSCHEDULABLE, "node(s) exceed max volume count")
+EXCEEDED_STATUS = FitStatus(UNSCHEDULABLE, "node(s) exceed max volume count")
 PORTWORX, PORTWORX_PLUGIN = "portworxVolume", "kubernetes.io/portworx-volume"
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
-_MIGRATED = {
+_MIGRATED_SOURCES = {
     "awsElasticBlockStore": ("ebs.csi.aws.com", "volumeID"),
     "gcePersistentDisk": ("pd.csi.storage.gke.io", "pdName"),
     "azureDisk": ("disk.csi.azure.com", "diskURI"),
@@ -30,7 +30,7 @@ _MIGRATED = {
 }
 """In-tree volume sources that Kubernetes translates to CSI: driver, and the field that names the volume."""
 
-Volumes = dict[str, str]
+VolumeDrivers = dict[str, str]
 """driver/handle → driver."""
 
 
@@ -43,13 +43,13 @@ class DriverCount(NamedTuple):
     limit: int
 
     @property
-    def exceeds(self) -> bool:
+    def exceeds_limit(self) -> bool:
         """Whether the new ones cannot all be attached."""
         return self.attached + self.new > self.limit
 
 
 class _LookupFailed(Exception):
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: FitStatus) -> None:
         super().__init__(status.reason)
         self.status = status
 
@@ -60,7 +60,7 @@ def has_limited_volumes(pod: Pod) -> bool:
     return bool(volumes) and any(
         volume.get("persistentVolumeClaim") is not None
         or volume.get("ephemeral") is not None
-        or any(source in volume for source in _MIGRATED)
+        or any(source in volume for source in _MIGRATED_SOURCES)
         for volume in volumes
     )
 
@@ -71,61 +71,63 @@ class VolumeLimits:
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
         flags = listers.flags
-        self._asks_node = flags.release.has(PORTWORX_MIGRATION_ANNOTATION)
-        self._portworx_on = flags.gate("CSIMigrationPortworx")
+        self._asks_node = flags.release.has_older_form(PORTWORX_MIGRATION_ANNOTATION)
+        self._portworx_on = flags.is_gate_on("CSIMigrationPortworx")
 
-    def check(self, pod: Pod, node: str, placed: Iterable[Pod]) -> Status | None:
+    def check_limits(self, pod: Pod, node: str, placed: Iterable[Pod]) -> FitStatus | None:
         """None when the node can attach the pod's new volumes beside those of its present pods."""
         try:
-            counted = self.counted(pod, node, placed)
+            counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
             return failure.status
-        return EXCEEDED if any(one.exceeds for one in counted) else None
+        return EXCEEDED_STATUS if any(one.exceeds_limit for one in counted) else None
 
-    def drivers(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[tuple[DriverCount, ...], Status | None]:
+    def driver_counts(
+        self, pod: Pod, node: str, placed: Iterable[Pod]
+    ) -> tuple[tuple[DriverCount, ...], FitStatus | None]:
         """What is counted for each driver on a node, and what the check says."""
         try:
-            counted = self.counted(pod, node, placed)
+            counted = self.count_volumes(pod, node, placed)
         except _LookupFailed as failure:
             return (), failure.status
-        return counted, EXCEEDED if any(one.exceeds for one in counted) else None
+        return counted, EXCEEDED_STATUS if any(one.exceeds_limit for one in counted) else None
 
-    def counted(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[DriverCount, ...]:
+    def count_volumes(self, pod: Pod, node: str, placed: Iterable[Pod]) -> tuple[DriverCount, ...]:
         """The new volumes of each limited driver beside those attached."""
         csi_node = self._listers.csi_nodes.get(node)
-        new = self._volumes(pod, csi_node, strict=True)
-        limits = _limits(csi_node)
+        new = self._pod_volumes(pod, csi_node, strict=True)
+        limits = _read_limits(csi_node)
         if not new or not limits:
             return ()
-        attached: Volumes = {}
+        attached: VolumeDrivers = {}
         for other in placed:
-            attached.update(self._volumes(other, csi_node, strict=False))
-        return _counts(new, self._with_attachments(attached, node), attached, limits)
+            attached.update(self._pod_volumes(other, csi_node, strict=False))
+        return _make_counts(new, self._with_attachments(attached, node), attached, limits)
 
-    def _volumes(self, pod: Pod, csi_node: Manifest | None, *, strict: bool) -> Volumes:
-        volumes: Volumes = {}
+    def _pod_volumes(self, pod: Pod, csi_node: Manifest | None, *, strict: bool) -> VolumeDrivers:
+        volumes: VolumeDrivers = {}
         for claim_name in claim_names(pod):
-            handle = self._claimed(pod, claim_name, csi_node, strict=strict)
+            handle = self._claimed_volume(pod, claim_name, csi_node, strict=strict)
             if handle is not None:
                 volumes[f"{handle[0]}/{handle[1]}"] = handle[0]
         for volume in pod.spec.get("volumes") or ():
-            translated = self._translated(volume, csi_node)
+            translated = self._translate_in_tree(volume, csi_node)
             if translated is not None:
                 volumes[f"{translated[0]}/{translated[1]}"] = translated[0]
         return volumes
 
-    def _claimed(
+    def _claimed_volume(
         self, pod: Pod, claim_name: ClaimName, csi_node: Manifest | None, *, strict: bool
     ) -> tuple[str, str] | None:
         claim = self._listers.claims.get(f"{pod.namespace}/{claim_name.name}")
         if claim is None:
             if strict:
-                text = not_found("persistentvolumeclaim", claim_name.name)
+                text = not_found_text("persistentvolumeclaim", claim_name.name)
                 reason = f"looking up PVC {pod.namespace}/{claim_name.name}: {text}"
-                raise _LookupFailed(Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason))
+                raise _LookupFailed(FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason))
             return None
-        if strict and claim_name.ephemeral and not owned_by(claim, pod):
-            raise _LookupFailed(Status(ERROR, not_owner_text(claim, pod)))
+        if strict and claim_name.ephemeral and not is_owned_by(claim, pod):
+            raise _LookupFailed(FitStatus(ERROR, not_owner_text(claim, pod)))
         return self._driver_and_handle(pod.namespace, claim_name.name, claim, csi_node)
 
     def _driver_and_handle(
@@ -133,20 +135,20 @@ class VolumeLimits:
     ) -> tuple[str, str] | None:
         volume = self._listers.volumes.get(spec_of(claim).get("volumeName") or "")
         if volume is None:
-            storage_class = self._listers.storage_classes.get(class_name(claim)) or {}
+            storage_class = self._listers.storage_classes.get(storage_class_name(claim)) or {}
             provisioner = storage_class.get("provisioner") or ""
             return (provisioner, f"unbound {namespace}/{name}") if provisioner else None
         csi = spec_of(volume).get("csi")
         if csi is not None:
             return csi.get("driver") or "", csi.get("volumeHandle") or ""
-        return self._translated(spec_of(volume), csi_node)
+        return self._translate_in_tree(spec_of(volume), csi_node)
 
-    def _translated(self, volume: Manifest, csi_node: Manifest | None) -> tuple[str, str] | None:
+    def _translate_in_tree(self, volume: Manifest, csi_node: Manifest | None) -> tuple[str, str] | None:
         """Driver and handle of an in-tree volume, on a node that is known to CSI."""
-        source = next((source for source in _MIGRATED if volume.get(source) is not None), None)
+        source = next((source for source in _MIGRATED_SOURCES if volume.get(source) is not None), None)
         if source is None or csi_node is None or (source == PORTWORX and not self._migrates_portworx(csi_node)):
             return None
-        driver, field = _MIGRATED[source]
+        driver, field = _MIGRATED_SOURCES[source]
         return driver, str(volume[source].get(field) or "")
 
     def _migrates_portworx(self, csi_node: Manifest) -> bool:
@@ -156,7 +158,7 @@ class VolumeLimits:
         notes = annotations_of(csi_node)
         return self._portworx_on and PORTWORX_PLUGIN in (notes.get(MIGRATED_PLUGINS) or "").split(",")
 
-    def _with_attachments(self, attached: Volumes, node: str) -> Volumes:
+    def _with_attachments(self, attached: VolumeDrivers, node: str) -> VolumeDrivers:
         everything = dict(attached)
         for attachment in self._listers.volume_attachments:
             source = (spec_of(attachment).get("source") or {}).get("persistentVolumeName") or ""
@@ -168,15 +170,17 @@ class VolumeLimits:
         return everything
 
 
-def _limits(csi_node: Manifest | None) -> dict[str, int]:
+def _read_limits(csi_node: Manifest | None) -> dict[str, int]:
     drivers: list[JsonDict] = spec_of(csi_node or {}).get("drivers") or []
     counts = {driver.get("name") or "": (driver.get("allocatable") or {}).get("count") for driver in drivers}
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def _counts(new: Volumes, everything: Volumes, attached: Volumes, limits: dict[str, int]) -> tuple[DriverCount, ...]:
-    in_use = _per_driver(everything)
-    wanted = _per_driver({key: driver for key, driver in new.items() if key not in attached})
+def _make_counts(
+    new: VolumeDrivers, everything: VolumeDrivers, attached: VolumeDrivers, limits: dict[str, int]
+) -> tuple[DriverCount, ...]:
+    in_use = _count_per_driver(everything)
+    wanted = _count_per_driver({key: driver for key, driver in new.items() if key not in attached})
     return tuple(
         DriverCount(driver, in_use.get(driver, 0), count, limits[driver])
         for driver, count in wanted.items()
@@ -184,7 +188,7 @@ def _counts(new: Volumes, everything: Volumes, attached: Volumes, limits: dict[s
     )
 
 
-def _per_driver(volumes: Volumes) -> dict[str, int]:
+def _count_per_driver(volumes: VolumeDrivers) -> dict[str, int]:
     counts: dict[str, int] = {}
     for driver in volumes.values():
         counts[driver] = counts.get(driver, 0) + 1

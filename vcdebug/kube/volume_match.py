@@ -7,34 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from vcdebug.kube.claims import class_name
+from vcdebug.kube.claims import storage_class_name
 from vcdebug.kube.listers import Manifest
 from vcdebug.kube.node_affinity import lenient_terms
 from vcdebug.kube.selector import Labels, SelectorError, label_selector
 from vcdebug.snapshot.manifest import labels_of, metadata_of, name_of, spec_of, status_of
-from vcdebug.snapshot.quantity import value
+from vcdebug.snapshot.quantity import whole_value
 
 
 def storage_request(claim: Manifest) -> int:
     """Bytes that the claim asks for."""
     requests = (spec_of(claim).get("resources") or {}).get("requests") or {}
-    return value(requests.get("storage", 0))
+    return whole_value(requests.get("storage", 0))
 
 
-def capacity(volume: Manifest) -> int:
+def volume_capacity(volume: Manifest) -> int:
     """Bytes that the volume offers."""
-    return value((spec_of(volume).get("capacity") or {}).get("storage", 0))
+    return whole_value((spec_of(volume).get("capacity") or {}).get("storage", 0))
 
 
-def reachable(volume: Manifest, node_labels: Labels) -> bool:
+def is_reachable(volume: Manifest, node_labels: Labels) -> bool:
     """Whether the volume's node affinity accepts a node with these labels (its name is not looked at)."""
     required = (spec_of(volume).get("nodeAffinity") or {}).get("required")
     if required is None:
         return True
-    return any(term.matches(node_labels, "") for term in lenient_terms(required.get("nodeSelectorTerms") or ()))
+    return any(term.matches_node(node_labels, "") for term in lenient_terms(required.get("nodeSelectorTerms") or ()))
 
 
-def bound_to(volume: Manifest, claim: Manifest) -> bool:
+def is_bound_to(volume: Manifest, claim: Manifest) -> bool:
     """Whether the volume is bound, or reserved by name, to the claim."""
     reference = spec_of(volume).get("claimRef")
     if reference is None:
@@ -45,45 +45,47 @@ def bound_to(volume: Manifest, claim: Manifest) -> bool:
     return not reference.get("uid") or reference["uid"] == meta.get("uid")
 
 
-def matching_volume(
+def find_matching_volume(
     claim: Manifest, volumes: Sequence[Manifest], node_labels: Labels, chosen: Container[str]
 ) -> Manifest | None:
     """The volume reserved for the claim, else the smallest available one that suits it."""
     best: Manifest | None = None
     for volume in volumes:
-        if name_of(volume) in chosen or not _comparable(claim, volume):
+        if name_of(volume) in chosen or not _is_comparable(claim, volume):
             continue
-        if bound_to(volume, claim):
-            return volume if reachable(volume, node_labels) else None
-        if _available(claim, volume, node_labels) and (best is None or capacity(volume) < capacity(best)):
+        if is_bound_to(volume, claim):
+            return volume if is_reachable(volume, node_labels) else None
+        if _is_available(claim, volume, node_labels) and (
+            best is None or volume_capacity(volume) < volume_capacity(best)
+        ):
             best = volume
     return best
 
 
-def _comparable(claim: Manifest, volume: Manifest) -> bool:
-    if spec_of(volume).get("claimRef") is not None and not bound_to(volume, claim):
+def _is_comparable(claim: Manifest, volume: Manifest) -> bool:
+    if spec_of(volume).get("claimRef") is not None and not is_bound_to(volume, claim):
         return False
-    if capacity(volume) < storage_request(claim) or metadata_of(volume).get("deletionTimestamp"):
+    if volume_capacity(volume) < storage_request(claim) or metadata_of(volume).get("deletionTimestamp"):
         return False
     modes = [spec_of(m).get("volumeMode") or "Filesystem" for m in (claim, volume)]
     attributes = [spec_of(m).get("volumeAttributesClassName") or "" for m in (claim, volume)]
     return modes[0] == modes[1] and attributes[0] == attributes[1]
 
 
-def _available(claim: Manifest, volume: Manifest, node_labels: Labels) -> bool:
-    if status_of(volume).get("phase") != "Available" or not _selected(claim, volume):
+def _is_available(claim: Manifest, volume: Manifest, node_labels: Labels) -> bool:
+    if status_of(volume).get("phase") != "Available" or not _is_selected(claim, volume):
         return False
-    if class_name(volume) != class_name(claim) or not reachable(volume, node_labels):
+    if storage_class_name(volume) != storage_class_name(claim) or not is_reachable(volume, node_labels):
         return False
     offered = spec_of(volume).get("accessModes") or ()
     return all(mode in offered for mode in spec_of(claim).get("accessModes") or ())
 
 
-def _selected(claim: Manifest, volume: Manifest) -> bool:
+def _is_selected(claim: Manifest, volume: Manifest) -> bool:
     raw = spec_of(claim).get("selector")
     if raw is None:
         return True
     try:
-        return label_selector(raw).matches(labels_of(volume))
+        return label_selector(raw).matches_labels(labels_of(volume))
     except SelectorError:
         return False

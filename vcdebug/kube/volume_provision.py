@@ -11,25 +11,25 @@ from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.selector import Labels, SelectorError, label_selector
 from vcdebug.kube.volume_match import storage_request
 from vcdebug.snapshot.manifest import spec_of
-from vcdebug.snapshot.quantity import value
+from vcdebug.snapshot.quantity import whole_value
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
-class Provisioning:
+class VolumeProvisioning:
     """Storage classes, allowed topologies and published capacities."""
 
     def __init__(self, listers: Listers) -> None:
         self._listers = listers
 
-    def allowed(self, class_name: str, node_labels: Labels) -> bool:
+    def is_allowed(self, class_name: str, node_labels: Labels) -> bool:
         """Whether the class provisions at all, and for nodes with these labels."""
         storage_class = self._listers.storage_classes[class_name]
         if (storage_class.get("provisioner") or "") in ("", NO_PROVISIONER):
             return False
         return _topology_matches(storage_class.get("allowedTopologies") or (), node_labels)
 
-    def enough_space(self, class_name: str, claim: Manifest, node_labels: Labels) -> bool:
+    def has_enough_capacity(self, class_name: str, claim: Manifest, node_labels: Labels) -> bool:
         """Whether the driver publishes capacity for the node, where it publishes any."""
         provisioner = self._listers.storage_classes[class_name].get("provisioner") or ""
         driver = self._listers.csi_drivers.get(provisioner)
@@ -37,8 +37,8 @@ class Provisioning:
             return True
         return any(
             entry.get("storageClassName") == class_name
-            and _largest(entry) >= storage_request(claim)
-            and _published_for(entry, node_labels)
+            and _largest_volume_size(entry) >= storage_request(claim)
+            and _is_published_for(entry, node_labels)
             for entry in self._listers.csi_capacities
         )
 
@@ -53,15 +53,15 @@ def _topology_matches(terms: Sequence[Manifest], node_labels: Labels) -> bool:
     return False
 
 
-def _largest(entry: Manifest) -> int:
+def _largest_volume_size(entry: Manifest) -> int:
     size = entry.get("maximumVolumeSize")
     if size is None:
         size = entry.get("capacity")
-    return -1 if size is None else value(size)
+    return -1 if size is None else whole_value(size)
 
 
-def _published_for(entry: Manifest, node_labels: Labels) -> bool:
+def _is_published_for(entry: Manifest, node_labels: Labels) -> bool:
     try:
-        return label_selector(entry.get("nodeTopology")).matches(node_labels)
+        return label_selector(entry.get("nodeTopology")).matches_labels(node_labels)
     except SelectorError:
         return False

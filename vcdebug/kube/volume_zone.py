@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vcdebug.kube.claims import WAIT_FOR_FIRST_CONSUMER, class_name, not_found
+from vcdebug.kube.claims import WAIT_FOR_FIRST_CONSUMER, not_found_text, storage_class_name
 from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.model.names import BoolArray, IntArray
@@ -19,7 +19,7 @@ from vcdebug.snapshot.manifest import labels_of, spec_of
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod
 
-CONFLICT = "node(s) had no available volume zone"
+ZONE_CONFLICT = "node(s) had no available volume zone"
 _GA_NAME = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -45,34 +45,34 @@ def zone_limits(pod: Pod, listers: Listers) -> tuple[ZoneLimit, ...]:
     for volume in pod.spec.get("volumes") or ():
         source = volume.get("persistentVolumeClaim")
         if source is not None:
-            found = _volume(pod.namespace, source.get("claimName") or "", listers)
+            found = _bound_volume(pod.namespace, source.get("claimName") or "", listers)
             limits.extend(_limits_of(found) if found is not None else ())
     return tuple(limits)
 
 
-def _volume(namespace: str, claim_name: str, listers: Listers) -> Manifest | None:
+def _bound_volume(namespace: str, claim_name: str, listers: Listers) -> Manifest | None:
     if not claim_name:
         raise VolumeZoneError("PersistentVolumeClaim had no name")
     claim = listers.claims.get(f"{namespace}/{claim_name}")
     if claim is None:
-        raise VolumeZoneError(not_found("persistentvolumeclaim", claim_name))
+        raise VolumeZoneError(not_found_text("persistentvolumeclaim", claim_name))
     volume_name = spec_of(claim).get("volumeName") or ""
     if not volume_name:
         _check_unbound(claim, listers)
         return None
     volume = listers.volumes.get(volume_name)
     if volume is None:
-        raise VolumeZoneError(not_found("persistentvolume", volume_name))
+        raise VolumeZoneError(not_found_text("persistentvolume", volume_name))
     return volume
 
 
 def _check_unbound(claim: Manifest, listers: Listers) -> None:
-    name = class_name(claim)
+    name = storage_class_name(claim)
     if not name:
         raise VolumeZoneError("PersistentVolumeClaim had no pv name and storageClass name")
     storage_class = listers.storage_classes.get(name)
     if storage_class is None:
-        raise VolumeZoneError(not_found("storageclass.storage.k8s.io", name))
+        raise VolumeZoneError(not_found_text("storageclass.storage.k8s.io", name))
     mode = storage_class.get("volumeBindingMode")
     if mode is None:
         raise VolumeZoneError(f'VolumeBindingMode not set for StorageClass "{name}"')
@@ -89,14 +89,14 @@ def _limits_of(volume: Manifest) -> Iterator[ZoneLimit]:
                 yield ZoneLimit(key, values)
 
 
-def outside_zone(limits: tuple[ZoneLimit, ...], node_labels: NodeLabels, rows: IntArray) -> BoolArray:
+def rows_outside_zone(limits: tuple[ZoneLimit, ...], node_labels: NodeLabels, rows: IntArray) -> BoolArray:
     """Rows in no zone of some volume; a node without any zone or region label passes."""
     constrained: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     for key in _GA_NAME:
-        constrained |= node_labels.column(key).present[rows]
+        constrained |= node_labels.label_column(key).rows_present[rows]
     failing: BoolArray = np.zeros(len(rows), dtype=np.bool_)
     for limit in limits:
-        failing |= ~_inside(limit, node_labels, rows)
+        failing |= ~_rows_inside(limit, node_labels, rows)
     return constrained & failing
 
 
@@ -105,9 +105,9 @@ def zone_of(labels: Mapping[str, str], limit: ZoneLimit) -> str | None:
     return labels.get(limit.key, labels.get(_GA_NAME[limit.key]))
 
 
-def _inside(limit: ZoneLimit, node_labels: NodeLabels, rows: IntArray) -> BoolArray:
-    own, ga = node_labels.column(limit.key), node_labels.column(_GA_NAME[limit.key])
+def _rows_inside(limit: ZoneLimit, node_labels: NodeLabels, rows: IntArray) -> BoolArray:
+    own, ga = node_labels.label_column(limit.key), node_labels.label_column(_GA_NAME[limit.key])
     own_hit = np.array([*(value in limit.values for value in own.values), False], dtype=np.bool_)[own.ids[rows]]
     ga_hit = np.array([*(value in limit.values for value in ga.values), False], dtype=np.bool_)[ga.ids[rows]]
-    inside: BoolArray = np.where(own.present[rows], own_hit, ga_hit)
+    inside: BoolArray = np.where(own.rows_present[rows], own_hit, ga_hit)
     return inside

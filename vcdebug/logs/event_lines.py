@@ -17,28 +17,28 @@ from vcdebug.framework.record import (
     OpEvent,
     StatementEvent,
 )
-from vcdebug.logs.context import Context, Said
-from vcdebug.logs.message import UNKNOWN
+from vcdebug.logs.context import LogCall, LogContext
+from vcdebug.logs.message import UNKNOWN_TEXT
 from vcdebug.plugins import CAPACITY, DRF, PREDICATES, PROPORTION, USAGE
 from vcdebug.releases.nodes import USAGE_SHADOW_LOAD
 
-AMOUNTS = {ALLOCATE_OP: "allocated", PIPELINE_OP: "pipelined", UNPIPELINE_OP: "unpipelined"}
-SHADOW = USAGE_SHADOW_LOAD.id
-BOOKS = (DRF, PROPORTION, CAPACITY)
+AMOUNT_OPS = {ALLOCATE_OP: "allocated", PIPELINE_OP: "pipelined", UNPIPELINE_OP: "unpipelined"}
+SHADOW_LOAD = USAGE_SHADOW_LOAD.id
+BOOK_PLUGINS = (DRF, PROPORTION, CAPACITY)
 """Plugins that print each change of what a job or queue holds."""
 
 
-def action(at: Context, event: ActionEvent) -> Iterator[Said]:
+def lines_of_action(at: LogContext, event: ActionEvent) -> Iterator[LogCall]:
     """`Enter` and `Leaving`."""
     starts = event.what == "start"
     at.action = event.action
     yield (f"{event.action}.enter" if starts else f"{event.action}.leave",)
 
 
-def statement(at: Context, event: StatementEvent) -> Iterator[Said]:
+def lines_of_statement(at: LogContext, event: StatementEvent) -> Iterator[LogCall]:
     """A statement before its operations; commit hands allocations to the cache."""
     if event.what == "save":
-        steps = (f"task {at.task(task).name} {kind} from node {node}" for kind, task, node in event.ops)
+        steps = (f"task {at.task_of(task).name} {kind} from node {node}" for kind, task, node in event.ops)
         yield "statement.save", " ".join(steps)
         return
     yield (f"statement.{event.what}",)
@@ -46,35 +46,37 @@ def statement(at: Context, event: StatementEvent) -> Iterator[Said]:
         yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == ALLOCATE_OP)
 
 
-def operation(at: Context, event: OpEvent) -> Iterator[Said]:
+def lines_of_operation(at: LogContext, event: OpEvent) -> Iterator[LogCall]:
     """The node's amounts, and each plugin's handler in the order in which they were opened."""
     if event.op == "bind":
         yield "cache.bind", event.task
         return
     if event.op == "unallocate":
-        yield "statement.remove", at.task(event.task).name, event.node
-    elif event.op in AMOUNTS and event.after is not None:
-        yield f"statement.{AMOUNTS[event.op]}", event.task, event.node, *event.after[:3]
+        yield "statement.remove", at.task_of(event.task).name, event.node
+    elif event.op in AMOUNT_OPS and event.after is not None:
+        yield f"statement.{AMOUNT_OPS[event.op]}", event.task, event.node, *event.after[:3]
     books = dict(event.books)
     for plugin in at.recording.session.plugins:
         if plugin == PREDICATES:
-            yield from _view(at, event)
-        elif plugin in books and plugin in BOOKS:
-            share = books[plugin].get("share", UNKNOWN)
+            yield from _view_lines(at, event)
+        elif plugin in books and plugin in BOOK_PLUGINS:
+            share = books[plugin].get("share", UNKNOWN_TEXT)
             what = "allocate" if event.op in CHARGING_OPS else "deallocate"
-            yield f"{plugin}.{what}", event.task, at.task(event.task).resreq, share
-        elif plugin == USAGE and event.op not in CHARGING_OPS and SHADOW not in at.recording.snapshot.release.older:
+            yield f"{plugin}.{what}", event.task, at.task_of(event.task).resreq, share
+        elif (
+            plugin == USAGE and event.op not in CHARGING_OPS and SHADOW_LOAD not in at.recording.snapshot.release.older
+        ):
             yield "load.deallocate", event.task
     if event.op == ALLOCATE_OP and event.via is None:
         yield ("statement.allocating",)
 
 
-def _view(at: Context, event: OpEvent) -> Iterator[Said]:
+def _view_lines(at: LogContext, event: OpEvent) -> Iterator[LogCall]:
     """The Kubernetes view of nodes that predicates keeps: a pod whose return was refused stays lost."""
     if event.op not in CHARGING_OPS:
         yield "view.deallocate", event.node
         missing = event.task in at.lost
-        yield "view.missing" if missing else "view.removed", event.task, event.node, at.task(event.task).name
+        yield "view.missing" if missing else "view.removed", event.task, event.node, at.task_of(event.task).name
         return
     yield "view.allocate", event.node
     if any(note.code == VIEW_LOST_POD for note in at.recording.notes_at(at.seq)):

@@ -2,5 +2,5 @@
 
 from typing import Final
 
-LEVELS: Final = (3, 4, 5)
-USUAL: Final = 3
+LOG_LEVELS: Final = (3, 4, 5)
+DEFAULT_LEVEL: Final = 3

@@ -11,15 +11,15 @@ from functools import cache, partial
 from string import Formatter
 from typing import NamedTuple
 
-from vcdebug.logs.gotext import text_of
+from vcdebug.logs.gotext import format_go_value
 
-UNKNOWN = "…"
+UNKNOWN_TEXT = "…"
 """Stands in a line for what a replay cannot know; it agrees with anything."""
-_BLANK = re.compile(r"\{\w+[^}]*\}")
-_ROW = re.compile(r"(?P<name>\S+) (?P<level>\d+)(?P<marks>[~>]*)(?:@(?P<older>\S+))? (?P<text>.*)")
+_BLANK_PATTERN = re.compile(r"\{\w+[^}]*\}")
+_ROW_PATTERN = re.compile(r"(?P<name>\S+) (?P<level>\d+)(?P<marks>[~>]*)(?:@(?P<older>\S+))? (?P<text>.*)")
 
 
-class Message(NamedTuple):
+class LogMessage(NamedTuple):
     """One klog call."""
 
     key: str
@@ -42,14 +42,16 @@ class Message(NamedTuple):
     @property
     def fixed_parts(self) -> tuple[str, ...]:
         """The text between the blanks, by which a line is recognised."""
-        return tuple(re.split(f"{_BLANK.pattern}|{UNKNOWN}", self.text))
+        return tuple(re.split(f"{_BLANK_PATTERN.pattern}|{UNKNOWN_TEXT}", self.text))
 
-    def write(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
+    def write_line(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
         """The line; a list is one of tasks by name, a `partial` is asked for its value."""
         found = [value() if isinstance(value, partial) else value for value in values]
         shown = [tasks_text(value) if isinstance(value, list) else value for value in found]
         named = dict(zip(self.blanks, shown, strict=False))
-        return "".join([before + _filled(named, blank, form) for before, blank, form in _pieces(self.text)])
+        return "".join(
+            [before + _fill_blank(named, blank, form) for before, blank, form in _template_pieces(self.text)]
+        )
 
 
 def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
@@ -73,20 +75,20 @@ def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
 
 
 @cache
-def _pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
+def _template_pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
     """What stands before each blank, the blank, and how it is written; read once per message."""
     return tuple((before, blank, form or "") for before, blank, form, _ in Formatter().parse(text))
 
 
-def _filled(named: Mapping[str, object], blank: str | None, form: str) -> str:
+def _fill_blank(named: Mapping[str, object], blank: str | None, form: str) -> str:
     """A blank as Go's %v fills it, or by a width and precision of its own."""
     if blank is None:
         return ""
     value = named[blank]
-    return format(value, form) if form else text_of(value)
+    return format(value, form) if form else format_go_value(value)
 
 
-def messages_of(rows: str) -> Iterator[Message]:
+def parse_messages(rows: str) -> Iterator[LogMessage]:
     """The messages of a table, as `messages.ROWS` describes it."""
     file, prefix, firm = "", "", True
     blanks: tuple[str, ...] = ()
@@ -95,12 +97,12 @@ def messages_of(rows: str) -> Iterator[Message]:
             file, prefix, *uncertain = line.split(" ")
             firm = not uncertain
             continue
-        row = _ROW.fullmatch(line.strip())
+        row = _ROW_PATTERN.fullmatch(line.strip())
         assert row is not None, line
         key, marks, text, older = f"{prefix}.{row['name']}", row["marks"], row["text"], row["older"] or ""
-        blanks = blanks if older else _blanks(text)
-        yield Message(key, int(row["level"]), file, text, firm, "~" in marks, ">" in marks, older, blanks)
+        blanks = blanks if older else _blank_names(text)
+        yield LogMessage(key, int(row["level"]), file, text, firm, "~" in marks, ">" in marks, older, blanks)
 
 
-def _blanks(text: str) -> tuple[str, ...]:
+def _blank_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))

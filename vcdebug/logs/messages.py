@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
-from vcdebug.grouping import by_key
-from vcdebug.logs.message import Message, has_parts_in_order, messages_of
+from vcdebug.grouping import group_by_key
+from vcdebug.logs.message import LogMessage, has_parts_in_order, parse_messages
 
-ROWS = """
+MESSAGE_ROWS = """
 session.go session
   hypernode 5 "hyperNode in session" name="{name}" tier={tier} parent="{parent}" children={children}
   open 3 Open Session … with <{jobs}> Job and <{queues}> Queues. HyperNodesReadyToSchedule: {ready}
@@ -341,20 +341,22 @@ releases that still have this older form, in a row of its own below the newest o
 prints nothing: such a row needs it.
 """
 
-MESSAGES: tuple[Message, ...] = tuple(messages_of(ROWS))
-BY_KEY: Mapping[str, Message] = {message.key: message for message in MESSAGES if not message.older}
+MESSAGES: tuple[LogMessage, ...] = tuple(parse_messages(MESSAGE_ROWS))
+MESSAGE_BY_KEY: Mapping[str, LogMessage] = {message.key: message for message in MESSAGES if not message.older}
 
 
-def texts(older: Collection[str]) -> Mapping[str, Message]:
+def messages_of_release(older: Collection[str]) -> Mapping[str, LogMessage]:
     """The messages of a release that has these older forms."""
-    return {**BY_KEY, **{message.key: message for message in MESSAGES if message.older in older}}
+    return {**MESSAGE_BY_KEY, **{message.key: message for message in MESSAGES if message.older in older}}
 
 
 @cache
-def _by_file() -> Mapping[str, Sequence[tuple[Sequence[str], Message]]]:
-    return by_key((message.file, (message.fixed_parts, message)) for message in MESSAGES)
+def _patterns_by_file() -> Mapping[str, Sequence[tuple[Sequence[str], LogMessage]]]:
+    return group_by_key((message.file, (message.fixed_parts, message)) for message in MESSAGES)
 
 
-def recognise(file: str, text: str) -> Message | None:
+def recognise_message(file: str, text: str) -> LogMessage | None:
     """The message that a line of a log is, by its file and text."""
-    return next((message for parts, message in _by_file().get(file, ()) if has_parts_in_order(text, parts)), None)
+    return next(
+        (message for parts, message in _patterns_by_file().get(file, ()) if has_parts_in_order(text, parts)), None
+    )

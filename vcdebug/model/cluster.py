@@ -9,21 +9,21 @@ from collections import defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
 
-from vcdebug.model.csi import limit_key_of
+from vcdebug.model.csi import limit_key_function
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.opening import Opening
-from vcdebug.model.ordering import Ordering
-from vcdebug.model.persistence import Persistence
+from vcdebug.model.opening import ReusableCluster
+from vcdebug.model.ordering import MapOrder
+from vcdebug.model.persistence import TaskStatePersistence
 from vcdebug.model.pod_reader import PodReader
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.podrequest import RequestSums
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.stated import StatedAmounts
-from vcdebug.model.status import TaskStatus, completed_status
+from vcdebug.model.status import TaskStatus, is_completed_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import HEADER_NOT_READY
 from vcdebug.releases.topology import SUBJOBS_ABSENT
@@ -58,7 +58,7 @@ class ClusterInfo:
         self,
         snapshot: Snapshot,
         beside: ClusterInfo | None = None,
-        opening: Opening | None = None,
+        opening: ReusableCluster | None = None,
         *,
         sparing: bool = False,
         ignored: tuple[str, ...] | None = None,
@@ -69,7 +69,7 @@ class ClusterInfo:
         are dropped wherever amounts are read; without it those that every scheduler of the release drops.
         """
         self.snapshot = snapshot
-        self.ordering = Ordering(snapshot.chance.order_seed)
+        self.ordering = MapOrder(snapshot.chance.order_seed)
         self.queues: dict[QueueName, QueueInfo] = {}
         self.nodes: dict[NodeName, NodeInfo] = {}
         self.jobs: dict[JobId, JobInfo] = {}
@@ -87,55 +87,55 @@ class ClusterInfo:
         self.ignored = ignored_names(snapshot.release) if ignored is None else ignored
         self._read_queues()
         self._read_nodes()
-        self.persistence = Persistence(snapshot, self.nodes)
+        self.persistence = TaskStatePersistence(snapshot, self.nodes)
         self._shared = sparing and not self.persistence.on
         self._read_jobs()
-        if opening is not None and opening.is_of(self):
-            opening.give(self)
+        if opening is not None and opening.can_fill(self):
+            opening.fill_cluster(self)
         else:
             self._read_pods(beside)
         labels = {name: node.labels for name, node in self.nodes.items()}
-        self.hyper_nodes = HyperNodes(snapshot.of("HyperNode"), labels)
+        self.hyper_nodes = HyperNodes(snapshot.objects_of("HyperNode"), labels)
 
     def _read_queues(self) -> None:
-        queues = [QueueInfo(manifest, self.ignored) for manifest in self.snapshot.of("Queue")]
+        queues = [QueueInfo(manifest, self.ignored) for manifest in self.snapshot.objects_of("Queue")]
         by_name = {queue.name: queue for queue in queues}
-        self.queues = {name: by_name[name] for name in self.ordering.keys(by_name)}
+        self.queues = {name: by_name[name] for name in self.ordering.order_keys(by_name)}
 
     def _read_nodes(self) -> None:
         limits = _csi_limits(self.snapshot)
         stated = StatedAmounts(self.ignored)
         by_name: dict[NodeName, NodeInfo] = {}
-        for manifest in self.snapshot.of("Node"):
+        for manifest in self.snapshot.objects_of("Node"):
             node = NodeInfo(manifest, self.ordering, stated)
-            if self._selected(node):
+            if self._is_selected(node):
                 node.add_csi_limits(limits.get(node.name, {}))
                 by_name[node.name] = node
-        self.nodes = {name: by_name[name] for name in self.ordering.keys(by_name)}
+        self.nodes = {name: by_name[name] for name in self.ordering.order_keys(by_name)}
 
-    def _selected(self, node: NodeInfo) -> bool:
+    def _is_selected(self, node: NodeInfo) -> bool:
         selector = self.snapshot.flags.node_selector
         return not selector or any(f"{key}:{value}" in selector for key, value in node.labels.items())
 
     def _read_jobs(self) -> None:
         jobs: dict[JobId, JobInfo] = {}
         stated = StatedAmounts(self.ignored)
-        says_ready = not self.snapshot.release.has(HEADER_NOT_READY)
-        for manifest in self.snapshot.of("PodGroup"):
+        says_ready = not self.snapshot.release.has_older_form(HEADER_NOT_READY)
+        for manifest in self.snapshot.objects_of("PodGroup"):
             group = PodGroup(manifest, stated)
-            if self.snapshot.release.has(SUBJOBS_ABSENT):
-                group.forget_sub_groups()
+            if self.snapshot.release.has_older_form(SUBJOBS_ABSENT):
+                group.drop_sub_groups()
             job = JobInfo(group, self.snapshot.flags.default_queue, self.ordering)
-            job.priority = self.priority_classes.value(job.pod_group.priority_class_name)
+            job.priority = self.priority_classes.value_of(job.pod_group.priority_class_name)
             job.says_ready = says_ready
             if job.queue in self.queues:
                 jobs[job.uid] = job
-        self.jobs = {uid: jobs[uid] for uid in self.ordering.keys(jobs)}
+        self.jobs = {uid: jobs[uid] for uid in self.ordering.order_keys(jobs)}
 
     def _read_pods(self, beside: ClusterInfo | None) -> None:
         tasks: dict[str, TaskInfo] = {}
         reader = PodReader(self.snapshot, beside, self.ignored)
-        for task in reader.tasks(self.snapshot.of("Pod")):
+        for task in reader.read_tasks(self.snapshot.objects_of("Pod")):
             tasks[task.uid or task.key] = task
         self.panic, self.unseen = reader.panic, reader.unseen
         uids, keys = (set(map(attrgetter(name), tasks.values())) for name in ("uid", "key"))
@@ -144,10 +144,10 @@ class ClusterInfo:
         if self.persistence.on:
             for task in ordered:
                 if task.job in self.jobs:
-                    self._restore(task)
-        self._place(ordered)
+                    self._restore_placement(task)
+        self._place_tasks(ordered)
 
-    def _place(self, tasks: Sequence[TaskInfo]) -> None:
+    def _place_tasks(self, tasks: Sequence[TaskInfo]) -> None:
         """Nodes do not look at jobs, nor one at the other: each takes its tasks together, in their order."""
         on_nodes: defaultdict[NodeName, list[TaskInfo]] = defaultdict(list)
         of_jobs: defaultdict[JobId, list[TaskInfo]] = defaultdict(list)
@@ -156,16 +156,16 @@ class ClusterInfo:
             of_jobs[task.job].append(task)
         for name, placed in on_nodes.items():
             if name and name in self.nodes:
-                held = [task for task in placed if not completed_status(task.status)]
-                self.nodes[name].begin_with(held, shared=self._shared)
+                held = [task for task in placed if not is_completed_status(task.status)]
+                self.nodes[name].add_initial_tasks(held, shared=self._shared)
         sums = RequestSums()
         for uid, owned in of_jobs.items():
             if uid in self.jobs:
-                self.jobs[uid].take_in(owned, sums)
+                self.jobs[uid].add_initial_tasks(owned, sums)
         if any(uid not in self.jobs for uid in of_jobs):
             self.orphans += [task for task in tasks if task.job and task.job not in self.jobs]
 
-    def enter(self, task: TaskInfo) -> None:
+    def add_to_job(self, task: TaskInfo) -> None:
         """Put a task into its job, if the session has that."""
         if not task.job:
             return
@@ -175,9 +175,9 @@ class ClusterInfo:
         else:
             job.add_task_info(task)
 
-    def _restore(self, task: TaskInfo) -> None:
+    def _restore_placement(self, task: TaskInfo) -> None:
         """Annotations win over the pod's phase."""
-        placement = self.persistence.placement(task.pod)
+        placement = self.persistence.find_placement(task.pod)
         if placement is not None:
             task.status = TaskStatus.PIPELINED
             task.node_name = placement.node
@@ -191,23 +191,23 @@ class _PriorityClasses:
     def __init__(self, snapshot: Snapshot) -> None:
         self.values: dict[str, int] = {}
         self.default = 0
-        if not (snapshot.flags.priority_class and snapshot.flags.gate("PriorityClass")):
+        if not (snapshot.flags.priority_class and snapshot.flags.is_gate_on("PriorityClass")):
             return
-        manifests: dict[str, JsonObject] = {name_of(m): m for m in snapshot.of("PriorityClass")}
+        manifests: dict[str, JsonObject] = {name_of(m): m for m in snapshot.objects_of("PriorityClass")}
         for name in sorted(manifests):
             self.values[name] = manifests[name].get("value") or 0
             if manifests[name].get("globalDefault"):
                 self.default = self.values[name]
 
-    def value(self, name: str) -> int:
+    def value_of(self, name: str) -> int:
         return self.values.get(name, self.default)
 
 
 def _csi_limits(snapshot: Snapshot) -> dict[NodeName, dict[str, float]]:
     """Attachable volumes per node from CSINode objects; a driver without a count is practically unlimited."""
     limits: dict[NodeName, dict[str, float]] = {}
-    limit_key = limit_key_of(snapshot.release)
-    for manifest in snapshot.of("CSINode"):
+    limit_key = limit_key_function(snapshot.release)
+    for manifest in snapshot.objects_of("CSINode"):
         name = name_of(manifest)
         for driver in spec_of(manifest).get("drivers") or ():
             count = (driver.get("allocatable") or {}).get("count")

@@ -17,14 +17,14 @@ from vcdebug.snapshot.manifest import annotations_of, key_of, name_of, owners_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 LIMIT_PREFIX = "attachable-volumes-csi-"
-LONGEST_NAME = 63
-CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+MAX_NAME_LENGTH = 63
+STORAGE_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DRIVER_PARAMETER = "csi.storage.k8s.io/csi-driver-name"
 
 
-def limit_key_of(release: Release) -> Callable[[str], str]:
+def limit_key_function(release: Release) -> Callable[[str], str]:
     """What the limit of a driver is called."""
-    return _hashed_limit_key if release.has(CSI_LIMIT_KEY) else _limit_key
+    return _hashed_limit_key if release.has_older_form(CSI_LIMIT_KEY) else _limit_key
 
 
 def _limit_key(driver: str) -> str:
@@ -33,7 +33,7 @@ def _limit_key(driver: str) -> str:
 
 def _hashed_limit_key(driver: str) -> str:
     """Upstream: k8s volume util (GetCSIAttachLimitKey)."""
-    if len(LIMIT_PREFIX) + len(driver) < LONGEST_NAME:
+    if len(LIMIT_PREFIX) + len(driver) < MAX_NAME_LENGTH:
         return LIMIT_PREFIX + driver
     from hashlib import sha1
 
@@ -49,14 +49,14 @@ class CsiVolumes:
     """Adds `attachable-volumes-csi-<driver>` to the requests of tasks that use CSI-backed claims."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._claims = {key_of(m): m for m in snapshot.of("PersistentVolumeClaim")}
-        self._volumes = {name_of(m): m for m in snapshot.of("PersistentVolume")}
-        self._classes = {name_of(m): m for m in snapshot.of("StorageClass")}
-        self._limit_key = limit_key_of(snapshot.release)
-        self._needs_claims = snapshot.release.has(PVC_MISSING_DROPS_POD)
+        self._claims = {key_of(m): m for m in snapshot.objects_of("PersistentVolumeClaim")}
+        self._volumes = {name_of(m): m for m in snapshot.objects_of("PersistentVolume")}
+        self._classes = {name_of(m): m for m in snapshot.objects_of("StorageClass")}
+        self._limit_key = limit_key_function(snapshot.release)
+        self._needs_claims = snapshot.release.has_older_form(PVC_MISSING_DROPS_POD)
         self._ignored = snapshot.flags.ignored_provisioners
 
-    def charge(self, task: TaskInfo) -> bool:
+    def add_volume_counts(self, task: TaskInfo) -> bool:
         """Add the counts to the task's request; a missing claim adds none at all, and is said."""
         counts: dict[str, float] = {}
         for claim in self._claims_of(task):
@@ -64,7 +64,7 @@ class CsiVolumes:
                 raise VolumeLookupError("a PersistentVolumeClaim does not exist")
             if claim is None:
                 return False
-            driver = self._driver(claim)
+            driver = self._find_driver(claim)
             if driver is not None and driver not in self._ignored:
                 name = self._limit_key(driver)
                 counts[name] = counts.get(name, 0.0) + 1.0
@@ -82,9 +82,9 @@ class CsiVolumes:
                     raise VolumeLookupError("a PersistentVolumeClaim has no name")
                 yield self._claims.get(f"{task.namespace}/{source['claimName']}")
             elif volume.get("ephemeral") is not None:
-                yield self._ephemeral(task, volume)
+                yield self._ephemeral_claim(task, volume)
 
-    def _ephemeral(self, task: TaskInfo, volume: JsonObject) -> JsonObject | None:
+    def _ephemeral_claim(self, task: TaskInfo, volume: JsonObject) -> JsonObject | None:
         claim = self._claims.get(f"{task.namespace}/{task.name}-{volume.get('name', '')}")
         if claim is None:
             return None
@@ -93,14 +93,18 @@ class CsiVolumes:
             raise VolumeLookupError(f"PersistentVolumeClaim {claim['metadata']['name']} is not owned by the pod")
         return claim
 
-    def _driver(self, claim: JsonObject) -> str | None:
+    def _find_driver(self, claim: JsonObject) -> str | None:
         spec = spec_of(claim)
         volume = self._volumes.get(spec.get("volumeName") or "")
         if volume is not None:
             csi = spec_of(volume).get("csi")
             return csi.get("driver") if csi else None
         annotations = annotations_of(claim)
-        name = annotations[CLASS_ANNOTATION] if CLASS_ANNOTATION in annotations else spec.get("storageClassName")
+        name = (
+            annotations[STORAGE_CLASS_ANNOTATION]
+            if STORAGE_CLASS_ANNOTATION in annotations
+            else spec.get("storageClassName")
+        )
         storage_class = self._classes.get(name or "")
         if storage_class is None:
             return None

@@ -14,10 +14,10 @@ from vcdebug.releases.queues import DRA_CAPACITY_MUL, DRA_COUNT_WRAPS
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import spec_of
 from vcdebug.snapshot.quantity import nano_value
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 ALL_DEVICES = "All"
-NIL_MAP = "assignment to entry in nil map"
+NIL_MAP_PANIC = "assignment to entry in nil map"
 
 DeviceClass = str
 ClaimKey = str
@@ -37,7 +37,7 @@ class DeviceAmount:
     def add(self, other: DeviceAmount) -> None:
         """Add, within int64."""
         self.wraps = self.wraps or other.wraps
-        self.count = self._within(self.count + other.count)
+        self.count = self._limit_count(self.count + other.count)
         for name, amount in other.capacity.items():
             self.capacity[name] = self.capacity.get(name, 0) + amount
 
@@ -48,25 +48,25 @@ class DeviceAmount:
             if name in self.capacity:
                 self.capacity[name] = max(self.capacity[name] - amount, 0)
 
-    def times(self, factor: int) -> DeviceAmount:
+    def multiplied_by(self, factor: int) -> DeviceAmount:
         """The same for `factor` tasks."""
         capacity = {name: amount * factor for name, amount in self.capacity.items()}
-        return DeviceAmount(self._within(self.count * factor), capacity, wraps=self.wraps)
+        return DeviceAmount(self._limit_count(self.count * factor), capacity, wraps=self.wraps)
 
-    def less(self, other: DeviceAmount) -> DeviceAmount:
+    def difference_from(self, other: DeviceAmount) -> DeviceAmount:
         """The difference, which may be negative."""
         names = dict.fromkeys([*self.capacity, *other.capacity])
         capacity = {name: self.capacity.get(name, 0) - other.capacity.get(name, 0) for name in names}
         return DeviceAmount(self.count - other.count, capacity)
 
-    def _within(self, count: int) -> int:
+    def _limit_count(self, count: int) -> int:
         return wrap_int64(count) if self.wraps else min(max(count, MIN_INT64), MAX_INT64)
 
 
-Demand = dict[DeviceClass, DeviceAmount]
+DeviceDemand = dict[DeviceClass, DeviceAmount]
 
 
-def merge(total: Demand, more: Mapping[DeviceClass, DeviceAmount]) -> None:
+def merge_task_dra(total: DeviceDemand, more: Mapping[DeviceClass, DeviceAmount]) -> None:
     """Add every class of `more` to the total. Upstream: plugins/capacity.mergeTaskDRA."""
     for name in sorted(more):
         total.setdefault(name, DeviceAmount()).add(more[name])
@@ -77,11 +77,11 @@ class TaskDemand:
 
     __slots__ = ("by_claim", "total")
 
-    def __init__(self, by_claim: dict[ClaimKey, Demand]) -> None:
+    def __init__(self, by_claim: dict[ClaimKey, DeviceDemand]) -> None:
         self.by_claim = {key: by_claim[key] for key in sorted(by_claim)}
-        self.total: Demand = {}
+        self.total: DeviceDemand = {}
         for demand in self.by_claim.values():
-            merge(self.total, demand)
+            merge_task_dra(self.total, demand)
 
 
 class ClaimPendingError(Exception):
@@ -95,18 +95,18 @@ class ClaimMissingError(Exception):
 class DeviceClaims:
     """Reads what a pod asks for from its claims."""
 
-    def __init__(self, claims: Mapping[ClaimKey, JsonObject], flags: Flags) -> None:
+    def __init__(self, claims: Mapping[ClaimKey, JsonObject], flags: SchedulerFlags) -> None:
         self._claims = claims
-        self._enabled = flags.gate("DynamicResourceAllocation")
-        self._consumable = flags.gate("DRAConsumableCapacity")
-        self._wraps = flags.release.has(DRA_COUNT_WRAPS)
-        self._holds_at_least_one = flags.release.has(DRA_CAPACITY_MUL)
+        self._enabled = flags.is_gate_on("DynamicResourceAllocation")
+        self._consumable = flags.is_gate_on("DRAConsumableCapacity")
+        self._wraps = flags.release.has_older_form(DRA_COUNT_WRAPS)
+        self._holds_at_least_one = flags.release.has_older_form(DRA_CAPACITY_MUL)
 
-    def demand(self, pod: Pod) -> TaskDemand | None:
+    def build_task_dra_info(self, pod: Pod) -> TaskDemand | None:
         """None for a pod without a device request. Upstream: cache.buildTaskDRAInfo."""
         if not self._enabled or not pod.spec.get("resourceClaims"):
             return None
-        by_claim: dict[ClaimKey, Demand] = {}
+        by_claim: dict[ClaimKey, DeviceDemand] = {}
         with_capacity: dict[DeviceClass, bool] = {}
         for key, templated in _claim_keys(pod):
             if key in by_claim:
@@ -118,23 +118,23 @@ class DeviceClaims:
                 raise ClaimMissingError(
                     f"ResourceClaim {key} does not exist" if key else "a resource claim has no name"
                 )
-            demand = self._requested(claim, with_capacity)
+            demand = self._claim_demand(claim, with_capacity)
             if demand:
                 by_claim[key] = demand
         return TaskDemand(by_claim) if by_claim else None
 
-    def _requested(self, claim: JsonObject, with_capacity: dict[DeviceClass, bool]) -> Demand:
+    def _claim_demand(self, claim: JsonObject, with_capacity: dict[DeviceClass, bool]) -> DeviceDemand:
         """A class whose first request, in the claim or the pod, names no capacity panics at one that does.
         Upstream: cache.addDRAResource.
         """
-        result: Demand = {}
+        result: DeviceDemand = {}
         here: dict[DeviceClass, bool] = {}
         for name, exactly in _exact_requests(claim):
             count = exactly.get("count") or 1
             wanted = (exactly.get("capacity") or {}).get("requests") or {} if self._consumable else {}
             for seen in (here, with_capacity):
                 if not seen.setdefault(name, bool(wanted)) and wanted:
-                    raise SchedulerPanic(NIL_MAP)
+                    raise SchedulerPanic(NIL_MAP_PANIC)
             times = max(count, 1) if self._holds_at_least_one else count
             held = {dim: nano_value(text) * times for dim, text in wanted.items()}
             amount = DeviceAmount(count, held, wraps=self._wraps)

@@ -25,7 +25,7 @@ POD_NUMBER_EXCEEDED = "node(s) pod number exceeded"
 _ABORTING = (ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, WAIT, SKIP)
 
 
-class Status(NamedTuple):
+class FitStatus(NamedTuple):
     """One reason: a framework status code, its text, and the plugin that stamped it (empty for Kubernetes filters)."""
 
     code: int
@@ -33,14 +33,14 @@ class Status(NamedTuple):
     plugin: str = ""
 
 
-def aborts(status: Status) -> bool:
+def blocks_preemption(status: FitStatus) -> bool:
     """UnschedulableAndUnresolvable, Error, Skip or Wait: evictions would not help."""
     return status.code in _ABORTING
 
 
-def insufficient(name: str) -> tuple[Status, ...]:
+def wrap_insufficient_resource_reason(name: str) -> tuple[FitStatus, ...]:
     """The verdict of the actions' own resource test. Upstream: api/unschedule_info.WrapInsufficientResourceReason."""
-    return (Status(UNSCHEDULABLE, f"Insufficient {name}"),)
+    return (FitStatus(UNSCHEDULABLE, f"Insufficient {name}"),)
 
 
 class ReasonTable:
@@ -49,15 +49,15 @@ class ReasonTable:
     __slots__ = ("_codes", "_masks", "_shortages", "_statuses", "blocks_allocate", "blocks_preempt", "unresolvable")
 
     def __init__(self) -> None:
-        self._codes: dict[tuple[Status, ...], int] = {}
+        self._codes: dict[tuple[FitStatus, ...], int] = {}
         self._shortages: dict[tuple[str, ...], Codes] = {}
-        self._statuses: list[tuple[Status, ...]] = [()]
+        self._statuses: list[tuple[FitStatus, ...]] = [()]
         self.blocks_allocate: list[bool] = [False]
         self.blocks_preempt: list[bool] = [False]
         self.unresolvable: list[bool] = [False]
         self._masks: tuple[BoolArray, BoolArray] | None = None
 
-    def code(self, statuses: tuple[Status, ...]) -> int:
+    def code_of(self, statuses: tuple[FitStatus, ...]) -> int:
         """The code of these statuses, at least 1."""
         known = self._codes.get(statuses)
         if known is not None:
@@ -67,11 +67,11 @@ class ReasonTable:
         self._masks = None
         self._statuses.append(statuses)
         self.blocks_allocate.append(any(s.code != SUCCESS for s in statuses))
-        self.blocks_preempt.append(any(aborts(s) for s in statuses))
+        self.blocks_preempt.append(any(blocks_preemption(s) for s in statuses))
         self.unresolvable.append(any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in statuses))
         return number
 
-    def blocking(self) -> tuple[BoolArray, BoolArray]:
+    def blocking_masks(self) -> tuple[BoolArray, BoolArray]:
         """Per code whether it keeps a task off a node in allocate, and in preempt."""
         masks = self._masks
         if masks is None:
@@ -79,28 +79,28 @@ class ReasonTable:
             masks = self._masks = (allocate, preempt)
         return masks
 
-    def shortages(self, names: tuple[str, ...]) -> Codes:
+    def shortage_codes(self, names: tuple[str, ...]) -> Codes:
         """The codes of `Insufficient <name>` by the name's position from 1; 0 at 0."""
         known = self._shortages.get(names)
         if known is None:
-            codes = [0, *(self.code(insufficient(name)) for name in names)]
+            codes = [0, *(self.code_of(wrap_insufficient_resource_reason(name)) for name in names)]
             known = self._shortages[names] = np.array(codes, dtype=np.uint16)
         return known
 
-    def error(self, text: str) -> int:
+    def error_code(self, text: str) -> int:
         """The code of an ordinary error, which upstream turns into one Error status."""
-        return self.code((Status(ERROR, text),))
+        return self.code_of((FitStatus(ERROR, text),))
 
-    def continues(self, other: ReasonTable, code: int) -> bool:
+    def adopt_codes(self, other: ReasonTable, code: int) -> bool:
         """Give the next codes up to this one as another table has them; False where the two differ already."""
         checked = len(self._statuses)
         if self._statuses != other._statuses[:checked]:
             return False
         for statuses in other._statuses[checked : code + 1]:
-            self.code(statuses)
+            self.code_of(statuses)
         return True
 
-    def statuses(self, code: int) -> tuple[Status, ...]:
+    def statuses_of(self, code: int) -> tuple[FitStatus, ...]:
         """The statuses behind a code."""
         return self._statuses[code]
 
@@ -108,7 +108,7 @@ class ReasonTable:
         return len(self._statuses)
 
 
-def fit_error_text(task_key: str, node: NodeName, statuses: Sequence[Status]) -> str:
+def fit_error_text(task_key: str, node: NodeName, statuses: Sequence[FitStatus]) -> str:
     """FitError.Error(): `task ns/name on node n fit failed: a, b`."""
     return f"task {task_key} on node {node} fit failed: {', '.join(s.reason for s in statuses if s.reason)}"
 
@@ -139,7 +139,7 @@ class FitErrors:
         """Record one node's code. Upstream: api/unschedule_info.SetNodeError."""
         self.set_nodes(np.array([row], dtype=np.int64), np.array([code], dtype=np.uint16))
 
-    def by_row(self) -> dict[Row, int]:
+    def codes_by_row(self) -> dict[Row, int]:
         """row → code."""
         result: dict[Row, int] = {}
         for rows, codes in zip(self._rows, self._codes, strict=True):
@@ -151,9 +151,9 @@ class FitErrors:
         Upstream: api/unschedule_info.GetUnschedulableAndUnresolvableNodes.
         """
         flags = self._reasons.unresolvable
-        return [row for row, code in self.by_row().items() if flags[code]]
+        return [row for row, code in self.codes_by_row().items() if flags[code]]
 
-    def _nodes_by_code(self) -> list[int]:
+    def _count_nodes_by_code(self) -> list[int]:
         """How many nodes have each code."""
         last = np.full(max((int(rows.max()) for rows in self._rows), default=-1) + 1, -1, dtype=np.int64)
         for rows, codes in zip(self._rows, self._codes, strict=True):
@@ -165,16 +165,16 @@ class FitErrors:
         """Upstream: api/unschedule_info.sortReasonsHistogram."""
         counts: dict[str, int] = {}
         for code, held in enumerate(nodes):
-            for status in self._reasons.statuses(code) if held else ():
+            for status in self._reasons.statuses_of(code) if held else ():
                 if status.reason:
                     counts[status.reason] = counts.get(status.reason, 0) + held
         return sorted(f"{count} {reason}" for reason, count in counts.items())
 
-    def text(self) -> str:
+    def error_text(self) -> str:
         """`0/3 nodes are unavailable: 1 Insufficient memory, 2 Insufficient nvidia.com/gpu.`
         Upstream: api/unschedule_info.Error.
         """
-        nodes = self._nodes_by_code()
+        nodes = self._count_nodes_by_code()
         if not self.err:
             self.err = f"0/{sum(nodes)} nodes are unavailable"  # exact: ints
         if not nodes:

@@ -17,7 +17,7 @@ from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 
 GoFields = dict[str, object]
-ShowTask = Callable[[TaskInfo], GoFields]
+FormatTask = Callable[[TaskInfo], GoFields]
 """How a task is written where it stands inside another struct."""
 
 
@@ -25,14 +25,14 @@ def resource_fields(amount: Resource) -> GoFields:
     """A Resource: millicores, bytes, and the scalars or null."""
     scalars = amount.scalars
     return {
-        "MilliCPU": _number(amount.milli_cpu),
-        "Memory": _number(amount.memory),
-        "ScalarResources": None if scalars is None else {name: _number(scalars[name]) for name in sorted(scalars)},
+        "MilliCPU": _go_number(amount.milli_cpu),
+        "Memory": _go_number(amount.memory),
+        "ScalarResources": None if scalars is None else {name: _go_number(scalars[name]) for name in sorted(scalars)},
         "MaxTaskNum": amount.max_task_num,
     }
 
 
-def _number(amount: float) -> float | int:
+def _go_number(amount: float) -> float | int:
     """Go writes whole floats without a point."""
     return int(amount) if amount.is_integer() and abs(amount) < 1e21 else amount
 
@@ -47,7 +47,7 @@ def task_fields(task: TaskInfo) -> GoFields:
         "TaskRole": task.task_role,
         "Resreq": resource_fields(task.resreq),
         "InitResreq": resource_fields(task.init_resreq),
-        **transaction_fields(*task.transaction()),
+        **transaction_fields(*task.transaction_context()),
         "Priority": task.priority,
         "Preemptable": task.preemptable,
         "BestEffort": task.best_effort,
@@ -67,7 +67,7 @@ def transaction_fields(node: str, evicted: bool, hyper_node: str, status: int) -
     }
 
 
-def node_fields(node: NodeInfo, show_task: ShowTask = task_fields) -> GoFields:
+def node_fields(node: NodeInfo, show_task: FormatTask = task_fields) -> GoFields:
     """A NodeInfo with its tasks, without its Node."""
     return {
         "Name": node.name,
@@ -84,7 +84,7 @@ def node_fields(node: NodeInfo, show_task: ShowTask = task_fields) -> GoFields:
     }
 
 
-def job_fields(job: JobInfo, show_task: ShowTask = task_fields, show_indexed: ShowTask = task_fields) -> GoFields:
+def job_fields(job: JobInfo, show_task: FormatTask = task_fields, show_indexed: FormatTask = task_fields) -> GoFields:
     """A JobInfo with its sub jobs, without its PodGroup; in indexes by status tasks are written another way."""
     return {
         "UID": job.uid,
@@ -99,8 +99,8 @@ def job_fields(job: JobInfo, show_task: ShowTask = task_fields, show_indexed: Sh
         "SubJobs": {uid: sub_job_fields(sub_job, show_indexed) for uid, sub_job in job.sub_jobs.items()},
         "TaskToSubJob": dict(job.task_to_sub_job),
         "MinSubJobs": dict(job.min_sub_jobs),
-        "TaskStatusIndex": _by_status(job, show_indexed),
-        "Tasks": _tasks(job.tasks, show_task),
+        "TaskStatusIndex": _status_index_fields(job, show_indexed),
+        "Tasks": _tasks_by_uid(job.tasks, show_task),
         "TaskMinAvailable": dict(job.task_min_available),
         "TaskMinAvailableTotal": job.task_min_available_total,
         "Allocated": resource_fields(job.allocated),
@@ -111,7 +111,7 @@ def job_fields(job: JobInfo, show_task: ShowTask = task_fields, show_indexed: Sh
     }
 
 
-def sub_job_fields(sub_job: SubJobInfo, show_task: ShowTask = task_fields) -> GoFields:
+def sub_job_fields(sub_job: SubJobInfo, show_task: FormatTask = task_fields) -> GoFields:
     """A SubJobInfo."""
     return {
         "GID": sub_job.gid,
@@ -120,8 +120,8 @@ def sub_job_fields(sub_job: SubJobInfo, show_task: ShowTask = task_fields) -> Go
         "MinAvailable": sub_job.min_available,
         "Priority": sub_job.priority,
         "MatchIndex": sub_job.match_index,
-        "Tasks": _tasks(sub_job.tasks, show_task),
-        "TaskStatusIndex": _by_status(sub_job, show_task),
+        "Tasks": _tasks_by_uid(sub_job.tasks, show_task),
+        "TaskStatusIndex": _status_index_fields(sub_job, show_task),
         "AllocatedHyperNode": sub_job.allocated_hyper_node,
         "NominatedHyperNode": sub_job.nominated_hyper_node,
         "NetworkTopology": topology_fields(sub_job.network_topology),
@@ -151,10 +151,10 @@ def condition_fields(condition: Condition) -> GoFields:
     }
 
 
-def _tasks(tasks: Mapping[TaskId, TaskInfo], show_task: ShowTask) -> GoFields:
+def _tasks_by_uid(tasks: Mapping[TaskId, TaskInfo], show_task: FormatTask) -> GoFields:
     return {uid: show_task(task) for uid, task in tasks.items()}
 
 
-def _by_status(tasks: JobInfo | SubJobInfo, show_task: ShowTask) -> GoFields:
+def _status_index_fields(tasks: JobInfo | SubJobInfo, show_task: FormatTask) -> GoFields:
     index = tasks.task_status_index
-    return {str(int(status)): _tasks(entries, show_task) for status, entries in index.items() if entries}
+    return {str(int(status)): _tasks_by_uid(entries, show_task) for status, entries in index.items() if entries}

@@ -62,12 +62,12 @@ class HyperNodes:
         self.ready = True
         self.problem = ""
         for manifest in manifests:
-            self._enter(manifest)
+            self._add_hyper_node(manifest)
         for name in list(self.by_name):
             if name not in self.real_nodes and self.ready:
-                self._build(name)
+                self._build_hyper_node_cache(name)
 
-    def _enter(self, manifest: JsonObject) -> None:
+    def _add_hyper_node(self, manifest: JsonObject) -> None:
         spec = spec_of(manifest)
         name = name_of(manifest)
         info = HyperNodeInfo(name, spec.get("tier") or 0, spec.get("tierName") or "", manifest)
@@ -76,7 +76,7 @@ class HyperNodes:
         if info.tier_name:
             self.tier_names[info.tier_name] = info.tier
 
-    def _build(self, top: str) -> None:
+    def _build_hyper_node_cache(self, top: str) -> None:
         """The real nodes of a HyperNode and of all below it; without recursion, since a chain can be of any length.
         Upstream: api/hyper_node_info.BuildHyperNodeCache.
         """
@@ -92,11 +92,11 @@ class HyperNodes:
                 continue
             selector = member.get("selector") or {}
             if member.get("type") == "Node":
-                real.update(dict.fromkeys(self._matching(selector)))
+                real.update(dict.fromkeys(self._matching_nodes(selector)))
             elif member.get("type") == "HyperNode":
-                child = self._adopt(self.by_name[name], (selector.get("exactMatch") or {}).get("name") or "")
+                child = self._adopt_child(self.by_name[name], (selector.get("exactMatch") or {}).get("name") or "")
                 if child in chain:
-                    self._fail(
+                    self._record_problem(
                         f"cyclic dependency detected: HyperNode {child} is already in the ancestor chain {list(chain)}"
                     )
                 elif child in self.real_nodes:
@@ -107,13 +107,13 @@ class HyperNodes:
     def _begin(self, name: str) -> _Unfinished:
         return _Unfinished(iter(spec_of(self.by_name[name].manifest).get("members") or ()), {})
 
-    def _adopt(self, parent: HyperNodeInfo, child: str) -> str:
+    def _adopt_child(self, parent: HyperNodeInfo, child: str) -> str:
         """The child's name; empty for none, and for a child of another parent."""
         if not child:
             return ""
         info = self.by_name.setdefault(child, HyperNodeInfo(child))
         if info.parent and info.parent != parent.name:
-            self._fail(
+            self._record_problem(
                 f"HyperNode {child} already has a parent {info.parent}, and cannot set another parent {parent.name}"
             )
             return ""
@@ -121,11 +121,11 @@ class HyperNodes:
         parent.children[child] = None
         return child
 
-    def _fail(self, problem: str) -> None:
+    def _record_problem(self, problem: str) -> None:
         self.ready = False
         self.problem = self.problem or problem
 
-    def _matching(self, selector: JsonObject) -> Iterable[NodeName]:
+    def _matching_nodes(self, selector: JsonObject) -> Iterable[NodeName]:
         """Nothing for a pattern that Go refuses, not even the exact name beside it."""
         pattern = (selector.get("regexMatch") or {}).get("pattern")
         try:
@@ -144,7 +144,7 @@ class HyperNodes:
         matches = compile_pattern(pattern)
         return [node for node in self._labels if matches(node)]
 
-    def add_top(self, node_names: Sequence[NodeName]) -> HyperNodeInfo:
+    def add_cluster_top_hyper_node(self, node_names: Sequence[NodeName]) -> HyperNodeInfo:
         """The virtual root above every parentless HyperNode; its real nodes are all nodes.
         Upstream: framework/session.addClusterTopHyperNode.
         """
@@ -159,7 +159,7 @@ class HyperNodes:
         self.real_nodes[TOP_HYPER_NODE] = dict.fromkeys(node_names)
         return top
 
-    def ancestors(self, name: str) -> list[str]:
+    def get_ancestors(self, name: str) -> list[str]:
         """The HyperNode itself, then its parents. Upstream: api/hyper_node_info.GetAncestors."""
         result: dict[str, None] = {}
         while name and name in self.by_name and name not in result:
@@ -167,14 +167,14 @@ class HyperNodes:
             name = self.by_name[name].parent
         return list(result)
 
-    def lca(self, left: str, right: str) -> str:
+    def get_lca_hyper_node(self, left: str, right: str) -> str:
         """The lowest common ancestor; an empty side gives the other one, no common one gives an empty name.
         Upstream: api/hyper_node_info.GetLCAHyperNode.
         """
         if not left or not right:
             return left or right
-        candidates = dict.fromkeys(self.ancestors(left))
-        return next((name for name in self.ancestors(right) if name in candidates), "")
+        candidates = dict.fromkeys(self.get_ancestors(left))
+        return next((name for name in self.get_ancestors(right) if name in candidates), "")
 
     def stated_tiers(self) -> list[int]:
         """Tiers of the HyperNodes that are stated, ascending."""
@@ -184,14 +184,14 @@ class HyperNodes:
         """The lowest common ancestor that is stated; empty where there is none, and for a side that is empty.
         Upstream: api/hyper_node_info.GetLCAHyperNode.
         """
-        common = self.lca(left, right) if left and right else ""
+        common = self.get_lca_hyper_node(left, right) if left and right else ""
         return "" if common == TOP_HYPER_NODE else common
 
     def stated_for_node(self, node: NodeName) -> str:
         """As `lowest_for_node`, where nothing stands above what is stated."""
-        return self.lowest_for_node(node) if self.stated_tiers() else ""
+        return self.find_hyper_node_for_node(node) if self.stated_tiers() else ""
 
-    def lowest_for_node(self, node: NodeName) -> str:
+    def find_hyper_node_for_node(self, node: NodeName) -> str:
         """The first HyperNode of the lowest tier that holds the node, else an empty name.
         Upstream: util/scheduler_helper.FindHyperNodeForNode.
         """

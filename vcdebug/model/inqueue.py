@@ -17,34 +17,34 @@ from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.releases.queues import INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
 from vcdebug.releases.release import Release
 
-_REQUESTED = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED))
+_REQUESTED_STATUSES = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED))
 
 
 def get_allocated_resource(job: JobInfo) -> Resource:
     """Requests of the Allocated-class tasks, added by status, then UID. Upstream: plugins/util.GetAllocatedResource."""
     if job.changes == len(job.tasks) and job.allocated.sums_exactly():
         return job.allocated.clone()
-    return Resource().add_all(_requests(job, ALLOCATED_CLASS))
+    return Resource().add_all(_requests_by_status(job, ALLOCATED_CLASS))
 
 
 def add_allocated(total: Resource, jobs: Collection[JobInfo]) -> Resource:
     """Add the requests of the jobs' Allocated-class tasks to `total`, one by one."""
-    return add_jobs(total, jobs, lambda job: job.allocated, lambda job: _requests(job, ALLOCATED_CLASS))
+    return add_jobs(total, jobs, lambda job: job.allocated, lambda job: _requests_by_status(job, ALLOCATED_CLASS))
 
 
 def add_requested(total: Resource, jobs: Collection[JobInfo]) -> Resource:
     """As add_allocated, with the tasks that wait: Pending, and pipelined by an earlier cycle."""
-    return add_jobs(total, jobs, _all_requested, lambda job: _requests(job, _REQUESTED))
+    return add_jobs(total, jobs, _all_requested, lambda job: _requests_by_status(job, _REQUESTED_STATUSES))
 
 
 def _all_requested(job: JobInfo) -> Resource | None:
-    return job.total_request if job.task_status_index.keys() <= _REQUESTED else None
+    return job.total_request if job.task_status_index.keys() <= _REQUESTED_STATUSES else None
 
 
-def _requests(job: JobInfo, statuses: Container[TaskStatus]) -> list[Resource]:
+def _requests_by_status(job: JobInfo, statuses: Container[TaskStatus]) -> list[Resource]:
     """By status, then UID."""
     index = job.task_status_index
-    return [task.resreq for status in sorted(index) if status in statuses for task in job.with_status(status)]
+    return [task.resreq for status in sorted(index) if status in statuses for task in job.tasks_with_status(status)]
 
 
 def add_jobs(
@@ -67,7 +67,7 @@ def add_jobs(
     return total
 
 
-class Reserving(NamedTuple):
+class ReservationForm(NamedTuple):
     """How a job's minimum is reserved."""
 
     whole_minimum: bool = False
@@ -76,15 +76,15 @@ class Reserving(NamedTuple):
     """Accelerators are counted in units, and compared with thousandths."""
 
     @classmethod
-    def of(cls, release: Release) -> Reserving:
+    def for_release(cls, release: Release) -> ReservationForm:
         """As the release does it."""
-        return cls(release.has(INQUEUE_FULL_MINRESOURCES), release.has(INQUEUE_SCALAR_UNITS))
+        return cls(release.has_older_form(INQUEUE_FULL_MINRESOURCES), release.has_older_form(INQUEUE_SCALAR_UNITS))
 
 
-NEWEST_FORM = Reserving()
+NEWEST_FORM = ReservationForm()
 
 
-def get_inqueue_resource(job: JobInfo, allocated: Resource, form: Reserving = NEWEST_FORM) -> Resource:
+def get_inqueue_resource(job: JobInfo, allocated: Resource, form: ReservationForm = NEWEST_FORM) -> Resource:
     """What of minResources is not yet allocated.
 
     `ephemeral-storage` is never reserved, and a scalar of which nothing is allocated is kept even at 0.
@@ -98,17 +98,17 @@ def get_inqueue_resource(job: JobInfo, allocated: Resource, form: Reserving = NE
         if form.whole_units:
             amount = float(math.ceil(amount / 1000.0))
         if name == PODS and not form.whole_units:
-            _reserve(inqueue, name, amount - allocated.get(name))
+            _set_missing(inqueue, name, amount - allocated.get(name))
         elif not is_scalar_resource_name(name):
             continue
-        elif not allocated.has(name):
+        elif not allocated.has_dimension(name):
             inqueue.set_scalar(name, amount)
         else:
-            _reserve(inqueue, name, amount - allocated.get(name))
+            _set_missing(inqueue, name, amount - allocated.get(name))
     return inqueue
 
 
-def _reserve(inqueue: Resource, name: str, missing: float) -> None:
+def _set_missing(inqueue: Resource, name: str, missing: float) -> None:
     if missing > 0:
         inqueue.set_scalar(name, missing)
 
@@ -124,27 +124,27 @@ def is_inqueue(job: JobInfo) -> bool:
     return job.pod_group.phase == INQUEUE and job.pod_group.min_resources is not None
 
 
-def whole_minimum(job: JobInfo) -> Resource:
+def minimum_without_gated(job: JobInfo) -> Resource:
     """What an admitted job reserves: its minimum, scheduling-gated tasks deducted."""
     return job.deduct_sch_gated_resources(job.get_min_resources())
 
 
-def reserved_resource(job: JobInfo, form: Reserving = NEWEST_FORM) -> Resource | None:
+def reserved_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Resource | None:
     """What an Inqueue or Running job still reserves of its minimum, scheduling-gated tasks deducted."""
     if not (is_inqueue(job) or is_running_gang(job)):
         return None
     if form.whole_minimum and is_inqueue(job):
-        return whole_minimum(job)
+        return minimum_without_gated(job)
     return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
 
 
-def reserved_resources(jobs: Iterable[JobInfo], form: Reserving = NEWEST_FORM) -> list[Resource]:
+def reserved_resources(jobs: Iterable[JobInfo], form: ReservationForm = NEWEST_FORM) -> list[Resource]:
     """Of each job that still reserves something."""
     reserved = [reserved_resource(job, form) for job in jobs]
     return [amounts for amounts in reserved if amounts is not None]
 
 
-def by_queue(jobs: Iterable[JobInfo]) -> dict[QueueName, list[JobInfo]]:
+def jobs_by_queue(jobs: Iterable[JobInfo]) -> dict[QueueName, list[JobInfo]]:
     """The jobs of each queue, in their order."""
     found: dict[QueueName, list[JobInfo]] = {}
     for job in jobs:

@@ -11,20 +11,20 @@ from operator import attrgetter
 
 from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
 from vcdebug.model.names import SubJobId, TaskId
-from vcdebug.model.ordering import ASCENDING, Ordering
+from vcdebug.model.ordering import ASCENDING, MapOrder
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
 from vcdebug.model.podgroup import PENDING, PodGroup
 from vcdebug.model.podrequest import RequestSums
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, allocated_status
+from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, is_allocated_status
 from vcdebug.model.subjob import SubJobInfo, match_sub_group
 from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.task import TaskInfo, TransactionContext
-from vcdebug.model.taskset import Least, TaskSet, by_status
+from vcdebug.model.taskset import MinimumCount, TaskSet, index_by_status
 
-_PLACED = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
-_GATED = attrgetter("sch_gated")
-_USABLE = (*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING)
+_PLACED_STATUSES = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
+_is_gated = attrgetter("sch_gated")
+_USABLE_STATUSES = (*_PLACED_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING)
 
 
 class JobInfo(TaskSet):
@@ -58,7 +58,7 @@ class JobInfo(TaskSet):
         "uid",
     )
 
-    def __init__(self, pod_group: PodGroup, default_queue: str, ordering: Ordering = ASCENDING) -> None:
+    def __init__(self, pod_group: PodGroup, default_queue: str, ordering: MapOrder = ASCENDING) -> None:
         super().__init__(pod_group.min_member, ordering)
         self._valid = self._valid_at = 0
         self._undivided: SubJobInfo | None = None
@@ -72,7 +72,7 @@ class JobInfo(TaskSet):
         self.priority = 0
         self.pod_group = pod_group
         self.creation_timestamp = pod_group.creation_timestamp
-        self.preemptable = _preemptable(pod_group)
+        self.preemptable = _extract_preemptable(pod_group)
         self.revocable_zone = revocable_zone(pod_group.annotations)
         self.network_topology = pod_group.network_topology.clone() if pod_group.network_topology else None
         self.task_min_available = dict(pod_group.min_task_member)
@@ -92,15 +92,15 @@ class JobInfo(TaskSet):
 
     def add_task_info(self, task: TaskInfo) -> None:
         """Enter a task into the job, its sums and its sub job. Upstream: api/job_info.AddTaskInfo."""
-        self._divide()
+        self._separate_sub_job()
         self.tasks[task.uid] = task
         self.index_task(task)
         self.total_request.add(task.resreq)
         if task.status & ALLOCATED_MASK:
             self.allocated.add(task.resreq)
-        self._sub_job_for(task).add_task(task)
+        self._get_or_create_sub_job(task).add_task(task)
 
-    def take_in(self, tasks: Sequence[TaskInfo], sums: RequestSums) -> None:
+    def add_initial_tasks(self, tasks: Sequence[TaskInfo], sums: RequestSums) -> None:
         """add_task_info of each, where there are none yet."""
         by_uid = {task.uid: task for task in tasks}
         if len(by_uid) < len(tasks) or self.pod_group.sub_group_policies:
@@ -108,25 +108,25 @@ class JobInfo(TaskSet):
                 self.add_task_info(task)
             return
         self.task_to_sub_job = dict.fromkeys(by_uid, self.uid)
-        self.total_request = sums.of([task.resreq for task in tasks])
+        self.total_request = sums.sum_of([task.resreq for task in tasks])
         sub_job = self.begin_undivided(by_uid)
         placed = [status for status in self.task_status_index if status & ALLOCATED_MASK]
         if len(placed) == len(self.task_status_index):
             self.allocated = self.total_request.clone()
         elif placed:
-            self.allocated = sums.of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
+            self.allocated = sums.sum_of([task.resreq for task in tasks if task.status & ALLOCATED_MASK])
         sub_job.priority = max(0, *[task.priority for task in tasks])
 
     def begin_undivided(self, tasks: dict[TaskId, TaskInfo]) -> SubJobInfo:
         """Enter tasks into the job and its only sub job at once, where there are none and no policy groups them."""
-        index = by_status(tasks.values())
+        index = index_by_status(tasks.values())
         index = dict.fromkeys(index, tasks) if len(index) == 1 else index
         sub_job = self._undivided = self.only_sub_job()
-        self.begin_with(tasks, index)
-        sub_job.begin_as(self)
+        self.set_initial_tasks(tasks, index)
+        sub_job.share_tasks_of(self)
         return sub_job
 
-    def _divide(self) -> None:
+    def _separate_sub_job(self) -> None:
         """Before the first change: from here on the sub job's tasks and both indexes are their own."""
         sub_job = self._undivided
         if sub_job is not None:
@@ -142,9 +142,9 @@ class JobInfo(TaskSet):
         stored = self.tasks.get(task.uid)
         if stored is None:
             return
-        self._divide()
+        self._separate_sub_job()
         self.total_request.sub(stored.resreq)
-        if allocated_status(stored.status):
+        if is_allocated_status(stored.status):
             self.allocated.sub(stored.resreq)
         del self.tasks[task.uid]
         self.unindex_task(task.uid, stored.status)
@@ -156,18 +156,18 @@ class JobInfo(TaskSet):
         """
         stored = self.tasks.get(task.uid)
         if stored is not None and not self.pod_group.sub_group_policies:
-            self._exchange(stored, task, status)
+            self._exchange_task(stored, task, status)
             return
         self.delete_task_info(task)
         task.status = status
         self.add_task_info(task)
 
-    def _exchange(self, stored: TaskInfo, task: TaskInfo, status: TaskStatus) -> None:
+    def _exchange_task(self, stored: TaskInfo, task: TaskInfo, status: TaskStatus) -> None:
         """delete_task_info and add_task_info in one, where the task stays in the sub job that it is in."""
-        self._divide()
+        self._separate_sub_job()
         uid, request = task.uid, stored.resreq
         if request is task.resreq:
-            self.total_request.renew(request)
+            self.total_request.sub_then_add(request)
         else:
             self.total_request.sub(request).add(task.resreq)
         if stored.status & ALLOCATED_MASK:
@@ -181,18 +181,18 @@ class JobInfo(TaskSet):
             self.allocated.add(task.resreq)
         self.sub_jobs[self.task_to_sub_job[uid]].exchange_task(task, had)
 
-    def _sub_job_for(self, task: TaskInfo) -> SubJobInfo:
+    def _get_or_create_sub_job(self, task: TaskInfo) -> SubJobInfo:
         """Upstream: api/job_info.getOrCreateSubJob."""
         match = match_sub_group(self.uid, self.pod_group, task) if self.pod_group.sub_group_policies else None
         uid = match[1] if match else self.uid
         self.task_to_sub_job[task.uid] = uid
-        return self._sub_job(uid, match and (match[0].name, match[2]))
+        return self._sub_job_of(uid, match and (match[0].name, match[2]))
 
     def only_sub_job(self) -> SubJobInfo:
         """The sub job of all tasks where no policy groups them."""
-        return self._sub_job(self.uid, None)
+        return self._sub_job_of(self.uid, None)
 
-    def _sub_job(self, uid: SubJobId, match: tuple[str, str] | None) -> SubJobInfo:
+    def _sub_job_of(self, uid: SubJobId, match: tuple[str, str] | None) -> SubJobInfo:
         sub_job = self.sub_jobs.get(uid)
         if sub_job is None:
             sub_job = self.sub_jobs[uid] = self._new_sub_job(uid, match)
@@ -213,19 +213,22 @@ class JobInfo(TaskSet):
 
     def sub_jobs_in_order(self) -> list[SubJobInfo]:
         """Sub jobs by id, in the cycle's order."""
-        return [self.sub_jobs[uid] for uid in self.ordering.keys(self.sub_jobs)]
+        return [self.sub_jobs[uid] for uid in self.ordering.order_keys(self.sub_jobs)]
 
     # Counters and gates
 
     def valid_task_num(self) -> int:
         """Allocated-class, Succeeded, Pipelined and Pending tasks. Upstream: api/job_info.ValidTaskNum."""
         if self._valid_at != self.changes:
-            self._valid, self._valid_at = self.count(*_PLACED, TaskStatus.PIPELINED, TaskStatus.PENDING), self.changes
+            self._valid, self._valid_at = (
+                self.count_tasks(*_PLACED_STATUSES, TaskStatus.PIPELINED, TaskStatus.PENDING),
+                self.changes,
+            )
         return self._valid
 
     def scheduled_task_num(self) -> int:
         """Running, Bound, Failed and Succeeded tasks. Upstream: api/job_info.ScheduledTaskNum."""
-        return self.count(TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
+        return self.count_tasks(TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.FAILED, TaskStatus.SUCCEEDED)
 
     def releasing_scheduled_task_num(self) -> int:
         """Releasing tasks that have a node. Upstream: api/job_info.ReleasingScheduledTaskNum."""
@@ -240,7 +243,7 @@ class JobInfo(TaskSet):
         """Whether some task is Pending. Upstream: api/job_info.HasPendingTasks."""
         return TaskStatus.PENDING in self.task_status_index
 
-    def _roles(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> dict[str, int]:
+    def _get_job_allocated_roles(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> dict[str, int]:
         """Upstream: api/job_info.getJobAllocatedRoles."""
         counts: dict[str, int] = {}
         for status in statuses:
@@ -252,74 +255,74 @@ class JobInfo(TaskSet):
                     counts[task.task_role] = counts.get(task.task_role, 0) + 1
         return counts
 
-    def roles_unchecked(self) -> bool:
+    def are_roles_unchecked(self) -> bool:
         """Whether the minimums of roles are skipped, since they add up to more than the job's own."""
         return self.min_available < self.task_min_available_total
 
-    def _least_roles(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> list[Least]:
-        if not self.task_min_available or self.roles_unchecked():
+    def _role_minimums(self, statuses: Iterable[TaskStatus], *, empty_pending: bool) -> list[MinimumCount]:
+        if not self.task_min_available or self.are_roles_unchecked():
             return []
-        counts = self._roles(statuses, empty_pending=empty_pending)
-        return [Least(role, counts.get(role, 0), least) for role, least in self.task_min_available.items()]
+        counts = self._get_job_allocated_roles(statuses, empty_pending=empty_pending)
+        return [MinimumCount(role, counts.get(role, 0), least) for role, least in self.task_min_available.items()]
 
-    def valid_roles(self) -> list[Least]:
+    def valid_roles(self) -> list[MinimumCount]:
         """Usable tasks of each role that has a minimum."""
-        return self._least_roles(_USABLE, empty_pending=False)
+        return self._role_minimums(_USABLE_STATUSES, empty_pending=False)
 
-    def ready_roles(self) -> list[Least]:
+    def ready_roles(self) -> list[MinimumCount]:
         """Placed tasks of each role that has a minimum."""
-        return self._least_roles(_PLACED, empty_pending=True)
+        return self._role_minimums(_PLACED_STATUSES, empty_pending=True)
 
-    def pipelined_roles(self) -> list[Least]:
+    def pipelined_roles(self) -> list[MinimumCount]:
         """As ready_roles, with pipelined tasks."""
-        return self._least_roles((*_PLACED, TaskStatus.PIPELINED), empty_pending=True)
+        return self._role_minimums((*_PLACED_STATUSES, TaskStatus.PIPELINED), empty_pending=True)
 
     def check_task_valid(self) -> bool:
         """Every role has as many usable tasks as its minimum. Upstream: api/job_info.CheckTaskValid."""
-        return not self.task_min_available or all(role.holds for role in self.valid_roles())
+        return not self.task_min_available or all(role.is_reached for role in self.valid_roles())
 
     def usable_by_role(self) -> dict[str, int]:
         """Tasks of each role that are placed or may still be."""
-        return self._roles(_USABLE, empty_pending=False)
+        return self._get_job_allocated_roles(_USABLE_STATUSES, empty_pending=False)
 
     def check_task_ready(self) -> bool:
         """Every role has as many placed tasks as its minimum. Upstream: api/job_info.CheckTaskReady."""
-        return not self.task_min_available or all(role.holds for role in self.ready_roles())
+        return not self.task_min_available or all(role.is_reached for role in self.ready_roles())
 
     def check_task_pipelined(self) -> bool:
         """As check_task_ready, with pipelined tasks. Upstream: api/job_info.CheckTaskPipelined."""
-        return not self.task_min_available or all(role.holds for role in self.pipelined_roles())
+        return not self.task_min_available or all(role.is_reached for role in self.pipelined_roles())
 
-    def _least_sub_jobs(self, counts: Callable[[SubJobInfo], bool]) -> list[Least]:
+    def _sub_job_minimums(self, counts: Callable[[SubJobInfo], bool]) -> list[MinimumCount]:
         """Upstream: api/job_info.checkSubJobCondition."""
         return [
-            Least(gid, len([sj for sj in self.sub_jobs.values() if sj.gid == gid and counts(sj)]), least)
+            MinimumCount(gid, len([sj for sj in self.sub_jobs.values() if sj.gid == gid and counts(sj)]), least)
             for gid, least in self.min_sub_jobs.items()
         ]
 
-    def valid_sub_jobs(self) -> list[Least]:
+    def valid_sub_jobs(self) -> list[MinimumCount]:
         """Sub jobs of each policy."""
-        return self._least_sub_jobs(lambda _: True)
+        return self._sub_job_minimums(lambda _: True)
 
-    def ready_sub_jobs(self) -> list[Least]:
+    def ready_sub_jobs(self) -> list[MinimumCount]:
         """Ready sub jobs of each policy that states a minimum."""
-        return [policy for policy in self._least_sub_jobs(SubJobInfo.is_ready) if policy.least]
+        return [policy for policy in self._sub_job_minimums(SubJobInfo.is_ready) if policy.least]
 
-    def pipelined_sub_jobs(self) -> list[Least]:
+    def pipelined_sub_jobs(self) -> list[MinimumCount]:
         """Pipelined sub jobs of each policy that states a minimum."""
-        return [policy for policy in self._least_sub_jobs(SubJobInfo.is_pipelined) if policy.least]
+        return [policy for policy in self._sub_job_minimums(SubJobInfo.is_pipelined) if policy.least]
 
     def check_sub_job_valid(self) -> bool:
         """Each policy has at least its minimum of sub jobs. Upstream: api/job_info.CheckSubJobValid."""
-        return not self.min_sub_jobs or all(policy.holds for policy in self.valid_sub_jobs())
+        return not self.min_sub_jobs or all(policy.is_reached for policy in self.valid_sub_jobs())
 
     def check_sub_job_ready(self) -> bool:
         """Each policy has at least its minimum of ready sub jobs. Upstream: api/job_info.CheckSubJobReady."""
-        return not self.min_sub_jobs or all(policy.holds for policy in self.ready_sub_jobs())
+        return not self.min_sub_jobs or all(policy.is_reached for policy in self.ready_sub_jobs())
 
     def check_sub_job_pipelined(self) -> bool:
         """Each policy has at least its minimum of pipelined sub jobs. Upstream: api/job_info.CheckSubJobPipelined."""
-        return not self.min_sub_jobs or all(policy.holds for policy in self.pipelined_sub_jobs())
+        return not self.min_sub_jobs or all(policy.is_reached for policy in self.pipelined_sub_jobs())
 
     # Fit errors
 
@@ -359,11 +362,11 @@ class JobInfo(TaskSet):
         if sub_job is not None and self.pod_group.sub_group_policies:
             return True
         failed = self.fit_failed_roles(sub_job)
-        if self.roles_unchecked():
+        if self.are_roles_unchecked():
             pending = self.task_status_index.get(TaskStatus.PENDING, {}).values()
             hopeful = sum(1 for task in pending if task.task_role not in failed)  # exact: ints
             return self.ready_task_num() + hopeful >= self.min_available
-        counts = self._roles(_PLACED, empty_pending=True)
+        counts = self._get_job_allocated_roles(_PLACED_STATUSES, empty_pending=True)
         return all(counts.get(role, 0) >= self.task_min_available.get(role, 0) for role in failed)
 
     # Resources
@@ -381,9 +384,9 @@ class JobInfo(TaskSet):
         """Requests of tasks behind scheduling gates, except Volcano's own; None where there is no such task.
         Upstream: api/job_info.GetSchGatedPodResources.
         """
-        if not any(map(_GATED, self.tasks.values())):
+        if not any(map(_is_gated, self.tasks.values())):
             return None
-        gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.only_volcano_gate]
+        gated = [uid for uid, task in self.tasks.items() if task.sch_gated and not task.pod.has_only_volcano_gate]
         if not gated:
             return None
         total = Resource()
@@ -420,8 +423,8 @@ class JobInfo(TaskSet):
 
     # Messages
 
-    def _context(self, task: TaskInfo) -> TransactionContext:
-        return task.last_transaction or task.transaction()
+    def _transaction_context(self, task: TaskInfo) -> TransactionContext:
+        return task.last_transaction or task.transaction_context()
 
     def task_scheduling_reason(self, uid: TaskId) -> tuple[str, str, str]:
         """(reason, message, nominated node) that the task's pod condition would say.
@@ -430,7 +433,7 @@ class JobInfo(TaskSet):
         task = self.tasks.get(uid)
         if task is None:
             return "", "", ""
-        node, evicted, _, status = self._context(task)
+        node, evicted, _, status = self._transaction_context(task)
         pod = f"Pod {task.namespace}/{task.name} can possibly be assigned to {node}, once"
         if status is TaskStatus.ALLOCATED:
             return "Schedulable", f"{pod} minAvailable is satisfied", ""
@@ -439,30 +442,30 @@ class JobInfo(TaskSet):
             return "Unschedulable", message, node if evicted else ""
         if status is TaskStatus.PENDING:
             errors = self.nodes_fit_errors.get(uid)
-            return "Unschedulable", errors.text() if errors else self.job_fit_errors, ""
-        return status.label, self.job_fit_errors, ""
+            return "Unschedulable", errors.error_text() if errors else self.job_fit_errors, ""
+        return status.upstream_name, self.job_fit_errors, ""
 
     def fit_error(self) -> str:
         """The job's whole story in upstream's one line. Upstream: api/job_info.FitError."""
-        parts = {status.label: len(tasks) for status, tasks in self.task_status_index.items()}
+        parts = {status.upstream_name: len(tasks) for status, tasks in self.task_status_index.items()}
         parts["minAvailable"] = self.min_available
         ready = "pod group is ready" if self.says_ready and self.is_ready() else "pod group is not ready"
-        text = f"{ready}, {_histogram(*parts.items())}"
+        text = f"{ready}, {_sort_reasons_histogram(*parts.items())}"
         pending = self.task_status_index.get(TaskStatus.PENDING)
         if pending:
             reasons: dict[str, int] = {}
             for uid in sorted(pending):
                 reason = self.task_scheduling_reason(uid)[0]
                 reasons[reason] = reasons.get(reason, 0) + 1
-            text += f"; Pending: {_histogram(*reasons.items())}"
-        return text + self._origin()
+            text += f"; Pending: {_sort_reasons_histogram(*reasons.items())}"
+        return text + self._origin_reason()
 
-    def _origin(self) -> str:
+    def _origin_reason(self) -> str:
         if self.job_fit_errors:
             return f". Origin reason is: {self.job_fit_errors}"
         for uid in sorted(self.nodes_fit_errors):
             if uid in self.tasks:
-                return f". Origin reason is {self.tasks[uid].name}: {self.nodes_fit_errors[uid].text()}"
+                return f". Origin reason is {self.tasks[uid].name}: {self.nodes_fit_errors[uid].error_text()}"
         return ""
 
     def pod_message(self, uid: TaskId) -> tuple[str, str, str]:
@@ -472,12 +475,12 @@ class JobInfo(TaskSet):
 
 
 @lru_cache(maxsize=1024)
-def _histogram(*counts: tuple[str, int]) -> str:
+def _sort_reasons_histogram(*counts: tuple[str, int]) -> str:
     """The same numbers come again from job to job. Upstream: api/job_info.sortReasonsHistogram."""
     return ", ".join(sorted([f"{count} {name}" for name, count in counts]))
 
 
-def _preemptable(pod_group: PodGroup) -> bool:
+def _extract_preemptable(pod_group: PodGroup) -> bool:
     """Upstream: api/job_info.extractPreemptable."""
     text = pod_group.annotations.get(PREEMPTABLE_KEY)
     if text is None:

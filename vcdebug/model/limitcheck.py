@@ -26,30 +26,30 @@ class LimitCheck(NamedTuple):
     """What of the request is held against the limit."""
 
     @property
-    def fits(self) -> bool:
+    def is_within_limit(self) -> bool:
         """Whether the limit holds the total."""
-        return _holds(self.limit, self.total, self.asked)
+        return _limit_holds(self.limit, self.total, self.asked)
 
     @property
-    def exceeded(self) -> list[str]:
+    def exceeded_dimensions(self) -> list[str]:
         """The dimensions in which it does not."""
         return self.total.less_equal_with_dimension_and_resources_name(self.limit, self.asked)[1]
 
     @property
-    def judged(self) -> list[str]:
+    def judged_dimensions(self) -> list[str]:
         """The dimensions that count."""
         return judged_dimensions(self.asked)
 
-    def empty(self, name: str) -> bool:
+    def is_empty_dimension(self, name: str) -> bool:
         """Whether there is nothing on either side."""
         return self.total.get(name) < MIN_RESOURCE and self.limit.get(name) < MIN_RESOURCE
 
-    def over(self, name: str) -> float:
+    def excess_of(self, name: str) -> float:
         """By how much the total is more than the limit."""
         return self.total.get(name) - self.limit.get(name)
 
     @property
-    def taken(self) -> Resource:
+    def counted_already(self) -> Resource:
         """What counts already."""
         total = Resource()
         for name, amount in self.parts:
@@ -59,13 +59,13 @@ class LimitCheck(NamedTuple):
                 total.add(amount)
         return total
 
-    def figures(self, name: str) -> tuple[float, ...]:
+    def figures_of(self, name: str) -> tuple[float, ...]:
         """Every part, the total and the limit in one dimension."""
         parts = (amount.get(name) for _, amount in self.parts)
         return (*parts, self.total.get(name), self.limit.get(name))
 
 
-def _holds(limit: Resource, total: Resource, asked: Resource) -> bool:
+def _limit_holds(limit: Resource, total: Resource, asked: Resource) -> bool:
     """The verdict of less_equal_with_dimension_and_resources_name alone, without its list of names."""
     if asked.milli_cpu > 0 and total.milli_cpu > limit.milli_cpu:
         return False
@@ -78,7 +78,7 @@ def _holds(limit: Resource, total: Resource, asked: Resource) -> bool:
     return True
 
 
-def beside(
+def check_request(
     allocated: Resource,
     request: Resource,
     limit: Resource,
@@ -96,7 +96,7 @@ def beside(
     return LimitCheck(parts, total, limit, request, request if asked is None else asked)
 
 
-def holds_beside(allocated: Resource, request: Resource, limit: Resource) -> bool:
+def request_fits(allocated: Resource, request: Resource, limit: Resource) -> bool:
     """The verdict of beside alone: only what is asked for is added up, and no amount is copied."""
     if request.milli_cpu > 0 and allocated.milli_cpu + request.milli_cpu > limit.milli_cpu:
         return False
@@ -111,7 +111,7 @@ def holds_beside(allocated: Resource, request: Resource, limit: Resource) -> boo
     return True
 
 
-def admission(
+def check_admission(
     minimum: Resource, allocated: Resource, inqueue: Resource, elastic: Resource, limit: Resource, asked: Resource
 ) -> LimitCheck:
     """A job's minimum beside what is not elastic; raises SchedulerPanic where more is elastic than counts."""

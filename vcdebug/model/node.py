@@ -11,7 +11,7 @@ from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.nodetable import NodeTable
-from vcdebug.model.ordering import ASCENDING, Ordering
+from vcdebug.model.ordering import ASCENDING, MapOrder
 from vcdebug.model.pod import parse_bool
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.stated import StatedAmounts
@@ -25,10 +25,10 @@ OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"
 OVERSUBSCRIPTION_CPU = "volcano.sh/oversubscription-cpu"
 OVERSUBSCRIPTION_MEMORY = "volcano.sh/oversubscription-memory"
 REVOCABLE_ZONE_LABEL = "volcano.sh/revocable-zone"
-_NOTHING: Mapping[str, float] = {}
-NO_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
+_NO_SCALARS: Mapping[str, float] = {}
+STATUSES_WITHOUT_DEVICES = (TaskStatus.RELEASING, TaskStatus.PIPELINED)
 """Statuses of tasks that hold no cards."""
-_RUNS = (TaskStatus.RUNNING, TaskStatus.RELEASING)
+_USED_STATUSES = (TaskStatus.RUNNING, TaskStatus.RELEASING)
 
 
 class NodeInfo:
@@ -61,7 +61,7 @@ class NodeInfo:
     )
 
     def __init__(
-        self, manifest: JsonObject, ordering: Ordering = ASCENDING, stated: StatedAmounts | None = None
+        self, manifest: JsonObject, ordering: MapOrder = ASCENDING, stated: StatedAmounts | None = None
     ) -> None:
         """`stated` reads the amounts of all nodes together."""
         metadata, status, stated = metadata_of(manifest), status_of(manifest), stated or StatedAmounts()
@@ -74,11 +74,11 @@ class NodeInfo:
         self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
         self.oversubscription_node = parse_bool(self.labels.get(OVERSUBSCRIPTION_LABEL, "")) is True
         self.offline_job_evicting = parse_bool(self.annotations.get(OFFLINE_EVICTING_KEY, "")) is True
-        self.allocatable = stated.of(status.get("allocatable"))
+        self.allocatable = stated.amounts_of(status.get("allocatable"))
         """Nodes of one kind may share it, and what they are capable of: replaced, never changed."""
-        self.capability = stated.of(status.get("capacity"))
+        self.capability = stated.amounts_of(status.get("capacity"))
         if self.annotations:
-            self._enlarge(oversubscription(self.annotations))
+            self._add_oversubscription(oversubscribed_amounts(self.annotations))
         self.idle = self.allocatable.clone()
         self.used = Resource()
         self.releasing = Resource()
@@ -86,7 +86,7 @@ class NodeInfo:
         self.tasks: dict[TaskKey, TaskInfo] = {}
         self.devices: dict[str, DeviceLedger] = {}
         """Ledgers of shared devices by device name."""
-        self.holds_none: tuple[TaskStatus, ...] = NO_DEVICES
+        self.holds_none: tuple[TaskStatus, ...] = STATUSES_WITHOUT_DEVICES
         self.last_amounts: NodeAmounts | None = None
         """What was last shown of this node."""
         self.ordering = ordering
@@ -98,7 +98,7 @@ class NodeInfo:
         self.table: NodeTable | None = None
 
     @property
-    def unschedulable(self) -> bool:
+    def is_unschedulable(self) -> bool:
         """spec.unschedulable: cordoned."""
         return bool(self.spec.get("unschedulable"))
 
@@ -120,7 +120,7 @@ class NodeInfo:
             for resource in (self.allocatable, self.capability, self.idle):
                 resource.set_scalar(name, count)
 
-    def _enlarge(self, extra: Resource) -> None:
+    def _add_oversubscription(self, extra: Resource) -> None:
         if extra.milli_cpu or extra.memory:
             self.allocatable = self.allocatable.clone().add(extra)
             self.capability = self.capability.clone().add(extra)
@@ -129,7 +129,7 @@ class NodeInfo:
         """Idle + Releasing - Pipelined, possibly negative. Upstream: api/node_info.FutureIdle."""
         return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
 
-    def future_holds(self, request: Resource, gone: Iterable[TaskInfo] = ()) -> bool:
+    def fits_future_idle(self, request: Resource, gone: Iterable[TaskInfo] = ()) -> bool:
         """Whether FutureIdle holds a request once these tasks are gone: only what is asked for is added up."""
         idle, releasing, pipelined = self.idle, self.releasing, self.pipelined
         milli_cpu = idle.milli_cpu + releasing.milli_cpu - pipelined.milli_cpu
@@ -139,17 +139,17 @@ class NodeInfo:
             memory += task.resreq.memory
         if not (milli_cpu - request.milli_cpu > -MIN_RESOURCE and memory - request.memory > -MIN_RESOURCE):
             return False
-        return not request.scalars or self._future_holds_scalars(request.scalars, gone)
+        return not request.scalars or self._fits_future_scalars(request.scalars, gone)
 
-    def _future_holds_scalars(self, wanted: Mapping[str, float], gone: Iterable[TaskInfo]) -> bool:
+    def _fits_future_scalars(self, wanted: Mapping[str, float], gone: Iterable[TaskInfo]) -> bool:
         """As with Resources, nothing is subtracted from a nil map."""
-        idle, releasing = self.idle.scalars or _NOTHING, self.releasing.scalars or _NOTHING
+        idle, releasing = self.idle.scalars or _NO_SCALARS, self.releasing.scalars or _NO_SCALARS
         mapped = self.idle.scalars is not None or bool(releasing)
-        pipelined = (self.pipelined.scalars or _NOTHING) if mapped else _NOTHING
+        pipelined = (self.pipelined.scalars or _NO_SCALARS) if mapped else _NO_SCALARS
         for name, amount in wanted.items():
             left = idle.get(name, 0.0) + releasing.get(name, 0.0) - pipelined.get(name, 0.0)
             for task in gone:
-                left += (task.resreq.scalars or _NOTHING).get(name, 0.0)
+                left += (task.resreq.scalars or _NO_SCALARS).get(name, 0.0)
             if not left - amount > -MIN_RESOURCE:
                 return False
         return True
@@ -160,7 +160,7 @@ class NodeInfo:
         if known is None:
             tasks, order = self.tasks, self._order
             if order is None:
-                order = self._order = self.ordering.keys(tasks)
+                order = self._order = self.ordering.order_keys(tasks)
             known = self._in_order = [tasks[key] for key in order]
         return known
 
@@ -176,17 +176,17 @@ class NodeInfo:
         if error:
             return error
         copy = task.clone()
-        self._charge(task.status, task.resreq)
+        self._allocate_idle_resource(task.status, task.resreq)
         if self.devices and task.status not in self.holds_none:
             for ledger in self.devices.values():
                 ledger.add_resource(task.pod)
         task.node_name = copy.node_name = self.name
         self.tasks[task.key] = copy
         self._order = self._in_order = None
-        self._changed()
+        self._report_change()
         return None
 
-    def begin_with(self, tasks: Sequence[TaskInfo], *, shared: bool = False) -> None:
+    def add_initial_tasks(self, tasks: Sequence[TaskInfo], *, shared: bool = False) -> None:
         """add_task of each, where none is there yet: tasks that name this node, and that no cycle is binding.
 
         `shared`: nobody will change these very tasks, so that the node holds them instead of copies.
@@ -208,7 +208,7 @@ class NodeInfo:
         fits, names = task.resreq.less_equal_with_resources_name(self.idle)
         return None if fits else binding_error(self.name, task, names, self.idle)
 
-    def _charge(self, status: TaskStatus, request: Resource) -> None:
+    def _allocate_idle_resource(self, status: TaskStatus, request: Resource) -> None:
         """Upstream: api/node_info.allocateIdleResource."""
         if status is TaskStatus.PIPELINED:
             self.pipelined.add(request)
@@ -237,15 +237,20 @@ class NodeInfo:
                 self.releasing.sub(request)
             self.idle.add(request)
             self.used.sub(request)
-        self._changed()
+        self._report_change()
 
     def update_task(self, task: TaskInfo) -> str | None:
         """Remove and add again, so that the amounts follow the task's present status.
         Upstream: api/node_info.UpdateTask.
         """
         stored, order = self.tasks.get(task.key), self._order
-        if stored is not None and stored.resreq is task.resreq and self._runs(stored) and self._runs(task):
-            self._renew(stored, task)
+        if (
+            stored is not None
+            and stored.resreq is task.resreq
+            and self._counts_as_used(stored)
+            and self._counts_as_used(task)
+        ):
+            self._replace_task(stored, task)
         else:
             self.remove_task(task)
             error = self.add_task(task)
@@ -254,11 +259,11 @@ class NodeInfo:
         self._order = None if stored is None else order
         return None
 
-    def _runs(self, task: TaskInfo) -> bool:
+    def _counts_as_used(self, task: TaskInfo) -> bool:
         """Whether it counts as used here, perhaps as releasing, and as nothing else."""
-        return task.status in _RUNS and task.node_name == self.name and not self.devices
+        return task.status in _USED_STATUSES and task.node_name == self.name and not self.devices
 
-    def _renew(self, stored: TaskInfo, task: TaskInfo) -> None:
+    def _replace_task(self, stored: TaskInfo, task: TaskInfo) -> None:
         """Remove and add in one, where only the status may change; every amount is rounded as in these."""
         del self.tasks[task.key]
         self._order = self._in_order = None
@@ -266,16 +271,16 @@ class NodeInfo:
         if stored.status is TaskStatus.RELEASING:
             self.releasing.sub(request)
         self.idle.add(request)
-        self.used.renew(request)
+        self.used.sub_then_add(request)
         self.idle.sub_without_assert(request)
         if task.status is TaskStatus.RELEASING:
             self.releasing.add(request)
         self.tasks[task.key] = task.clone()
-        self._changed()
+        self._report_change()
 
-    def _changed(self) -> None:
+    def _report_change(self) -> None:
         if self.table is not None:
-            self.table.touch(self.row)
+            self.table.mark_changed(self.row)
 
     def clone(self) -> NodeInfo:
         """An independent copy with the tasks replayed, outside any table. Upstream: api/node_info.Clone."""
@@ -307,7 +312,7 @@ def binding_error(node: str, task: TaskInfo, names: list[str], idle: Resource) -
     )
 
 
-def oversubscription(annotations: Mapping[str, str]) -> Resource:
+def oversubscribed_amounts(annotations: Mapping[str, str]) -> Resource:
     """Added whether or not the oversubscription label is set. Upstream: api/node_info.setOversubscription."""
     cpu, memory = annotations.get(OVERSUBSCRIPTION_CPU), annotations.get(OVERSUBSCRIPTION_MEMORY)
     return Resource(_parse_float(cpu), _parse_float(memory))

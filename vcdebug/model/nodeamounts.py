@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from vcdebug.model.task import TaskInfo
 
 
-_NOTHING = Resource()
+_NO_RESOURCE = Resource()
 
 
 class NodeAmounts(NamedTuple):
@@ -24,11 +24,11 @@ class NodeAmounts(NamedTuple):
     pipelined: Resource
 
     @classmethod
-    def of(cls, node: NodeInfo) -> NodeAmounts:
+    def of_node(cls, node: NodeInfo) -> NodeAmounts:
         """The node's amounts now."""
         last = node.last_amounts
         if last is None:
-            leaving, awaited = node.releasing.copy_unless(_NOTHING), node.pipelined.copy_unless(_NOTHING)
+            leaving, awaited = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)
             now = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
         else:
             now = cls(

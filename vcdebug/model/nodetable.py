@@ -20,12 +20,12 @@ from vcdebug.model.rowcache import RowCache
 if TYPE_CHECKING:
     from vcdebug.model.node import NodeInfo
 
-Field = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
-LIVE_FIELDS: tuple[Field, ...] = ("idle", "used", "releasing", "pipelined", "future")
-COMING_OR_GOING: tuple[Field, ...] = ("releasing", "pipelined")
+NodeField = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
+LIVE_FIELDS: tuple[NodeField, ...] = ("idle", "used", "releasing", "pipelined", "future")
+COMING_OR_GOING: tuple[NodeField, ...] = ("releasing", "pipelined")
 """Zero everywhere until some node has a task that leaves or is awaited."""
-FIXED_FIELDS: tuple[Field, ...] = ("allocatable", "capability")
-Wanted = tuple[tuple[str, float], ...]
+FIXED_FIELDS: tuple[NodeField, ...] = ("allocatable", "capability")
+WantedAmounts = tuple[tuple[str, float], ...]
 """The dimensions of a request with their amounts, in order."""
 
 
@@ -63,44 +63,46 @@ class NodeTable:
         """Rows whose amounts changed, one entry per change, ever growing."""
         self.coming_and_going = False
         """Whether some node had a task that leaves or is awaited, ever: else future amounts are the idle ones."""
-        self._seen: dict[Field, int] = {}
+        self._seen: dict[NodeField, int] = {}
         """As of how many changes each field is up to date."""
         self._amounts: list[NodeAmounts] = []
         self._changes_read = 0
-        self._wanted: dict[Wanted, tuple[IntArray, FloatArray]] = {}
-        self._asked_for: dict[int, tuple[Resource, Wanted]] = {}
+        self._wanted: dict[WantedAmounts, tuple[IntArray, FloatArray]] = {}
+        self._asked_for: dict[int, tuple[Resource, WantedAmounts]] = {}
         self._alone: dict[Row, NodeRows] = {}
         self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
         self.every: IntArray = np.arange(len(self.nodes), dtype=np.int64)
         """The rows of all nodes; read only."""
         self.every.flags.writeable = False
         self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
-        self._columns: dict[Field, FloatArray] = {}
+        self._columns: dict[NodeField, FloatArray] = {}
         for row, node in enumerate(self.nodes):
             node.row, node.table = row, self
             if _comes_or_goes(node):
                 self.coming_and_going = True
-        self._name_dims([amount for node in self.nodes for amount in (node.allocatable, node.used, node.capability)])
-        self._fill()
+        self._number_dimensions(
+            [amount for node in self.nodes for amount in (node.allocatable, node.used, node.capability)]
+        )
+        self._fill_table()
 
-    def _name_dims(self, amounts: list[Resource]) -> None:
+    def _number_dimensions(self, amounts: list[Resource]) -> None:
         named = [amount.scalars for amount in amounts if amount.scalars]
         for name in dict.fromkeys(chain.from_iterable(named)):
             self.dims.setdefault(name, len(self.dims))
 
-    def take_apart(self) -> None:
+    def break_cycles(self) -> None:
         """Nobody looks at it any more: what speaks of it here goes."""
         self.nodes.clear()
         self._alone.clear()
         del self.no_rows
 
-    def _fill(self) -> None:
+    def _fill_table(self) -> None:
         self._wanted = {}
         shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
         self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
         for field, columns in self._columns.items():
             if self.coming_and_going or field not in (*COMING_OR_GOING, "future"):
-                self._fill_columns(columns, [self._amount(node, field) for node in self.nodes])
+                self._fill_columns(columns, [self._amount_of(node, field) for node in self.nodes])
         if not self.coming_and_going:
             self._columns["future"][:] = self._columns["idle"]
         self._seen = dict.fromkeys(LIVE_FIELDS, len(self.changes))
@@ -113,8 +115,8 @@ class NodeTable:
             if dim > 1:
                 columns[dim] = [held.get(name, 0.0) for held in scalars]
 
-    def _write(self, row: Row, node: NodeInfo, field: Field) -> None:
-        resource, columns = self._amount(node, field), self._columns[field]
+    def _write_row(self, row: Row, node: NodeInfo, field: NodeField) -> None:
+        resource, columns = self._amount_of(node, field), self._columns[field]
         columns[0, row] = resource.milli_cpu
         columns[1, row] = resource.memory
         if resource.scalars:
@@ -122,28 +124,28 @@ class NodeTable:
             for name, amount in resource.scalars.items():
                 columns[dims[name], row] = amount
 
-    def _amount(self, node: NodeInfo, field: Field) -> Resource:
+    def _amount_of(self, node: NodeInfo, field: NodeField) -> Resource:
         if field != "future":
             amount: Resource = getattr(node, field)
             return amount
         return node.future_idle() if self.coming_and_going else node.idle
 
-    def touch(self, row: Row) -> None:
+    def mark_changed(self, row: Row) -> None:
         """A node's amounts changed."""
         self.changes.append(row)
         if not self.coming_and_going:
             self.coming_and_going = _comes_or_goes(self.nodes[row])
 
-    def amounts(self) -> tuple[NodeAmounts, ...]:
+    def node_amounts(self) -> tuple[NodeAmounts, ...]:
         """Every node's amounts now: only nodes that changed since the last time are looked at."""
         if not self._amounts:
-            self._amounts = [NodeAmounts.of(node) for node in self.nodes]
+            self._amounts = [NodeAmounts.of_node(node) for node in self.nodes]
         for row in dict.fromkeys(self.changes[self._changes_read :]):
-            self._amounts[row] = NodeAmounts.of(self.nodes[row])
+            self._amounts[row] = NodeAmounts.of_node(self.nodes[row])
         self._changes_read = len(self.changes)
         return tuple(self._amounts)
 
-    def _refresh(self, field: Field) -> None:
+    def _refresh_rows(self, field: NodeField) -> None:
         dirty = dict.fromkeys(self.changes[self._seen[field] :])
         self._seen[field] = len(self.changes)
         dims = self.dims.keys()
@@ -151,63 +153,63 @@ class NodeTable:
             node = self.nodes[row]
             for resource in (node.idle, node.pipelined, node.used):
                 if resource.scalars and not resource.scalars.keys() <= dims:
-                    self._grow()
+                    self._add_dimensions()
                     return
-            self._write(row, node, field)
+            self._write_row(row, node, field)
 
-    def _grow(self) -> None:
-        self._name_dims([amount for node in self.nodes for amount in (node.idle, node.pipelined, node.used)])
-        self._fill()
+    def _add_dimensions(self) -> None:
+        self._number_dimensions([amount for node in self.nodes for amount in (node.idle, node.pipelined, node.used)])
+        self._fill_table()
 
-    def column(self, field: Field, dim: str) -> FloatArray:
+    def dimension_column(self, field: NodeField, dim: str) -> FloatArray:
         """One dimension over all nodes; do not write to it."""
-        column: FloatArray = self._fresh(field)[self.dims.get(dim, -1)]
+        column: FloatArray = self._refreshed_columns(field)[self.dims.get(dim, -1)]
         return column
 
-    def matrix(self, field: Field) -> FloatArray:
+    def field_matrix(self, field: NodeField) -> FloatArray:
         """(dimensions, nodes) of one field, refreshed; do not write to it."""
-        return self._fresh(field)[:-1]
+        return self._refreshed_columns(field)[:-1]
 
-    def _fresh(self, field: Field) -> FloatArray:
+    def _refreshed_columns(self, field: NodeField) -> FloatArray:
         if self._seen.get(field, len(self.changes)) < len(self.changes):
-            self._refresh(field)
+            self._refresh_rows(field)
         return self._columns[field]
 
-    def lacking(self, request: Resource, field: Field) -> Codes:
+    def lacking_dimensions(self, request: Resource, field: NodeField) -> Codes:
         """For every node the position (from 1) of the first of the request's dimensions that the field's amounts do
         not hold, with upstream's tolerance; 0 where all fit. Do not write to it, nor ever to the request.
         """
-        wanted = self.wanted(request)
+        wanted = self.wanted_amounts(request)
         if field == "future":
-            field = self.room()
-        return self._lacking.ask(
+            field = self.room_field()
+        return self._lacking.cached_values(
             (field, wanted),
             lambda rows: self.first_lacking(wanted, field, rows),
             lambda row: self.lacking_of_one(wanted, field, row),
         )
 
-    def room(self) -> Field:
+    def room_field(self) -> NodeField:
         """Where future amounts are read: they are the idle ones until some task leaves or is awaited."""
         return "future" if self.coming_and_going else "idle"
 
-    def wanted(self, request: Resource) -> Wanted:
+    def wanted_amounts(self, request: Resource) -> WantedAmounts:
         """What a task requests; tasks of one template share the object, which never changes."""
         known = self._asked_for.get(id(request))
         if known is None:
             known = self._asked_for[id(request)] = (request, tuple(request.items()))
         return known[1]
 
-    def lacking_of_one(self, wanted: Wanted, field: Field, row: Row) -> int:
+    def lacking_of_one(self, wanted: WantedAmounts, field: NodeField, row: Row) -> int:
         """As `lacking`, for one node."""
-        amounts = self._amount(self.nodes[row], field)
+        amounts = self._amount_of(self.nodes[row], field)
         for position, (name, amount) in enumerate(wanted, 1):
             if not amounts.get(name) - amount > -MIN_RESOURCE:
                 return position
         return 0
 
-    def first_lacking(self, wanted: Wanted, field: Field, rows: IntArray) -> Codes:
+    def first_lacking(self, wanted: WantedAmounts, field: NodeField, rows: IntArray) -> Codes:
         """As `lacking`, for some nodes."""
-        columns = self._fresh(field)
+        columns = self._refreshed_columns(field)
         dims, amounts = self._as_columns(wanted)
         held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
         fits = fits_amount(amounts, held)
@@ -217,7 +219,7 @@ class NodeTable:
             first[short] = fits[:, short].argmin(axis=0) + 1
         return first
 
-    def _as_columns(self, wanted: Wanted) -> tuple[IntArray, FloatArray]:
+    def _as_columns(self, wanted: WantedAmounts) -> tuple[IntArray, FloatArray]:
         """Numbers of the dimensions, and the amounts, one below the other."""
         known = self._wanted.get(wanted)
         if known is None:
@@ -225,7 +227,7 @@ class NodeTable:
             known = self._wanted[wanted] = (dims, np.array([[amount] for _, amount in wanted]))
         return known
 
-    def rows(self, rows: IntArray) -> NodeRows:
+    def select_rows(self, rows: IntArray) -> NodeRows:
         """A selection in visiting order."""
         return NodeRows(self, rows)
 
@@ -233,7 +235,7 @@ class NodeTable:
         """Every node, ascending by name."""
         return NodeRows(self, self.every)
 
-    def single(self, row: Row) -> NodeRows:
+    def single_row(self, row: Row) -> NodeRows:
         """One node alone."""
         alone = self._alone.get(row)
         if alone is None:
@@ -262,37 +264,37 @@ class NodeRows:
         return len(self.rows)
 
     @property
-    def names(self) -> list[NodeName]:
+    def node_names(self) -> list[NodeName]:
         """Node names in order."""
         names = self.table.names
         return [names[row] for row in self.rows.tolist()]
 
     @property
-    def nodes(self) -> list[NodeInfo]:
+    def node_infos(self) -> list[NodeInfo]:
         """NodeInfos in order."""
         nodes = self.table.nodes
         return [nodes[row] for row in self.rows.tolist()]
 
-    def column(self, field: Field, dim: str) -> FloatArray:
+    def dimension_column(self, field: NodeField, dim: str) -> FloatArray:
         """One dimension for these rows."""
-        return self.table.column(field, dim)[self.rows]
+        return self.table.dimension_column(field, dim)[self.rows]
 
-    def zeros(self) -> FloatArray:
+    def zero_scores(self) -> FloatArray:
         """A score of 0.0 per row: the same array for as many rows, read only."""
-        return zeros(len(self.rows))
+        return zero_array(len(self.rows))
 
-    def select(self, mask: BoolArray) -> NodeRows:
+    def select_where(self, mask: BoolArray) -> NodeRows:
         """The rows where the mask holds."""
         return NodeRows(self.table, self.rows[mask])
 
-    def fitting(self, request: Resource, field: Field) -> BoolArray:
+    def fits_request(self, request: Resource, field: NodeField) -> BoolArray:
         """Where `request` is at most the field's amounts, with upstream's tolerance."""
-        fits: BoolArray = self.table.lacking(request, field)[self.rows] == 0
+        fits: BoolArray = self.table.lacking_dimensions(request, field)[self.rows] == 0
         return fits
 
 
 @lru_cache(maxsize=256)
-def zeros(size: int) -> FloatArray:
+def zero_array(size: int) -> FloatArray:
     """0.0 so many times, kept once; read only."""
     nothing: FloatArray = np.zeros(size)
     nothing.flags.writeable = False
@@ -300,7 +302,7 @@ def zeros(size: int) -> FloatArray:
 
 
 @lru_cache(maxsize=256)
-def constant(value: float, size: int) -> FloatArray:
+def constant_array(value: float, size: int) -> FloatArray:
     """The same positive number so many times, kept once; read only."""
     return np.broadcast_to(np.array([value]), size)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import div
+from vcdebug.gomath import int_div
 from vcdebug.snapshot.json_values import Json, JsonObject
 from vcdebug.snapshot.manifest import name_of, spec_of
 from vcdebug.snapshot.quantity import QuantityError, milli_value
@@ -20,9 +20,9 @@ BitSet = int
 """Bit n is set when n is a member."""
 
 CPU = "cpu"
-HIGHEST_CPU = 65535
+MAX_CPU = 65535
 """A list that names a higher CPU is no list of CPUs."""
-RESERVABLE = ("cpu", "memory", "ephemeral-storage")
+RESERVABLE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -34,7 +34,7 @@ class CpuPlace(NamedTuple):
     core: int
 
 
-def members(bits: BitSet) -> Iterator[int]:
+def set_members(bits: BitSet) -> Iterator[int]:
     """The numbers in a set, ascending."""
     while bits:
         low = bits & -bits
@@ -59,13 +59,13 @@ def parse_cpu_list(text: str) -> BitSet | None:
         if not all(_WHOLE.fullmatch(bound) and not bound.startswith("-") for bound in bounds):
             return None
         low, high = int(bounds[0]), int(bounds[1])
-        if low > high or high > HIGHEST_CPU:
+        if low > high or high > MAX_CPU:
             return None
         bits |= ((1 << (high - low + 1)) - 1) << low
     return bits
 
 
-def cpu_list(bits: BitSet) -> str:
+def format_cpu_list(bits: BitSet) -> str:
     """The set as a list such as `0-3,8`."""
     parts: list[str] = []
     while bits:
@@ -93,23 +93,23 @@ class CpuTopology:
             self.in_socket[place.socket] = self.in_socket.get(place.socket, 0) | 1 << cpu
             self.in_core[place.core] = self.in_core.get(place.core, 0) | 1 << cpu
         cores = dict.fromkeys((place.socket, place.core) for place in self.places.values())
-        self.cpus_per_socket = div(len(self.places), len(self.in_socket)) if self.in_socket else 0
-        self.cpus_per_core = div(len(self.places), len(cores)) if cores else 0
+        self.cpus_per_socket = int_div(len(self.places), len(self.in_socket)) if self.in_socket else 0
+        self.cpus_per_core = int_div(len(self.places), len(cores)) if cores else 0
 
     @property
     def numa_nodes(self) -> list[int]:
         """NUMA node numbers, ascending. Upstream: api/numa_info.GenerateNumaNodes."""
         return sorted(self.in_numa)
 
-    def sockets(self, cpus: BitSet) -> list[int]:
+    def sockets_of(self, cpus: BitSet) -> list[int]:
         """Sockets with a CPU of the set, ascending."""
         return [socket for socket in sorted(self.in_socket) if self.in_socket[socket] & cpus]
 
-    def cores(self, cpus: BitSet) -> list[int]:
+    def cores_of(self, cpus: BitSet) -> list[int]:
         """Core numbers with a CPU of the set, ascending."""
         return [core for core in sorted(self.in_core) if self.in_core[core] & cpus]
 
-    def spanned_numa_nodes(self, cpus: BitSet) -> int:
+    def count_numa_nodes(self, cpus: BitSet) -> int:
         """How many NUMA nodes the set touches."""
         return len([numa for numa in self.in_numa.values() if numa & cpus])
 
@@ -133,24 +133,24 @@ class NumaInfo:
         self.name: str = name_of(manifest)
         self.cpu_manager_policy: str = policies.get("CPUManagerPolicy", "")
         self.topology_policy: str = policies.get("TopologyManagerPolicy", "")
-        self.free_cpus: BitSet | None = _free_cpus(spec.get("numares") or {})
+        self.free_cpus: BitSet | None = _read_free_cpus(spec.get("numares") or {})
         """None when the object does not name the resource cpu at all."""
-        self.reserved_cpus = _reserved(spec.get("resReserved") or {})
+        self.reserved_cpus = _read_reserved(spec.get("resReserved") or {})
         self.shown_pods = tuple(
             (str(pod.get("uid") or ""), f"{pod.get('namespace') or ''}/{pod.get('name') or ''}")
             for pod in spec.get("podAllocations") or ()
         )
         """UID and namespace/name of the pods whose CPUs the kubelet has reported."""
-        self.topology = _topology(spec.get("cpuDetail") or {}, known)
+        self.topology = _read_topology(spec.get("cpuDetail") or {}, known)
 
 
-def _free_cpus(resources: JsonObject) -> BitSet | None:
+def _read_free_cpus(resources: JsonObject) -> BitSet | None:
     if CPU not in resources:
         return None
     return parse_cpu_list((resources[CPU] or {}).get("allocatable") or "") or 0
 
 
-def _reserved(resources: Mapping[str, str]) -> int:
+def _read_reserved(resources: Mapping[str, str]) -> int:
     """CPUs set aside, rounded up; one bad entry voids them all."""
     amounts: dict[str, int] = {}
     for name, text in resources.items():
@@ -158,16 +158,16 @@ def _reserved(resources: Mapping[str, str]) -> int:
             amounts[name] = milli_value(text)
         except QuantityError:
             return 0
-        if name not in RESERVABLE or amounts[name] < 0:
+        if name not in RESERVABLE_RESOURCES or amounts[name] < 0:
             return 0
-    return div(amounts.get(CPU, 0) + 999, 1000)
+    return int_div(amounts.get(CPU, 0) + 999, 1000)
 
 
-def _topology(detail: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) -> CpuTopology:
+def _read_topology(detail: JsonObject, known: dict[tuple[Json, ...], CpuTopology]) -> CpuTopology:
     """Equal layouts share one object; a key that is no number counts as CPU 0."""
     places: dict[int, CpuPlace] = {}
     for key in sorted(detail):
-        cpu = int(key) if _WHOLE.fullmatch(key) and 0 <= int(key) <= HIGHEST_CPU else 0
+        cpu = int(key) if _WHOLE.fullmatch(key) and 0 <= int(key) <= MAX_CPU else 0
         place = detail[key] or {}
         places[cpu] = CpuPlace(place.get("numa") or 0, place.get("socket") or 0, place.get("core") or 0)
     content = tuple(sorted(places.items()))

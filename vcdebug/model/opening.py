@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.nodeamounts import NodeAmounts
 from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo, task_status
+from vcdebug.model.task import TaskInfo, get_task_status
 from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from vcdebug.model.job import JobInfo
     from vcdebug.model.node import NodeInfo
 
-_READ_OF_PODS: Final = ("Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "ResourceClaim")
+_TASK_KINDS: Final = ("Pod", "PersistentVolumeClaim", "PersistentVolume", "StorageClass", "ResourceClaim")
 """What tasks are made of."""
-_LIMITS: Final = "CSINode"
+_LIMITS_KIND: Final = "CSINode"
 
 
-class Opening:
+class ReusableCluster:
     """The cluster of a cycle that is over, which evicted nothing but copies of tasks."""
 
     def __init__(self, cluster: ClusterInfo, amounts: Mapping[NodeName, NodeAmounts]) -> None:
@@ -38,24 +38,24 @@ class Opening:
         tables = [node.table for node in cluster.nodes.values() if node.table is not None][:1]
         self._changed = dict.fromkeys(tables[0].changes) if tables else {}
 
-    def is_of(self, now: ClusterInfo) -> bool:
+    def can_fill(self, now: ClusterInfo) -> bool:
         """Whether a cluster with its nodes read, but not yet its pods, begins with the same pods on the same nodes."""
         old, new = self._cluster.snapshot, now.snapshot
         if old.flags != new.flags or self._cluster.ignored != now.ignored:
             return False
         if self._cluster.persistence.on or now.persistence.on or not self._cluster.distinct:
             return False
-        return all(_same(kind, old, new) for kind in _READ_OF_PODS) and self._has_nodes_of(now)
+        return all(_is_same_kind(kind, old, new) for kind in _TASK_KINDS) and self._has_same_nodes(now)
 
-    def _has_nodes_of(self, now: ClusterInfo) -> bool:
+    def _has_same_nodes(self, now: ClusterInfo) -> bool:
         """Whether the nodes are these: what is on another one is not known here."""
-        if not _same(_LIMITS, self._cluster.snapshot, now.snapshot):
+        if not _is_same_kind(_LIMITS_KIND, self._cluster.snapshot, now.snapshot):
             return False
         nodes = self._cluster.nodes
         same = [name in nodes and nodes[name].manifest is node.manifest for name, node in now.nodes.items()]
         return all(same) and len(same) == len(nodes) == len(self._amounts)
 
-    def give(self, now: ClusterInfo) -> None:
+    def fill_cluster(self, now: ClusterInfo) -> None:
         """Fill nodes and jobs as reading the pods one by one does."""
         now.unseen = self._cluster.unseen
         for name, node in now.nodes.items():
@@ -66,29 +66,29 @@ class Opening:
                 loose += job.tasks.values()
             elif not _fill_job(now.jobs[uid], job):
                 _add_all(job.tasks.values(), now.jobs[uid].add_task_info)
-        _add_all(loose, now.enter)
+        _add_all(loose, now.add_to_job)
 
     def _fill_node(self, node: NodeInfo, before: NodeInfo) -> None:
         known = node.last_amounts = self._amounts[node.name]
         node.idle, node.used = known.idle.clone(), known.used.clone()
         node.releasing, node.pipelined = known.releasing.clone(), known.pipelined.clone()
-        node.tasks = dict(_at_first(before) if before.row in self._changed else before.tasks)
+        node.tasks = dict(_initial_tasks(before) if before.row in self._changed else before.tasks)
 
 
-def _same(kind: str, old: Snapshot, new: Snapshot) -> bool:
+def _is_same_kind(kind: str, old: Snapshot, new: Snapshot) -> bool:
     return old.objects.get(kind) is new.objects.get(kind)
 
 
-def _at_first(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:
+def _initial_tasks(node: NodeInfo) -> Iterator[tuple[TaskKey, TaskInfo]]:
     """The tasks that a node had before anything was placed or evicted there."""
     for key in sorted(node.tasks):
         task = node.tasks[key]
         if task.pod.stated_node == node.name:
-            yield key, task if _is_as_read(task) else task.afresh()
+            yield key, task if _is_as_read(task) else task.clone_initial()
 
 
 def _is_as_read(task: TaskInfo) -> bool:
-    return task.last_transaction is None and task.status is task_status(task.pod)
+    return task.last_transaction is None and task.status is get_task_status(task.pod)
 
 
 def _fill_job(job: JobInfo, before: JobInfo) -> bool:
@@ -97,7 +97,9 @@ def _fill_job(job: JobInfo, before: JobInfo) -> bool:
         return False
     if not before.tasks:
         return True
-    tasks = {uid: task.afresh() if task.status is TaskStatus.PENDING else task for uid, task in before.tasks.items()}
+    tasks = {
+        uid: task.clone_initial() if task.status is TaskStatus.PENDING else task for uid, task in before.tasks.items()
+    }
     job.total_request, job.allocated = before.total_request.clone(), before.allocated.clone()
     job.task_to_sub_job = before.task_to_sub_job.copy()
     job.begin_undivided(tasks).priority = before.sub_jobs[job.uid].priority
@@ -107,4 +109,4 @@ def _fill_job(job: JobInfo, before: JobInfo) -> bool:
 def _add_all(tasks: Iterable[TaskInfo], add: Callable[[TaskInfo], None]) -> None:
     """Each made afresh, in the order in which pods are read."""
     for task in sorted(tasks, key=attrgetter("key")):
-        add(task.afresh())
+        add(task.clone_initial())

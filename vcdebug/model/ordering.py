@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vcdebug.snapshot.chance import mix_text
 
 
-class Ordering:
+class MapOrder:
     """One fixed order of keys for a whole cycle."""
 
     __slots__ = ("_seed",)
@@ -15,7 +15,7 @@ class Ordering:
     def __init__(self, seed: int | None = None) -> None:
         self._seed = seed
 
-    def keys(self, keys: Iterable[str]) -> list[str]:
+    def order_keys(self, keys: Iterable[str]) -> list[str]:
         """The keys in the order of this cycle."""
         seed = self._seed
         if seed is None:
@@ -23,4 +23,4 @@ class Ordering:
         return sorted(keys, key=lambda key: (mix_text(seed, key), key))
 
 
-ASCENDING = Ordering()
+ASCENDING = MapOrder()

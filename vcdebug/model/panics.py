@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from vcdebug.errors import VcdebugError
 
-NIL_POINTER = "runtime error: invalid memory address or nil pointer dereference"
+NIL_POINTER_TEXT = "runtime error: invalid memory address or nil pointer dereference"
 """What Go says where a pointer leads nowhere."""
 Objects = tuple[tuple[str, str], ...]
 """(kind, name) of each, as `("Queue", "a")`."""
@@ -19,15 +19,15 @@ class SchedulerPanic(VcdebugError):
     change: str = ""
 
 
-class EndsAtOnce(VcdebugError):
+class ProcessExit(VcdebugError):
     """A panic beside the goroutine of the cycle, or for want of stack: nothing that is deferred runs any more."""
 
     objects: Objects = ()
     change: str = ""
 
 
-Panic = TypeVar("Panic", SchedulerPanic, EndsAtOnce)
-PANICS = (SchedulerPanic, EndsAtOnce)
+Panic = TypeVar("Panic", SchedulerPanic, ProcessExit)
+PANICS = (SchedulerPanic, ProcessExit)
 
 
 def blame_objects(panic: Panic, objects: Objects, change: str = "") -> Panic:

@@ -17,7 +17,7 @@ TASK_PRIORITY_KEY = "volcano.sh/task-priority"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"
 REVOCABLE_ZONE_KEY = "volcano.sh/revocable-zone"
 VOLCANO_GATE = "scheduling.volcano.sh/queue-allocation-gate"
-ENDED = ("Succeeded", "Failed")
+ENDED_PHASES = ("Succeeded", "Failed")
 """Phases of pods that run no more."""
 
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
@@ -83,7 +83,7 @@ class Pod:
         """What a Kubernetes view has made of it (kube/pod_shape), which goes with it."""
         self.nominated_node_name: str = status.get("nominatedNodeName") or ""
 
-    def afresh(self) -> Pod:
+    def clone_initial(self) -> Pod:
         """The pod as another cycle begins with it."""
         copy = Pod.__new__(Pod)
         copy.manifest, copy.spec, copy.status = self.manifest, self.spec, self.status
@@ -104,7 +104,7 @@ class Pod:
         return known
 
     @property
-    def requesting(self) -> tuple[object, ...]:
+    def request_sources(self) -> tuple[object, ...]:
         """What the request is read from: the same objects in all pods that a job makes of one template."""
         known = self._requesting
         if known is None:
@@ -115,19 +115,19 @@ class Pod:
                 *parts,
                 started,
                 initial,
-                bool(started or initial) and resize_infeasible(status),
+                bool(started or initial) and is_resize_infeasible(status),
             )
         return known
 
-    def request_like(self, requesting: tuple[object, ...]) -> None:
+    def share_request_sources(self, requesting: tuple[object, ...]) -> None:
         """Take another pod's tuple of the same objects for its own, so that one identity tells pods that ask alike."""
         self._requesting = requesting
 
     @property
-    def resized(self) -> bool:
+    def has_resized_container(self) -> bool:
         """Whether some container has got something, as its status says, which need not be what it asks for."""
         status = self.status
-        return _state_amounts(status.get("containerStatuses")) or _state_amounts(status.get("initContainerStatuses"))
+        return _has_resources(status.get("containerStatuses")) or _has_resources(status.get("initContainerStatuses"))
 
     @property
     def resources_text(self) -> str:
@@ -141,7 +141,7 @@ class Pod:
     @property
     def resized_text(self) -> str:
         """Everything that the status says of resources, as one text; empty where it says nothing."""
-        if not self.resized:
+        if not self.has_resized_container:
             return ""
         spec, status = self.spec, self.status
         names = [[one.get("name") for one in spec.get(field) or ()] for field in ("containers", "initContainers")]
@@ -149,7 +149,7 @@ class Pod:
             [(one.get("name"), one.get("resources"), one.get("allocatedResources")) for one in status.get(field) or ()]
             for field in ("containerStatuses", "initContainerStatuses")
         ]
-        return repr((names, stated, resize_infeasible(status)))
+        return repr((names, stated, is_resize_infeasible(status)))
 
     @property
     def stated_node(self) -> str:
@@ -216,7 +216,7 @@ class Pod:
         return True if text is None else parse_bool(text) is True
 
     @property
-    def only_volcano_gate(self) -> bool:
+    def has_only_volcano_gate(self) -> bool:
         """Whether Volcano's own gate is the only scheduling gate.
         Upstream: api/helpers.HasOnlyVolcanoSchedulingGate.
         """
@@ -229,7 +229,7 @@ class Pod:
         return bool(initial) and any(c.get("restartPolicy") == "Always" for c in initial)
 
 
-def resize_infeasible(status: JsonObject) -> bool:
+def is_resize_infeasible(status: JsonObject) -> bool:
     """Whether a pod's status says that it is to be resized and that its node cannot do it."""
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodResizePending":
@@ -237,14 +237,14 @@ def resize_infeasible(status: JsonObject) -> bool:
     return False
 
 
-def _state_amounts(statuses: list[JsonObject] | None) -> bool:
+def _has_resources(statuses: list[JsonObject] | None) -> bool:
     for container in statuses or ():  # noqa: SIM110 - a generator would take twice the time here
         if container.get("resources") is not None:
             return True
     return False
 
 
-class PodWords(NamedTuple):
+class PodAttributes(NamedTuple):
     """What annotations and labels make of a pod: the same for all pods that a job makes of one template."""
 
     job: str
@@ -255,13 +255,13 @@ class PodWords(NamedTuple):
     revocable_zone: str
 
     @classmethod
-    def of(cls, pod: Pod) -> PodWords:
+    def of_pod(cls, pod: Pod) -> PodAttributes:
         """Read from the pod."""
         zone = revocable_zone(pod.annotations)
         return cls(pod.job_id, pod.task_role, pod.annotated_priority, pod.preemptable, zone)
 
 
-class PodNames(NamedTuple):
+class PodIdentity(NamedTuple):
     """What a manifest says of where its pod belongs: enough to find some pods among all."""
 
     key: str
@@ -271,7 +271,7 @@ class PodNames(NamedTuple):
     scheduler: str
 
     @classmethod
-    def of(cls, manifest: JsonObject) -> PodNames:
+    def of_manifest(cls, manifest: JsonObject) -> PodIdentity:
         """As the attributes of its Pod."""
         metadata, spec = manifest.get("metadata") or _EMPTY, manifest.get("spec") or _EMPTY
         namespace, name = metadata.get("namespace", ""), metadata.get("name", "")

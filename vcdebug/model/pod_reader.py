@@ -13,8 +13,8 @@ from vcdebug.model.csi import CsiVolumes, VolumeLookupError
 from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, DeviceClaims
 from vcdebug.model.names import TaskKey
 from vcdebug.model.panics import SchedulerPanic
-from vcdebug.model.pod import Pod, PodWords
-from vcdebug.model.podage import read_at_start
+from vcdebug.model.pod import Pod, PodAttributes
+from vcdebug.model.podage import was_read_at_start
 from vcdebug.model.podrequest import PodRequestCache
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import DRA_QUOTA
@@ -25,9 +25,9 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 if TYPE_CHECKING:
     from vcdebug.model.cluster import ClusterInfo
 
-VOLUMES: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """What the requests of pods with volumes depend on beside the pod."""
-CLAIMS: Final = ("ResourceClaim",)
+CLAIM_KINDS: Final = ("ResourceClaim",)
 """What decides beside the pod whether one with resource claims is read."""
 
 
@@ -44,28 +44,28 @@ class PodReader:
         self._requests = PodRequestCache(snapshot.flags, self._ignored)
         self._requests_at_start = PodRequestCache(snapshot.flags)
         self._process, self._now = snapshot.process, snapshot.now
-        self._words: dict[tuple[str, int, int], tuple[object, object, PodWords]] = {}
+        self._words: dict[tuple[str, int, int], tuple[object, object, PodAttributes]] = {}
         """By namespace and the identities of annotations and labels, which are kept beside."""
-        self._keeps_unread = snapshot.release.has(ADD_POD_ON_ERROR)
-        self._gate_known = not snapshot.release.has(QUEUE_ALLOCATION_GATE)
-        self._known = {} if beside is None or self._reads_otherwise(beside) else _tasks_by_manifest(beside)
-        self._same_volumes = beside is not None and _same(VOLUMES, snapshot, beside.snapshot)
-        self._same_claims = beside is not None and _same(CLAIMS, snapshot, beside.snapshot)
-        self._reads_claims = not snapshot.release.has(DRA_QUOTA)
-        self._claims = DeviceClaims({key_of(one): one for one in snapshot.of("ResourceClaim")}, snapshot.flags)
+        self._keeps_unread = snapshot.release.has_older_form(ADD_POD_ON_ERROR)
+        self._gate_known = not snapshot.release.has_older_form(QUEUE_ALLOCATION_GATE)
+        self._known = {} if beside is None or self._reads_differently(beside) else _tasks_by_manifest(beside)
+        self._same_volumes = beside is not None and _are_same_kinds(VOLUME_KINDS, snapshot, beside.snapshot)
+        self._same_claims = beside is not None and _are_same_kinds(CLAIM_KINDS, snapshot, beside.snapshot)
+        self._reads_claims = not snapshot.release.has_older_form(DRA_QUOTA)
+        self._claims = DeviceClaims({key_of(one): one for one in snapshot.objects_of("ResourceClaim")}, snapshot.flags)
         self.panic: tuple[str, TaskKey] | None = None
         """What ends the process while it reads the pods, and at which pod."""
         self.unseen: dict[TaskKey, str] = {}
         """Pods that the cache does not hold although it should, and why."""
 
-    def tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
+    def read_tasks(self, manifests: Iterable[Manifest]) -> Iterator[TaskInfo]:
         """Of every pod that the cache holds, in the order of the manifests."""
         for manifest in manifests:
-            task = (self._copied(manifest) if self._known else None) or self._read(manifest)
+            task = (self._copy_known_task(manifest) if self._known else None) or self._read_task(manifest)
             if task is not None:
                 yield task
 
-    def _copied(self, manifest: Manifest) -> TaskInfo | None:
+    def _copy_known_task(self, manifest: Manifest) -> TaskInfo | None:
         known = self._known.get(id(manifest))
         if known is None or known.pod.manifest is not manifest:
             return None
@@ -73,19 +73,19 @@ class PodReader:
             return None
         if not self._same_claims and known.pod.spec.get("resourceClaims"):
             return None
-        return known.afresh()
+        return known.clone_initial()
 
-    def _read(self, manifest: Manifest) -> TaskInfo | None:
+    def _read_task(self, manifest: Manifest) -> TaskInfo | None:
         pod = Pod(manifest, volcano_gate_known=self._gate_known)
         if not pod.node_name and pod.scheduler_name not in self._flags.scheduler_names:
             return None
-        early = self._ignored and read_at_start(pod, self._process, self._now)
+        early = self._ignored and was_read_at_start(pod, self._process, self._now)
         requests = self._requests_at_start if early else self._requests
-        task = TaskInfo(pod, requests.request(pod), self._words_of(pod))
+        task = TaskInfo(pod, requests.find_request(pod), self._attributes_of(pod))
         spec = pod.spec
         return None if ("volumes" in spec or "resourceClaims" in spec) and not self._is_kept(task) else task
 
-    def _reads_otherwise(self, beside: ClusterInfo) -> bool:
+    def _reads_differently(self, beside: ClusterInfo) -> bool:
         """Whether a pod on its own may be another task there."""
         other = beside.snapshot
         if other.flags != self._flags or beside.ignored != self._ignored:
@@ -96,7 +96,7 @@ class PodReader:
         """Whether its volumes and claims can be read; a claim that does not exist yet hides nothing."""
         spec = task.pod.spec
         try:
-            complete = not spec.get("volumes") or self._volumes.charge(task)
+            complete = not spec.get("volumes") or self._volumes.add_volume_counts(task)
         except VolumeLookupError as error:
             if not self._keeps_unread:
                 self.unseen[task.key] = str(error)
@@ -105,7 +105,7 @@ class PodReader:
 
     def _claims_exist(self, pod: Pod) -> bool:
         try:
-            self._claims.demand(pod)
+            self._claims.build_task_dra_info(pod)
         except ClaimMissingError as error:
             self.unseen[pod.key] = str(error)
             return False
@@ -115,16 +115,16 @@ class PodReader:
             self.panic = self.panic or (panic.message, pod.key)
         return True
 
-    def _words_of(self, pod: Pod) -> PodWords:
+    def _attributes_of(self, pod: Pod) -> PodAttributes:
         annotations, labels = pod.annotations, pod.labels
         key = (pod.namespace, id(annotations), id(labels))
         known = self._words.get(key)
         if known is None:
-            known = self._words[key] = (annotations, labels, PodWords.of(pod))
+            known = self._words[key] = (annotations, labels, PodAttributes.of_pod(pod))
         return known[2]
 
 
-def _same(kinds: Iterable[str], one: Snapshot, other: Snapshot) -> bool:
+def _are_same_kinds(kinds: Iterable[str], one: Snapshot, other: Snapshot) -> bool:
     return all(one.objects.get(kind) is other.objects.get(kind) for kind in kinds)
 
 

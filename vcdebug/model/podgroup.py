@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vcdebug.model.resource_list import without
+from vcdebug.model.resource_list import drop_ignored
 from vcdebug.model.stated import StatedAmounts
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
@@ -97,12 +97,12 @@ class GroupStatus(NamedTuple):
     succeeded: int
 
     @classmethod
-    def stated(cls, manifest: JsonObject) -> GroupStatus:
+    def from_manifest(cls, manifest: JsonObject) -> GroupStatus:
         """From a manifest: what the PodGroup has before the cycle."""
         status = status_of(manifest)
         return cls(
             status.get("phase") or "",
-            tuple([_condition(raw) for raw in status.get("conditions") or ()]),
+            tuple([_read_condition(raw) for raw in status.get("conditions") or ()]),
             status.get("running") or 0,
             status.get("failed") or 0,
             status.get("succeeded") or 0,
@@ -138,7 +138,7 @@ class PodGroup:
     def __init__(self, manifest: JsonObject, stated: StatedAmounts | None = None) -> None:
         """`stated` reads the minimums of all PodGroups together."""
         metadata, spec, stated = metadata_of(manifest), spec_of(manifest), stated or StatedAmounts()
-        status = GroupStatus.stated(manifest)
+        status = GroupStatus.from_manifest(manifest)
         self.manifest = manifest
         self.name: str = metadata.get("name", "")
         self.namespace: str = metadata.get("namespace", "")
@@ -151,15 +151,15 @@ class PodGroup:
         self.priority_class_name: str = spec.get("priorityClassName") or ""
         self.min_task_member: Mapping[str, int] = spec.get("minTaskMember") or {}
         minimum: Mapping[str, object] | None = spec.get("minResources")
-        self.min_resource_list = without(minimum, stated.ignored)
-        self.min_resources = None if minimum is None else stated.of(minimum)
+        self.min_resource_list = drop_ignored(minimum, stated.ignored)
+        self.min_resources = None if minimum is None else stated.amounts_of(minimum)
         self.network_topology = NetworkTopology.from_manifest(spec.get("networkTopology"))
         self.sub_group_policies = tuple([SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ()])
         self.phase = status.phase
         self.conditions = list(status.conditions)
         self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
 
-    def forget_sub_groups(self) -> None:
+    def drop_sub_groups(self) -> None:
         """As a scheduler reads it that knows neither sub groups nor names of tiers."""
         self.sub_group_policies = ()
         if self.network_topology is not None:
@@ -174,7 +174,7 @@ class PodGroup:
         self.conditions.append(condition)
 
 
-def _condition(raw: JsonObject) -> Condition:
+def _read_condition(raw: JsonObject) -> Condition:
     return Condition(
         raw.get("type") or "",
         raw.get("status") or "",

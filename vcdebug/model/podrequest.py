@@ -8,41 +8,41 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.model.pod import Pod, resize_infeasible
+from vcdebug.model.pod import Pod, is_resize_infeasible
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED, RESIZE_STATUS_IGNORED
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.quantity import milli_value
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
-ResourceList = Mapping[str, object]
+StatedResources = Mapping[str, object]
 
 
 class PodRequestCache:
     """Requests by what the pod's spec says of resources: pods of one template share one Resource, never changed."""
 
-    def __init__(self, flags: Flags, ignored: tuple[str, ...] = ()) -> None:
+    def __init__(self, flags: SchedulerFlags, ignored: tuple[str, ...] = ()) -> None:
         self._flags = flags
         self._ignored = ignored
         self._known: dict[tuple[str, str], Resource] = {}
         self._of_parts: dict[tuple[int, ...], tuple[tuple[object, ...], Resource]] = {}
         """By the identities of what a request is read from, which is kept beside."""
 
-    def request(self, pod: Pod) -> Resource:
+    def find_request(self, pod: Pod) -> Resource:
         """As pod_request."""
-        parts = pod.requesting
+        parts = pod.request_sources
         key = tuple(map(id, parts))
         known = self._of_parts.get(key)
         if known is None:
-            known = self._of_parts[key] = (parts, self._by_text(pod))
-        pod.request_like(known[0])
+            known = self._of_parts[key] = (parts, self._find_by_text(pod))
+        pod.share_request_sources(known[0])
         return known[1]
 
-    def _by_text(self, pod: Pod) -> Resource:
+    def _find_by_text(self, pod: Pod) -> Resource:
         text = (pod.resources_text, pod.resized_text)
         known = self._known.get(text)
         if known is None:
-            known = self._known[text] = pod_request(pod, self._flags, self._ignored)
+            known = self._known[text] = get_pod_resource_request(pod, self._flags, self._ignored)
         return known
 
 
@@ -53,18 +53,18 @@ class RequestSums:
         self._known: dict[tuple[int, ...], tuple[Sequence[Resource], Resource]] = {}
         """By the identities of the requests, which are kept beside."""
 
-    def of(self, requests: Sequence[Resource]) -> Resource:
+    def sum_of(self, requests: Sequence[Resource]) -> Resource:
         """All of them, added up in their order; the caller's own."""
         key = tuple(map(id, requests))
         known = self._known.get(key)
         if known is None:
             total = Resource()
-            add_alike(total, requests)
+            add_grouped(total, requests)
             known = self._known[key] = (requests, total)
         return known[1].clone()
 
 
-def add_alike(total: Resource, requests: Sequence[Resource]) -> None:
+def add_grouped(total: Resource, requests: Sequence[Resource]) -> None:
     """`add` of each; each different one once, times how often it comes, where no sum of them is rounded."""
     often, summed = Counter(map(id, requests)), total.clone()
     for request in {id(one): one for one in requests}.values():
@@ -75,41 +75,41 @@ def add_alike(total: Resource, requests: Sequence[Resource]) -> None:
         total.add_all(requests)
 
 
-def pod_request(pod: Pod, flags: Flags, ignored: tuple[str, ...] = ()) -> Resource:
+def get_pod_resource_request(pod: Pod, flags: SchedulerFlags, ignored: tuple[str, ...] = ()) -> Resource:
     """The request that a task is scheduled by: init containers included, `pods` = 1, names that are ignored dropped.
     Upstream: api/pod_info.GetPodResourceRequest.
     """
-    resized = statuses(pod, "containerStatuses") if _heeds_resizes(flags) else {}
-    infeasible = bool(resized) and resize_infeasible(pod.status)
+    resized = statuses_by_container(pod, "containerStatuses") if _reads_resizes(flags) else {}
+    infeasible = bool(resized) and is_resize_infeasible(pod.status)
     regular = Resource()
     for container in pod.spec.get("containers") or ():
-        regular.add(Resource.from_list(_container_requests(container, resized, infeasible=infeasible)))
+        regular.add(Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible)))
     init, sidecars = _init_requests(pod, flags, infeasible=infeasible)
     overhead = Resource.from_list(pod.spec.get("overhead") or {})
-    late = not flags.release.has(OVERHEAD_BEFORE_INIT)
+    late = not flags.release.has_older_form(OVERHEAD_BEFORE_INIT)
     if not late:
         regular.add(overhead)
     regular.add(sidecars)
     regular.set_max_resource(init)
     regular.add_scalar(PODS, 1.0)
-    amend(regular, pod_level_requests(pod, flags))
+    amend_pod_level(regular, pod_level_requests(pod, flags))
     for name in ignored:
         (regular.scalars or {}).pop(name, None)
     return regular.add(overhead) if late else regular
 
 
-def request_parts(pod: Pod, flags: Flags) -> Iterator[tuple[str, str, Resource]]:
+def request_parts(pod: Pod, flags: SchedulerFlags) -> Iterator[tuple[str, str, Resource]]:
     """(kind, name, amount) of everything that `pod_request` makes the request of, in the order of the manifest."""
-    heeded = _heeds_resizes(flags)
-    resized = statuses(pod, "containerStatuses") if heeded else {}
-    infeasible = bool(resized) and resize_infeasible(pod.status)
+    heeded = _reads_resizes(flags)
+    resized = statuses_by_container(pod, "containerStatuses") if heeded else {}
+    infeasible = bool(resized) and is_resize_infeasible(pod.status)
     for container in pod.spec.get("containers") or ():
-        amount = Resource.from_list(_container_requests(container, resized, infeasible=infeasible))
+        amount = Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible))
         yield "container", container.get("name", ""), amount
-    started = statuses(pod, "initContainerStatuses") if heeded else {}
+    started = statuses_by_container(pod, "initContainerStatuses") if heeded else {}
     for container in pod.spec.get("initContainers") or ():
         if container.get("restartPolicy") == "Always":
-            amount = Resource.from_list(_container_requests(container, started, infeasible=infeasible))
+            amount = Resource.from_list(_determine_container_reqs(container, started, infeasible=infeasible))
             yield "sidecar", container.get("name", ""), amount
     if pod.spec.get("initContainers"):
         yield "initialisation", "", _init_requests(pod, flags, infeasible=infeasible)[0]
@@ -120,33 +120,33 @@ def request_parts(pod: Pod, flags: Flags) -> Iterator[tuple[str, str, Resource]]
         yield "pod level", "", Resource.from_list(supported)
 
 
-def _heeds_resizes(flags: Flags) -> bool:
-    return flags.gate("InPlacePodVerticalScaling") and not flags.release.has(RESIZE_STATUS_IGNORED)
+def _reads_resizes(flags: SchedulerFlags) -> bool:
+    return flags.is_gate_on("InPlacePodVerticalScaling") and not flags.release.has_older_form(RESIZE_STATUS_IGNORED)
 
 
-def _init_requests(pod: Pod, flags: Flags, *, infeasible: bool) -> tuple[Resource, Resource]:
+def _init_requests(pod: Pod, flags: SchedulerFlags, *, infeasible: bool) -> tuple[Resource, Resource]:
     """(maximum over the steps of initialisation, sum of the sidecars)."""
     containers = pod.spec.get("initContainers") or ()
-    resized = statuses(pod, "initContainerStatuses") if containers and _heeds_resizes(flags) else {}
+    resized = statuses_by_container(pod, "initContainerStatuses") if containers and _reads_resizes(flags) else {}
     highest, sidecars = Resource(), Resource()
     for container in containers:
         if container.get("restartPolicy") == "Always":
-            sidecars.add(Resource.from_list(_container_requests(container, resized, infeasible=infeasible)))
+            sidecars.add(Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible)))
             highest.set_max_resource(sidecars)
         else:
-            highest.set_max_resource(Resource.from_list(_requests(container)).add(sidecars))
+            highest.set_max_resource(Resource.from_list(_stated_requests(container)).add(sidecars))
     return highest, sidecars
 
 
-def pod_level_requests(pod: Pod, flags: Flags) -> ResourceList:
+def pod_level_requests(pod: Pod, flags: SchedulerFlags) -> StatedResources:
     """What the pod itself states, as far as that counts."""
-    if flags.release.has(POD_LEVEL_REQUESTS_IGNORED) or not flags.gate("PodLevelResources"):
+    if flags.release.has_older_form(POD_LEVEL_REQUESTS_IGNORED) or not flags.is_gate_on("PodLevelResources"):
         return {}
-    stated: ResourceList = (pod.spec.get("resources") or {}).get("requests") or {}
-    return {name: amount for name, amount in stated.items() if pod_level_supported(name)}
+    stated: StatedResources = (pod.spec.get("resources") or {}).get("requests") or {}
+    return {name: amount for name, amount in stated.items() if is_pod_level_resource(name)}
 
 
-def amend(amounts: Resource, pod_level: ResourceList) -> None:
+def amend_pod_level(amounts: Resource, pod_level: StatedResources) -> None:
     """What the pod itself states replaces the sum over its containers, of requests as of limits.
     Upstream: api/pod_info.amendResourceAccordingToPodFeatures.
     """
@@ -160,33 +160,35 @@ def amend(amounts: Resource, pod_level: ResourceList) -> None:
             amounts.set_scalar(name, replacement.get(name))
 
 
-def pod_level_supported(name: str) -> bool:
+def is_pod_level_resource(name: str) -> bool:
     """Whether pod-level resources may state the name."""
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
-def _requests(container: JsonObject) -> ResourceList:
+def _stated_requests(container: JsonObject) -> StatedResources:
     return (container.get("resources") or {}).get("requests") or {}
 
 
-def _container_requests(container: JsonObject, resized: Mapping[str, JsonObject], *, infeasible: bool) -> ResourceList:
+def _determine_container_reqs(
+    container: JsonObject, resized: Mapping[str, JsonObject], *, infeasible: bool
+) -> StatedResources:
     """Upstream: api/pod_info.determineContainerReqs."""
     status = resized.get(container.get("name", ""))
     if not status or status.get("resources") is None:
-        return _requests(container)
+        return _stated_requests(container)
     sources = [(status.get("resources") or {}).get("requests") or {}, status.get("allocatedResources") or {}]
     if not infeasible:
-        sources.insert(0, _requests(container))
-    return dict(largest(sources))
+        sources.insert(0, _stated_requests(container))
+    return dict(largest_quantities(sources))
 
 
-def largest(sources: list[ResourceList]) -> Iterator[tuple[str, object]]:
+def largest_quantities(sources: list[StatedResources]) -> Iterator[tuple[str, object]]:
     """The greatest quantity of each name."""
     names = dict.fromkeys(name for source in sources for name in source)
     for name in names:
         yield name, max((source[name] for source in sources if name in source), key=milli_value)
 
 
-def statuses(pod: Pod, field: str) -> dict[str, JsonObject]:
+def statuses_by_container(pod: Pod, field: str) -> dict[str, JsonObject]:
     """Container statuses by container name."""
     return {status.get("name", ""): status for status in pod.status.get(field) or ()}

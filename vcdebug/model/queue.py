@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vcdebug.model.names import QueueName
-from vcdebug.model.resource_list import ResourceList, without
+from vcdebug.model.resource_list import ResourceList, drop_ignored
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 
@@ -55,9 +55,9 @@ class QueueInfo:
         self.priority: int = spec.get("priority") or 0
         self.parent: str = spec.get("parent") or ""
         self.state: str = status_of(manifest).get("state") or ""
-        self.capability: ResourceList | None = without(spec.get("capability"), ignored)
-        self.deserved: ResourceList | None = without(spec.get("deserved"), ignored)
-        self.guarantee: ResourceList | None = without((spec.get("guarantee") or {}).get("resource"), ignored)
+        self.capability: ResourceList | None = drop_ignored(spec.get("capability"), ignored)
+        self.deserved: ResourceList | None = drop_ignored(spec.get("deserved"), ignored)
+        self.guarantee: ResourceList | None = drop_ignored((spec.get("guarantee") or {}).get("resource"), ignored)
         self.hierarchy: str = self.annotations.get(HIERARCHY_KEY, "")
         self.weights: str = self.annotations.get(HIERARCHY_WEIGHTS_KEY, "")
         self.reclaimable: bool = spec.get("reclaimable") is not False

@@ -13,15 +13,15 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.resource_list import CPU as CPU
 from vcdebug.model.resource_list import MEMORY as MEMORY
 from vcdebug.model.resource_list import PODS as PODS
-from vcdebug.model.resource_list import amounts_of
 from vcdebug.model.resource_list import is_scalar_resource_name as is_scalar_resource_name
+from vcdebug.model.resource_list import parse_amounts
 
 MIN_RESOURCE = 0.1
 """Amounts closer than this are equal; smaller ones are nothing."""
-SMALLEST = 5e-324
+SMALLEST_AMOUNT = 5e-324
 """The least amount that is not 0."""
 _MINUS_MIN = -MIN_RESOURCE
-_EXACT = 2.0**52
+_MAX_EXACT_INT = 2.0**52
 MAX_FLOAT64 = 1.7976931348623157e308
 MAX_INT64 = 9223372036854775807
 
@@ -69,11 +69,11 @@ class Resource:
         """
         if not resource_list:
             return cls()
-        milli_cpu, memory, scalars, max_task_num = amounts_of(resource_list)
+        milli_cpu, memory, scalars, max_task_num = parse_amounts(resource_list)
         return cls(milli_cpu, memory, None if scalars is None else scalars.copy(), max_task_num)
 
     @classmethod
-    def infinite(cls) -> Resource:
+    def infinite_resource(cls) -> Resource:
         """Every amount as large as it gets, no scalars. Upstream: api/resource_info.InfiniteResource."""
         return cls(MAX_FLOAT64, MAX_FLOAT64, None, MAX_INT64)
 
@@ -108,13 +108,13 @@ class Resource:
             return self.memory
         return self.scalars.get(name, 0.0) if self.scalars else 0.0
 
-    def has(self, name: str) -> bool:
+    def has_dimension(self, name: str) -> bool:
         """Whether the dimension is present (cpu and memory always are)."""
         return name in (CPU, MEMORY) or (self.scalars is not None and name in self.scalars)
 
-    def states(self, name: str) -> bool:
+    def states_dimension(self, name: str) -> bool:
         """Whether the dimension is stated: cpu and memory by an amount, a scalar by its key."""
-        return self.get(name) >= MIN_RESOURCE if name in (CPU, MEMORY) else self.has(name)
+        return self.get(name) >= MIN_RESOURCE if name in (CPU, MEMORY) else self.has_dimension(name)
 
     def items(self) -> Iterator[tuple[str, float]]:
         """(name, amount): cpu, memory, then scalars ascending by name."""
@@ -131,8 +131,8 @@ class Resource:
 
     def sums_exactly(self) -> bool:
         """Whether sums of such requests, which are whole numbers, come out the same in any order."""
-        small = abs(self.milli_cpu) < _EXACT and abs(self.memory) < _EXACT
-        return small and (not self.scalars or max(map(abs, self.scalars.values())) < _EXACT)
+        small = abs(self.milli_cpu) < _MAX_EXACT_INT and abs(self.memory) < _MAX_EXACT_INT
+        return small and (not self.scalars or max(map(abs, self.scalars.values())) < _MAX_EXACT_INT)
 
     def resource_names(self) -> list[str]:
         """Dimensions that hold something, `pods` included: cpu, memory, then scalars ascending.
@@ -142,7 +142,7 @@ class Resource:
 
     def __str__(self) -> str:
         """Upstream's text: `cpu 1000.00, memory 2048.00, nvidia.com/gpu 1000.00`."""
-        return ", ".join(f"{name} {_text(amount)}" for name, amount in self.items())
+        return ", ".join(f"{name} {_format_amount(amount)}" for name, amount in self.items())
 
     def __repr__(self) -> str:
         return f"Resource({self})"
@@ -194,7 +194,7 @@ class Resource:
         self.milli_cpu, self.memory = milli_cpu, memory
         return self
 
-    def renew(self, rr: Resource) -> None:
+    def sub_then_add(self, rr: Resource) -> None:
         """`sub` and then `add` of the same, in one pass."""
         milli_cpu, memory, scalars = self.milli_cpu - rr.milli_cpu, self.memory - rr.memory, self.scalars
         if scalars is None or not (milli_cpu > _MINUS_MIN and memory > _MINUS_MIN):
@@ -284,7 +284,7 @@ class Resource:
 
     # Comparing
 
-    def _all(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
+    def _compare_all(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
         if not (compare(self.milli_cpu, rr.milli_cpu) and compare(self.memory, rr.memory)):
             return False
         mine, other = self.scalars or {}, rr.scalars or {}
@@ -299,12 +299,12 @@ class Resource:
 
     def less(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """Strictly less on every dimension, without tolerance. Upstream: api/resource_info.Less."""
-        return self._all(rr, default, lt)
+        return self._compare_all(rr, default, lt)
 
     def less_equal(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """At most `rr` (plus the tolerance) on every dimension. Upstream: api/resource_info.LessEqual."""
         if default == INFINITY:
-            return self._all(rr, default, at_most)
+            return self._compare_all(rr, default, at_most)
         if not (rr.milli_cpu - self.milli_cpu > _MINUS_MIN and rr.memory - self.memory > _MINUS_MIN):
             return False
         if not self.scalars:
@@ -348,7 +348,7 @@ class Resource:
         ]
         return not failing, failing
 
-    def _some(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
+    def _compare_some(self, rr: Resource, default: DefaultValue, compare: Compare) -> bool:
         if compare(self.milli_cpu, rr.milli_cpu) or compare(self.memory, rr.memory):
             return True
         mine, other = self.scalars or {}, rr.scalars or {}
@@ -363,7 +363,7 @@ class Resource:
 
     def less_partly(self, rr: Resource, default: DefaultValue = ZERO) -> bool:
         """Strictly less on some dimension. Upstream: api/resource_info.LessPartly."""
-        return self._some(rr, default, lt)
+        return self._compare_some(rr, default, lt)
 
     def less_equal_partly_with_dimension(self, rr: Resource, req: Resource | None) -> tuple[bool, list[str]]:
         """At most `rr` on some dimension with req > 0, `pods` left out; with the satisfied names.
@@ -386,7 +386,7 @@ class Resource:
         for name, amount in req.items():
             if self.get(name) < MIN_RESOURCE and rr.get(name) < MIN_RESOURCE:
                 continue
-            _assign(kept, name, amount)
+            _set_default_value(kept, name, amount)
         return self.less_equal_partly_with_dimension(rr, kept)
 
     def equal(self, rr: Resource) -> bool:
@@ -414,8 +414,8 @@ class Resource:
         limit = rr if rr is not None else Resource()
         kept = Resource()
         for name, amount in req.items():
-            if limit.states(name):
-                _assign(kept, name, amount)
+            if limit.states_dimension(name):
+                _set_default_value(kept, name, amount)
         return self.greater_partly_with_dimension(limit, kept)
 
     def diff(self, rr: Resource, default: DefaultValue = ZERO) -> tuple[Resource, Resource]:
@@ -450,7 +450,7 @@ def _diff_scalar(inc: Resource, dec: Resource, name: str, left: float, right: fl
         dec.set_scalar(name, right - left)
 
 
-def _assign(resource: Resource, name: str, amount: float) -> None:
+def _set_default_value(resource: Resource, name: str, amount: float) -> None:
     """Upstream: api/resource_info.setDefaultValue."""
     if name == CPU:
         resource.milli_cpu = amount
@@ -460,7 +460,7 @@ def _assign(resource: Resource, name: str, amount: float) -> None:
         resource.set_scalar(name, amount)
 
 
-def _text(amount: float) -> str:
+def _format_amount(amount: float) -> str:
     if amount == MAX_FLOAT64:
         return "maxFloat"
     if amount == float(MAX_INT64):
@@ -480,7 +480,7 @@ def resource_max(left: Resource, right: Resource, *, keeps_zeros: bool = True) -
     result = Resource(max(left.milli_cpu, right.milli_cpu), max(left.memory, right.memory))
     if left.scalars is None and right.scalars is None:
         return result
-    least = 0.0 if keeps_zeros else SMALLEST
+    least = 0.0 if keeps_zeros else SMALLEST_AMOUNT
     scalars = {name: amount for name, amount in (left.scalars or {}).items() if amount >= least}
     for name, amount in (right.scalars or {}).items():
         if amount >= least:

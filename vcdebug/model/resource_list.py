@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.quantity import milli_value, value
+from vcdebug.snapshot.quantity import milli_value, whole_value
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -24,10 +24,10 @@ VGPU_SHARES = ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-memory-percentage", "v
 """What a virtual GPU has of its card; how many there are is another resource."""
 
 ResourceList = Mapping[str, object]
-Items = tuple[tuple[str, object], ...]
+ListItems = tuple[tuple[str, object], ...]
 
 
-class Amounts(NamedTuple):
+class ListAmounts(NamedTuple):
     """What a list states: milli-cores, bytes, scalars (None without any), and the largest number of pods."""
 
     milli_cpu: float
@@ -38,10 +38,10 @@ class Amounts(NamedTuple):
 
 def ignored_names(release: Release) -> tuple[str, ...]:
     """Resources that are dropped wherever a list is read, once there is a node. Upstream: api/shared_device_pool."""
-    return VGPU_SHARES if release.has(VGPU_SCALARS_IGNORED) else ()
+    return VGPU_SHARES if release.has_older_form(VGPU_SCALARS_IGNORED) else ()
 
 
-def without(resource_list: ResourceList | None, ignored: tuple[str, ...]) -> ResourceList | None:
+def drop_ignored(resource_list: ResourceList | None, ignored: tuple[str, ...]) -> ResourceList | None:
     """The list without the names that a release drops; the list itself where it drops none."""
     if not ignored or not resource_list:
         return resource_list
@@ -64,34 +64,34 @@ def _is_qualified_name(name: str) -> bool:
     return len(prefix) <= 253 and bool(_PREFIX.fullmatch(prefix))
 
 
-def amounts_of(resource_list: Mapping[str, object]) -> Amounts:
+def parse_amounts(resource_list: Mapping[str, object]) -> ListAmounts:
     """The amounts of a list, which are not to be changed; names that are no resource to Volcano are dropped.
     Upstream: api/resource_info.NewResource.
     """
     items = (*resource_list.items(),)
     for _, amount in items:
         if amount.__class__ is not str:  # 1, 1.0 and true are equal, and not the same quantity
-            return _parsed(items)
+            return _parse_items(items)
     return _parsed_once(items)
 
 
-def _parsed(items: Items) -> Amounts:
+def _parse_items(items: ListItems) -> ListAmounts:
     milli_cpu, memory, max_task_num = 0.0, 0.0, 0
     scalars: dict[str, float] = {}
     for name, amount in items:
         if name == CPU:
             milli_cpu = float(milli_value(amount))
         elif name == MEMORY:
-            memory = float(value(amount))
+            memory = float(whole_value(amount))
         elif name == PODS:
-            max_task_num = value(amount)
+            max_task_num = whole_value(amount)
             scalars[PODS] = float(max_task_num)
         elif name.startswith("count/"):
             continue
         elif name == "ephemeral-storage" or is_scalar_resource_name(name):
             scalars[name] = float(milli_value(amount))
-    return Amounts(milli_cpu, memory, scalars or None, max_task_num)
+    return ListAmounts(milli_cpu, memory, scalars or None, max_task_num)
 
 
-_parsed_once = lru_cache(maxsize=4096)(_parsed)
+_parsed_once = lru_cache(maxsize=4096)(_parse_items)
 """Nodes of one kind, and containers of one template, state the same texts."""

@@ -13,10 +13,10 @@ def label_selector_matches(selector: JsonObject | None, labels: Mapping[str, str
         return False
     if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    return all(_requirement(raw, labels) for raw in selector.get("matchExpressions") or ())
+    return all(_requirement_matches(raw, labels) for raw in selector.get("matchExpressions") or ())
 
 
-def _requirement(raw: JsonObject, labels: Mapping[str, str]) -> bool:
+def _requirement_matches(raw: JsonObject, labels: Mapping[str, str]) -> bool:
     key, operator, values = raw.get("key", ""), raw.get("operator"), raw.get("values") or ()
     if operator == "In":
         return bool(values) and key in labels and labels[key] in values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vcdebug.model.resource import Resource
-from vcdebug.model.resource_list import ResourceList, without
+from vcdebug.model.resource_list import ResourceList, drop_ignored
 
 
 class StatedAmounts:
@@ -15,9 +15,9 @@ class StatedAmounts:
         self._known: dict[int, tuple[object, Resource]] = {}
         """The lists are kept beside."""
 
-    def of(self, stated: ResourceList | None) -> Resource:
+    def amounts_of(self, stated: ResourceList | None) -> Resource:
         """What a list comes to; nothing where there is none."""
         known = self._known.get(id(stated))
         if known is None:
-            known = self._known[id(stated)] = (stated, Resource.from_list(without(stated, self.ignored)))
+            known = self._known[id(stated)] = (stated, Resource.from_list(drop_ignored(stated, self.ignored)))
         return known[1]

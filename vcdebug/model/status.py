@@ -23,28 +23,28 @@ class TaskStatus(IntEnum):
     UNKNOWN = 512
 
     @property
-    def label(self) -> str:
+    def upstream_name(self) -> str:
         """Upstream's spelling: `Pending`."""
         return _LABELS[self]
 
 
 _LABELS = {status: status.name.capitalize() for status in TaskStatus}
-BY_LABEL = {label: status for status, label in _LABELS.items()}
+STATUS_BY_LABEL = {label: status for status, label in _LABELS.items()}
 
 ALLOCATED_CLASS = (TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.RUNNING, TaskStatus.ALLOCATED)
 ALLOCATED_MASK = TaskStatus.BOUND | TaskStatus.BINDING | TaskStatus.RUNNING | TaskStatus.ALLOCATED
 
 
-def allocated_status(status: TaskStatus) -> bool:
+def is_allocated_status(status: TaskStatus) -> bool:
     """Bound, Binding, Running or Allocated. Upstream: api/helpers.AllocatedStatus."""
     return bool(status & ALLOCATED_MASK)
 
 
-def preemptable_status(status: TaskStatus) -> bool:
+def is_preemptable_status(status: TaskStatus) -> bool:
     """Bound or Running. Upstream: api/helpers.PreemptableStatus."""
     return status is TaskStatus.RUNNING or status is TaskStatus.BOUND
 
 
-def completed_status(status: TaskStatus) -> bool:
+def is_completed_status(status: TaskStatus) -> bool:
     """Failed or Succeeded. Upstream: api/helpers.CompletedStatus."""
     return status is TaskStatus.FAILED or status is TaskStatus.SUCCEEDED

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from vcdebug.model.names import JobId, SubJobId
-from vcdebug.model.ordering import ASCENDING, Ordering
+from vcdebug.model.ordering import ASCENDING, MapOrder
 from vcdebug.model.podgroup import NetworkTopology, PodGroup, SubGroupPolicy
 from vcdebug.model.resource import Resource
 from vcdebug.model.selector import label_selector_matches
@@ -16,8 +16,8 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.model.taskset import TaskSet
 
-_LONGEST_ID = 128
-_SAFE = "bcdfghjklmnpqrstvwxz2456789"
+_MAX_ID_BYTES = 128
+_SAFE_ENCODE_CHARS = "bcdfghjklmnpqrstvwxz2456789"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
@@ -43,7 +43,7 @@ class SubJobInfo(TaskSet):
         min_available: int,
         topology: NetworkTopology | None,
         match: str = "",
-        ordering: Ordering = ASCENDING,
+        ordering: MapOrder = ASCENDING,
     ) -> None:
         super().__init__(min_available, ordering)
         self.uid = uid
@@ -83,7 +83,7 @@ class SubJobInfo(TaskSet):
         Upstream: api/sub_job_info.GetMinResources.
         """
         total = Resource()
-        for task in self.with_status(TaskStatus.PENDING):
+        for task in self.tasks_with_status(TaskStatus.PENDING):
             total.add(task.init_resreq)
         return total
 
@@ -99,7 +99,7 @@ def match_sub_group(job: JobId, group: PodGroup, task: TaskInfo) -> tuple[SubGro
     for policy in group.sub_group_policies:
         values = _match_values(policy, task)
         if values:
-            return policy, f"{job}/{policy.name}-{_joined(values)}", values[0]
+            return policy, f"{job}/{policy.name}-{_join_match_values(values)}", values[0]
     return None
 
 
@@ -112,11 +112,11 @@ def _match_values(policy: SubGroupPolicy, task: TaskInfo) -> list[str]:
     return values if all(values) else []
 
 
-def _joined(values: list[str]) -> str:
+def _join_match_values(values: list[str]) -> str:
     text = "-".join(values)
-    if len(text.encode()) <= _LONGEST_ID:
+    if len(text.encode()) <= _MAX_ID_BYTES:
         return text
     number = 0x811C9DC5
     for byte in text.encode():
         number = ((number ^ byte) * 0x01000193) & 0xFFFFFFFF
-    return "".join(_SAFE[ord(digit) % len(_SAFE)] for digit in str(number))  # exact: ints
+    return "".join(_SAFE_ENCODE_CHARS[ord(digit) % len(_SAFE_ENCODE_CHARS)] for digit in str(number))  # exact: ints

@@ -10,7 +10,7 @@ from typing import Final
 
 from vcdebug.model.resource import Resource
 
-_NOTHING: Final[Mapping[str, float]] = {}
+_EMPTY_SCALARS: Final[Mapping[str, float]] = {}
 
 
 def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
@@ -22,7 +22,7 @@ def exceeded_part(left: Resource | None, right: Resource | None) -> Resource:
     if right is None:
         return left
     result = Resource(max(left.milli_cpu - right.milli_cpu, 0.0), max(left.memory - right.memory, 0.0), {})
-    mine, other = left.scalars or _NOTHING, right.scalars or _NOTHING
+    mine, other = left.scalars or _EMPTY_SCALARS, right.scalars or _EMPTY_SCALARS
     for name in sorted({**mine, **other}):
         amount, least = mine.get(name, 0.0), other.get(name, 0.0)
         if amount == -1:

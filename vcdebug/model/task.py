@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.model.names import JobId, NodeName, TaskId, TaskKey
-from vcdebug.model.pod import Pod, PodWords
-from vcdebug.model.podrequest import pod_request
+from vcdebug.model.pod import Pod, PodAttributes
+from vcdebug.model.podrequest import get_pod_resource_request
 from vcdebug.model.resource import Resource
 from vcdebug.model.resource_list import ignored_names
 from vcdebug.model.status import TaskStatus
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 
 class TransactionContext(NamedTuple):
@@ -58,9 +58,9 @@ class TaskInfo:
     status: TaskStatus
     last_transaction: TransactionContext | None
 
-    def __init__(self, pod: Pod, request: Resource, words: PodWords | None = None) -> None:
+    def __init__(self, pod: Pod, request: Resource, words: PodAttributes | None = None) -> None:
         """`words` are the pod's where somebody has read them."""
-        words = words or PodWords.of(pod)
+        words = words or PodAttributes.of_pod(pod)
         spec = pod.spec
         self.pod = pod
         self.uid = pod.uid
@@ -74,7 +74,7 @@ class TaskInfo:
         self.node_name = pod.node_name
         self.eviction_occurred = False
         self.job_allocated_hyper_node = ""
-        self.status = status_of(pod, pod.node_name)
+        self.status = status_on_node(pod, pod.node_name)
         self.last_transaction = None
         priority: int | None = words.priority
         if priority is None:
@@ -87,9 +87,9 @@ class TaskInfo:
         self.revocable_zone = words.revocable_zone
 
     @classmethod
-    def from_pod(cls, pod: Pod, flags: Flags) -> TaskInfo:
+    def from_pod(cls, pod: Pod, flags: SchedulerFlags) -> TaskInfo:
         """A task with the request that its pod states. Upstream: api/job_info.NewTaskInfo."""
-        return cls(pod, pod_request(pod, flags, ignored_names(flags.release)))
+        return cls(pod, get_pod_resource_request(pod, flags, ignored_names(flags.release)))
 
     def clone(self) -> TaskInfo:
         """A copy without the transaction's flags, as upstream's Clone leaves them. Upstream: api/job_info.Clone."""
@@ -106,30 +106,30 @@ class TaskInfo:
         copy.job_allocated_hyper_node = ""
         return copy
 
-    def afresh(self) -> TaskInfo:
+    def clone_initial(self) -> TaskInfo:
         """The task as another cycle begins with it, with a Pod of its own: what the manifest says is not read again."""
         copy = self.clone()
-        pod = copy.pod = self.pod.afresh()
-        copy.node_name, copy.status, copy.last_transaction = pod.node_name, task_status(pod), None
+        pod = copy.pod = self.pod.clone_initial()
+        copy.node_name, copy.status, copy.last_transaction = pod.node_name, get_task_status(pod), None
         return copy
 
-    def transaction(self) -> TransactionContext:
+    def transaction_context(self) -> TransactionContext:
         """The task's current transaction context."""
         now = (self.node_name, self.eviction_occurred, self.job_allocated_hyper_node, self.status)
         return tuple.__new__(TransactionContext, now)
 
     def __repr__(self) -> str:
-        return f"TaskInfo({self.key} {self.status.label} {self.node_name})"
+        return f"TaskInfo({self.key} {self.status.upstream_name} {self.node_name})"
 
 
-def task_status(pod: Pod) -> TaskStatus:
+def get_task_status(pod: Pod) -> TaskStatus:
     """The status that a pod's phase, deletion and node name mean; a missing phase is Unknown.
     Upstream: api/helpers.getTaskStatus.
     """
-    return status_of(pod, pod.node_name)
+    return status_on_node(pod, pod.node_name)
 
 
-def status_of(pod: Pod, node: str) -> TaskStatus:
+def status_on_node(pod: Pod, node: str) -> TaskStatus:
     """The same for a pod that names this node."""
     phase = pod.status.get("phase")
     if phase == "Running":

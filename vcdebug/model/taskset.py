@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from vcdebug.model.names import TaskId
-from vcdebug.model.ordering import ASCENDING, Ordering
+from vcdebug.model.ordering import ASCENDING, MapOrder
 from vcdebug.model.status import ALLOCATED_CLASS, TaskStatus
 from vcdebug.model.task import TaskInfo
 
 
-class Least(NamedTuple):
+class MinimumCount(NamedTuple):
     """How many there are of something that a gang needs a minimum of."""
 
     name: str
@@ -22,7 +22,7 @@ class Least(NamedTuple):
     least: int
 
     @property
-    def holds(self) -> bool:
+    def is_reached(self) -> bool:
         """Whether there are enough."""
         return self.have >= self.least
 
@@ -30,7 +30,7 @@ class Least(NamedTuple):
 StatusIndex = dict[TaskStatus, dict[TaskId, TaskInfo]]
 
 
-def by_status(tasks: Iterable[TaskInfo]) -> StatusIndex:
+def index_by_status(tasks: Iterable[TaskInfo]) -> StatusIndex:
     """The index of these tasks."""
     index: StatusIndex = {}
     for task in tasks:
@@ -61,7 +61,7 @@ class TaskSet:
         "tasks",
     )
 
-    def __init__(self, min_available: int, ordering: Ordering = ASCENDING) -> None:
+    def __init__(self, min_available: int, ordering: MapOrder = ASCENDING) -> None:
         self.min_available = min_available
         self.ordering = ordering
         self.tasks: dict[TaskId, TaskInfo] = {}
@@ -74,7 +74,7 @@ class TaskSet:
         self._idle_pending = 0
         """Entries under Pending that request nothing."""
 
-    def begin_with(self, tasks: dict[TaskId, TaskInfo], index: StatusIndex) -> None:
+    def set_initial_tasks(self, tasks: dict[TaskId, TaskInfo], index: StatusIndex) -> None:
         """Enter many tasks at once where there are none: the same as index_task for each."""
         self.tasks = tasks
         self.task_status_index = index
@@ -83,7 +83,7 @@ class TaskSet:
         if pending:
             self._idle_pending = len([1 for task in pending.values() if task.best_effort])
 
-    def begin_as(self, other: TaskSet) -> None:
+    def share_tasks_of(self, other: TaskSet) -> None:
         """Have the very tasks and index of another one, where there are none yet."""
         self.tasks, self.task_status_index = other.tasks, other.task_status_index
         self.changes, self._idle_pending = other.changes, other._idle_pending
@@ -129,12 +129,12 @@ class TaskSet:
             self._idle_pending += 1
         entries[uid] = task
 
-    def with_status(self, status: TaskStatus) -> list[TaskInfo]:
+    def tasks_with_status(self, status: TaskStatus) -> list[TaskInfo]:
         """Tasks of one status, by UID in the cycle's order."""
         entries = self.task_status_index.get(status)
-        return [entries[uid] for uid in self.ordering.keys(entries)] if entries else []
+        return [entries[uid] for uid in self.ordering.order_keys(entries)] if entries else []
 
-    def count(self, *statuses: TaskStatus) -> int:
+    def count_tasks(self, *statuses: TaskStatus) -> int:
         """How many tasks have one of these statuses."""
         index, number = self.task_status_index, 0
         if len(statuses) == 1:
@@ -144,7 +144,7 @@ class TaskSet:
                 number += len(entries)
         return number
 
-    def numbers(self, *statuses: TaskStatus) -> list[int]:
+    def count_each(self, *statuses: TaskStatus) -> list[int]:
         """How many tasks have each of these statuses."""
         index = self.task_status_index
         return [len(index[status]) if status in index else 0 for status in statuses]
@@ -154,7 +154,7 @@ class TaskSet:
         Upstream: api/job_info.ReadyTaskNum, api/sub_job_info.ReadyTaskNum.
         """
         if self._ready_at != self.changes:
-            self._ready, self._ready_at = self.count(*READY_STATUSES), self.changes
+            self._ready, self._ready_at = self.count_tasks(*READY_STATUSES), self.changes
         return self._ready
 
     def waiting_task_num(self) -> int:
@@ -165,7 +165,7 @@ class TaskSet:
         """Bound, Binding, Running and Allocated.
         Upstream: api/job_info.AllocatedTaskNum, api/sub_job_info.AllocatedTaskNum.
         """
-        return self.count(*ALLOCATED_CLASS)
+        return self.count_tasks(*ALLOCATED_CLASS)
 
     def pending_best_effort_task_num(self) -> int:
         """Pending tasks that request nothing.

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
 
-_NOTHING: Mapping[str, float] = {}
+_NO_SCALARS: Mapping[str, float] = {}
 
 
-class Totals:
+class ShareTotals:
     """What shares are taken of: the cluster, or what a queue deserves."""
 
     __slots__ = ("_cpu", "_memory", "_scalars", "dimensions", "resource")
@@ -25,7 +25,7 @@ class Totals:
         self._memory = resource.memory if resource.memory >= MIN_RESOURCE else 0.0
         self._scalars = [(name, amount) for name, amount in self.dimensions if name not in (CPU, MEMORY)]
 
-    def dominant(self, allocated: Resource) -> tuple[str, float]:
+    def calculate_share(self, allocated: Resource) -> tuple[str, float]:
         """(dimension, share) of the largest share; the earlier dimension where two are equal.
         Upstream: plugins/drf.calculateShare.
         """
@@ -34,7 +34,7 @@ class Totals:
             name, value = CPU, share
         if self._memory and (share := allocated.memory / self._memory) > value:
             name, value = MEMORY, share
-        scalars = allocated.scalars or _NOTHING
+        scalars = allocated.scalars or _NO_SCALARS
         for dimension, total in self._scalars:
             if (share := scalars.get(dimension, 0.0) / total) > value:
                 name, value = dimension, share
@@ -43,7 +43,7 @@ class Totals:
     def share_with(self, allocated: Resource, request: Resource) -> float:
         """The largest share of both together. Upstream: plugins/drf.calculateShare."""
         largest = 0.0
-        held, wanted = allocated.scalars or _NOTHING, request.scalars or _NOTHING
+        held, wanted = allocated.scalars or _NO_SCALARS, request.scalars or _NO_SCALARS
         for dimension, total in self.dimensions:
             if dimension == CPU:
                 share = (allocated.milli_cpu + request.milli_cpu) / total
@@ -55,16 +55,16 @@ class Totals:
                 largest = share
         return largest
 
-    def fractions(self, allocated: Resource) -> list[tuple[str, float]]:
+    def share_by_dimension(self, allocated: Resource) -> list[tuple[str, float]]:
         """What an amount takes of each dimension."""
         return [(name, allocated.get(name) / total) for name, total in self.dimensions]
 
-    def share(self, allocated: Resource) -> float:
+    def largest_share(self, allocated: Resource) -> float:
         """The largest share alone."""
-        return self.dominant(allocated)[1]
+        return self.calculate_share(allocated)[1]
 
 
-def share(left: float, right: float) -> float:
+def share_of(left: float, right: float) -> float:
     """left / right; anything of nothing is 1, nothing of nothing is 0. Upstream: api/helpers.Share."""
     if right == 0:
         return 0.0 if left == 0 else 1.0

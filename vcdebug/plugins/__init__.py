@@ -50,7 +50,7 @@ PLUGINS: dict[str, str] = {
     "usage": "vcdebug.plugins.usage:Usage",
 }
 
-LATER: dict[str, Change] = {"resource-strategy-fit": PROPORTIONAL_PREDICATE}
+LATER_PLUGINS: dict[str, Change] = {"resource-strategy-fit": PROPORTIONAL_PREDICATE}
 """Plugins that older releases do not have, and the change that brought them."""
 
 OTHER_FORMS: OtherForms = {

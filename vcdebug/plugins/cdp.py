@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.framework.plugin import PERMIT, Plugin, Victims
+from vcdebug.framework.plugin import PERMIT, Plugin, VictimAnswer
 from vcdebug.framework.session import Session
-from vcdebug.gotime import nanoseconds, parse_duration, time_of
+from vcdebug.gotime import parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 
@@ -24,18 +24,18 @@ class Cdp(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/cdp.OnSessionOpen."""
-        self.now = nanoseconds(ssn.snapshot.now)
+        self.now = unix_nanoseconds(ssn.snapshot.now)
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Upstream: plugins/cdp.filterVictimFn."""
-        return self.cooled(candidates), PERMIT
+        return self.unprotected_tasks(candidates), PERMIT
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return self.cooled(candidates), PERMIT
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        return self.unprotected_tasks(candidates), PERMIT
 
-    def cooled(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
+    def unprotected_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """The tasks that are not protected, in their order."""
-        return [task for task in tasks if not Cooldown.of(task.pod).left(self.now)]
+        return [task for task in tasks if not Cooldown.of_pod(task.pod).time_left(self.now)]
 
 
 class Cooldown(NamedTuple):
@@ -45,11 +45,11 @@ class Cooldown(NamedTuple):
     scheduled: int | None
 
     @classmethod
-    def of(cls, pod: Pod) -> Cooldown:
+    def of_pod(cls, pod: Pod) -> Cooldown:
         """Counted from the time the pod was scheduled, not from its start."""
         return cls(cooldown_time(pod), scheduled_at(pod))
 
-    def left(self, now: int) -> int:
+    def time_left(self, now: int) -> int:
         """How much longer the pod is protected."""
         return 0 if self.time is None or self.scheduled is None else max(self.scheduled + self.time - now, 0)
 
@@ -70,5 +70,5 @@ def scheduled_at(pod: Pod) -> int | None:
         return None
     for condition in pod.status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
-            return time_of(condition.get("lastTransitionTime") or "")
+            return parse_nanoseconds(condition.get("lastTransitionTime") or "")
     return None

@@ -6,7 +6,7 @@ Upstream: plugins/conformance.
 from __future__ import annotations
 
 from vcdebug.framework.evictions import EvictionContext
-from vcdebug.framework.plugin import PERMIT, Plugin, Victims
+from vcdebug.framework.plugin import PERMIT, Plugin, VictimAnswer
 from vcdebug.model.task import TaskInfo
 
 CRITICAL_CLASSES = ("system-cluster-critical", "system-node-critical")
@@ -18,15 +18,15 @@ class Conformance(Plugin):
 
     name = "conformance"
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Upstream: plugins/conformance.evictableFn."""
-        return ordinary(candidates), PERMIT
+        return ordinary_tasks(candidates), PERMIT
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return ordinary(candidates), PERMIT
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        return ordinary_tasks(candidates), PERMIT
 
-    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
-        return ordinary(candidates), PERMIT
+    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
+        return ordinary_tasks(candidates), PERMIT
 
 
 def is_critical(task: TaskInfo) -> bool:
@@ -34,6 +34,6 @@ def is_critical(task: TaskInfo) -> bool:
     return task.pod.priority_class_name in CRITICAL_CLASSES or task.namespace == CRITICAL_NAMESPACE
 
 
-def ordinary(tasks: list[TaskInfo]) -> list[TaskInfo]:
+def ordinary_tasks(tasks: list[TaskInfo]) -> list[TaskInfo]:
     """The tasks that are not critical, in their order. Upstream: plugins/conformance.evictableFn."""
     return [task for task in tasks if not is_critical(task)]

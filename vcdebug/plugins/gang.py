@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext
-from vcdebug.framework.plugin import PERMIT, REJECT, Plugin, ValidateResult, Victims
-from vcdebug.framework.record import made
+from vcdebug.framework.plugin import PERMIT, REJECT, Plugin, ValidateResult, VictimAnswer
+from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.podgroup import Condition
-from vcdebug.model.status import TaskStatus, allocated_status
+from vcdebug.model.status import TaskStatus, is_allocated_status
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import GANG_CLOSE_RELEASING
@@ -87,14 +87,14 @@ class Gang(Plugin):
         """Upstream: plugins/gang.jobStarvingFn."""
         return job.is_starving()
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Upstream: plugins/gang.preemptableFn."""
-        return victims(self.jobs, candidates), PERMIT
+        return spare_victims(self.jobs, candidates), PERMIT
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return victims(self.jobs, candidates), PERMIT
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        return spare_victims(self.jobs, candidates), PERMIT
 
-    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
+    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
         """All of them: whole gangs are bundled by the action itself."""
         return candidates, PERMIT
 
@@ -104,14 +104,14 @@ class Gang(Plugin):
         Only the total counts here: a job that misses the minimum of a role is still called ready.
         Upstream: plugins/gang.OnSessionClose.
         """
-        spares_leaving = not ssn.release.has(GANG_CLOSE_RELEASING)
+        spares_leaving = not ssn.release.has_older_form(GANG_CLOSE_RELEASING)
         for job in ssn.jobs.values():
             if not job.tasks or (spares_leaving and is_leaving(job)):
                 continue
             ssn.update_pod_group_condition(job, gang_condition(job))
 
 
-class Member(NamedTuple):
+class GangMember(NamedTuple):
     """A candidate and the gang that would have to do without it."""
 
     task: TaskInfo
@@ -120,25 +120,27 @@ class Member(NamedTuple):
     """The gang's ready tasks without the victims before."""
 
     @property
-    def spare(self) -> bool:
+    def is_spare(self) -> bool:
         """Whether the gang stays at its minimum without it."""
         return self.job is not None and self.ready > self.job.min_available
 
 
-def members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> Iterator[Member]:
+def gang_members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> Iterator[GangMember]:
     """Every candidate in turn, first come first served."""
     ready: dict[JobId, int] = {}
     for task in candidates:
         job = jobs.get(task.job)
-        member = made(Member, (task, job, 0 if job is None else ready.setdefault(job.uid, job.ready_task_num())))
-        if job is not None and member.spare:
+        member = fast_tuple(
+            GangMember, (task, job, 0 if job is None else ready.setdefault(job.uid, job.ready_task_num()))
+        )
+        if job is not None and member.is_spare:
             ready[job.uid] -= 1
         yield member
 
 
-def victims(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> list[TaskInfo]:
+def spare_victims(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> list[TaskInfo]:
     """The candidates that their gangs can spare."""
-    return [member.task for member in members(jobs, candidates) if member.spare]
+    return [member.task for member in gang_members(jobs, candidates) if member.is_spare]
 
 
 def unready_first(left: bool, right: bool) -> int:
@@ -168,6 +170,8 @@ def schedulable_task_num(job: JobInfo) -> int:
     """Ready tasks, and pending ones for which a discarded statement had found a place.
     Upstream: plugins/gang.schedulableTaskNum.
     """
-    pending = job.with_status(TaskStatus.PENDING)
-    planned = [task for task in pending if allocated_status((task.last_transaction or task.transaction()).status)]
+    pending = job.tasks_with_status(TaskStatus.PENDING)
+    planned = [
+        task for task in pending if is_allocated_status((task.last_transaction or task.transaction_context()).status)
+    ]
     return job.ready_task_num() + len(planned)

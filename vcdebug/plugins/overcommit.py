@@ -5,17 +5,17 @@ Upstream: plugins/overcommit.
 
 from __future__ import annotations
 
-from vcdebug.framework.accounts import WHOLE, Accounts, figures
+from vcdebug.framework.accounts import WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import (
-    Reserving,
+    ReservationForm,
     format_resource_names,
     get_inqueue_resource,
     is_inqueue,
     is_running_gang,
-    whole_minimum,
+    minimum_without_gated,
 )
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import INQUEUE, MINIMUM, LimitCheck
@@ -30,7 +30,7 @@ class Overcommit(Plugin):
     """Admits a job while the minimum of all admitted jobs fits the idle room of an enlarged cluster."""
 
     name = "overcommit"
-    accounts = (Accounts(WHOLE, "", figures("total", "idle", "inqueue", "factor"), admission=("inqueue",)),)
+    accounts = (Accounts(WHOLE, "", account_figures("total", "idle", "inqueue", "factor"), admission=("inqueue",)),)
     ssn: Session
 
     def __init__(self, arguments: Arguments) -> None:
@@ -47,7 +47,7 @@ class Overcommit(Plugin):
         ssn.log("overcommit.enter")
         if self.stated < 1.0:
             ssn.log("overcommit.invalid", self.stated, DEFAULT_FACTOR)
-        self.form = Reserving.of(ssn.release)
+        self.form = ReservationForm.for_release(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource().add_all(node.used for node in ssn.nodes.values())
         self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
@@ -65,30 +65,30 @@ class Overcommit(Plugin):
         if job.pod_group.min_resources is None:
             self.ssn.log("overcommit.best-effort", job.uid)
             return PERMIT
-        check = admission(self.inqueue, job.get_min_resources(), self.idle)
-        if check.fits:
+        check = check_admission(self.inqueue, job.get_min_resources(), self.idle)
+        if check.is_within_limit:
             self.ssn.log("overcommit.sufficient", job.uid)
             return PERMIT
         self.ssn.log("overcommit.overused", job.uid)
-        message = format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded)
-        self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
+        message = format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded_dimensions)
+        self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
 
     def job_enqueued(self, job: JobInfo) -> None:
         if job.pod_group.min_resources is not None:
-            self.inqueue.add(whole_minimum(job))
+            self.inqueue.add(minimum_without_gated(job))
 
 
-def reserved_at_open(job: JobInfo, form: Reserving) -> Resource | None:
+def reserved_at_open(job: JobInfo, form: ReservationForm) -> Resource | None:
     """An Inqueue job reserves its whole minimum, although what it already runs is in `used` as well."""
     if is_inqueue(job):
-        return whole_minimum(job)
+        return minimum_without_gated(job)
     if is_running_gang(job):
         return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
     return None
 
 
-def admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:
+def check_admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:
     """A job's minimum beside all that is promised to admitted jobs, against the idle room of the enlarged cluster."""
     total = inqueue.clone().add(minimum)
     return LimitCheck(((MINIMUM, minimum), (INQUEUE, inqueue)), total, idle, minimum, minimum)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.framework.plugin import PERMIT, Plugin, Victims
+from vcdebug.framework.plugin import PERMIT, Plugin, VictimAnswer
 from vcdebug.framework.quirks import UNLABELLED_SPARED
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Manifest
@@ -20,7 +20,7 @@ from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
 FEATURE_GATE = "PodDisruptionBudgetsSupport"
 
 
-class Budget(NamedTuple):
+class DisruptionBudget(NamedTuple):
     """One PodDisruptionBudget as its status says."""
 
     namespace: str
@@ -30,11 +30,11 @@ class Budget(NamedTuple):
     disrupted: Manifest
     """Pods whose eviction is under way, by name: they cost nothing."""
 
-    def covers(self, pod: Pod) -> bool:
+    def covers_pod(self, pod: Pod) -> bool:
         """Whether evicting the pod costs this budget."""
         if self.namespace != pod.namespace or pod.name in self.disrupted:
             return False
-        return not self.selector.empty and self.selector.matches(pod.labels)
+        return not self.selector.is_empty and self.selector.matches_labels(pod.labels)
 
 
 class Pdb(Plugin):
@@ -45,58 +45,58 @@ class Pdb(Plugin):
 
     name = "pdb"
     ssn: Session
-    budgets: list[Budget]
+    budgets: list[DisruptionBudget]
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/pdb.OnSessionOpen."""
         self.ssn = ssn
-        manifests = ssn.snapshot.of("PodDisruptionBudget") if ssn.flags.gate(FEATURE_GATE) else []
-        read = (budget(manifest) for manifest in manifests)
+        manifests = ssn.snapshot.objects_of("PodDisruptionBudget") if ssn.flags.is_gate_on(FEATURE_GATE) else []
+        read = (read_budget(manifest) for manifest in manifests)
         self.budgets = [each for each in read if each is not None]
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Upstream: plugins/pdb.wrappedPdbFilterFn."""
-        return self.allowed(candidates), PERMIT
+        return self.allowed_victims(candidates), PERMIT
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return self.allowed(candidates), PERMIT
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        return self.allowed_victims(candidates), PERMIT
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        return self.allowed(tasks)
+        return self.allowed_victims(tasks)
 
-    def allowed(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
+    def allowed_victims(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Tasks in order while budgets last; a pod without labels is never a victim.
         Upstream: plugins/pdb.pdbFilterFn.
         """
         spared = [task.key for task in tasks if not task.pod.labels]
         if spared:
-            self.ssn.note(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")
-        return [charge.task for charge in charges(self.budgets, tasks) if charge.allowed]
+            self.ssn.note_quirk(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")
+        return [charge.task for charge in charge_budgets(self.budgets, tasks) if charge.is_allowed]
 
 
-class Charge(NamedTuple):
+class BudgetCharge(NamedTuple):
     """A candidate and the budgets that cover it, each with what was left of it."""
 
     task: TaskInfo
-    budgets: tuple[tuple[Budget, int], ...]
+    budgets: tuple[tuple[DisruptionBudget, int], ...]
 
     @property
-    def allowed(self) -> bool:
+    def is_allowed(self) -> bool:
         """Whether it is labelled, and all of them had room."""
         return bool(self.task.pod.labels) and all(left > 0 for _, left in self.budgets)
 
 
-def charges(budgets: Sequence[Budget], tasks: Iterable[TaskInfo]) -> Iterator[Charge]:
+def charge_budgets(budgets: Sequence[DisruptionBudget], tasks: Iterable[TaskInfo]) -> Iterator[BudgetCharge]:
     """Every candidate in turn; one with labels is charged to all that cover it, also when one of them is spent."""
     left = [budget.allowed for budget in budgets]
     for task in tasks:
-        covering = [place for place, each in enumerate(budgets) if task.pod.labels and each.covers(task.pod)]
-        yield Charge(task, tuple((budgets[place], left[place]) for place in covering))
+        covering = [place for place, each in enumerate(budgets) if task.pod.labels and each.covers_pod(task.pod)]
+        yield BudgetCharge(task, tuple((budgets[place], left[place]) for place in covering))
         for place in covering:
             left[place] -= 1
 
 
-def budget(manifest: Manifest) -> Budget | None:
+def read_budget(manifest: Manifest) -> DisruptionBudget | None:
     """None for a budget whose selector does not parse."""
     status: Manifest = status_of(manifest)
     try:
@@ -105,4 +105,4 @@ def budget(manifest: Manifest) -> Budget | None:
         return None
     allowed, disrupted = status.get("disruptionsAllowed") or 0, status.get("disruptedPods") or {}
     metadata = metadata_of(manifest)
-    return Budget(metadata.get("namespace") or "", metadata.get("name") or "", selector, allowed, disrupted)
+    return DisruptionBudget(metadata.get("namespace") or "", metadata.get("name") or "", selector, allowed, disrupted)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
-from vcdebug.framework.plugin import PERMIT, Plugin, Victims
-from vcdebug.framework.record import made
+from vcdebug.framework.plugin import PERMIT, Plugin, VictimAnswer
+from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
@@ -48,20 +48,20 @@ class Priority(Plugin):
         self.log("priority.job-order", left.uid, left.priority, right.uid, right.priority)
         return higher_first(left.priority, right.priority)
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates of lower job priority; inside the preemptor's own job, of lower task priority.
         Upstream: plugins/priority.preemptableFn.
         """
         own = self.jobs.get(preemptor.job)
         if own is None:
             return [], PERMIT
-        return [victim for victim in candidates if rank(self.jobs, victim, own, preemptor).lower], PERMIT
+        return [victim for victim in candidates if rank_candidate(self.jobs, victim, own, preemptor).is_lower], PERMIT
 
-    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
+    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates of lower job priority; a reclaim between queues does not look at priority."""
         if context.kind is EvictionKind.GANG_RECLAIM:
             return candidates, PERMIT
-        return [task for task in candidates if rank(self.jobs, task, context.job).lower], PERMIT
+        return [task for task in candidates if rank_candidate(self.jobs, task, context.job).is_lower], PERMIT
 
     def job_starving(self, job: JobInfo) -> bool:
         """Whether any task is neither placed nor waiting: failed and releasing tasks count as missing.
@@ -70,7 +70,7 @@ class Priority(Plugin):
         return job.placed_task_num() < len(job.tasks)
 
 
-class Rank(NamedTuple):
+class PriorityRank(NamedTuple):
     """The priorities that a candidate and whoever asks are compared by; None for a candidate without a job."""
 
     whose: str
@@ -79,21 +79,21 @@ class Rank(NamedTuple):
     asker: int
 
     @property
-    def lower(self) -> bool:
+    def is_lower(self) -> bool:
         """Whether the candidate is of lower priority."""
         return self.candidate is not None and self.candidate < self.asker
 
 
-def rank(
+def rank_candidate(
     jobs: Mapping[JobId, JobInfo], candidate: TaskInfo, asking: JobInfo, preemptor: TaskInfo | None = None
-) -> Rank:
+) -> PriorityRank:
     """By their jobs' priorities; inside the preemptor's own job by the tasks'."""
     job = jobs.get(candidate.job)
     if job is None:
-        return Rank("job", None, asking.priority)
+        return PriorityRank("job", None, asking.priority)
     if preemptor is not None and job.uid == asking.uid:
-        return made(Rank, ("task", candidate.priority, preemptor.priority))
-    return made(Rank, ("job", job.priority, asking.priority))
+        return fast_tuple(PriorityRank, ("task", candidate.priority, preemptor.priority))
+    return fast_tuple(PriorityRank, ("job", job.priority, asking.priority))
 
 
 def higher_first(left: int, right: int) -> int:

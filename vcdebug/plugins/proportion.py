@@ -9,26 +9,26 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
+from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.figures import Figures
 from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE
-from vcdebug.framework.persistence import counted, removable
-from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
+from vcdebug.framework.persistence import clamp_request, counted_request
+from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.inqueue import (
-    Reserving,
+    ReservationForm,
     add_allocated,
     add_requested,
-    by_queue,
     format_resource_names,
+    jobs_by_queue,
+    minimum_without_gated,
     reserved_resources,
-    whole_minimum,
 )
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, admission, holds_beside
+from vcdebug.model.limitcheck import LimitCheck, check_admission, request_fits
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
@@ -44,7 +44,7 @@ from vcdebug.model.resource import (
 )
 from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import Totals
+from vcdebug.model.totals import ShareTotals
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, ZERO_DESERVED_DROPPED
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 
@@ -52,12 +52,12 @@ STATE_KEY = "proportionState"
 QUOTA_MESSAGE = "queue resource quota insufficient"
 NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
 NO_JOB = "[proportion] job {job} not found in session (orphaned task from deleted PodGroup)"
-NOTHING = Resource()
+NO_RESOURCE = Resource()
 NO_QUEUE = "[proportion] queue {queue} not found"
 
 
 @dataclass(slots=True)
-class QueueAttr:
+class ProportionQueueAttr:
     """A queue's figures. `allocated` and `inqueue` change during the session, the rest is fixed when it opens."""
 
     weight: int
@@ -75,39 +75,39 @@ class QueueAttr:
     """How the real capability came about."""
     keeps_zeros: bool = True
     """Whether a queue deserves 0 of an accelerator where it deserves none."""
-    _totals: Totals | None = None
+    _totals: ShareTotals | None = None
     """Of what is deserved, which is replaced and never changed."""
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
-        self.share = self.totals.dominant(self.allocated)[1]
+        self.share = self.deserved_totals.calculate_share(self.allocated)[1]
 
-    def fractions(self) -> list[tuple[str, float]]:
+    def share_by_dimension(self) -> list[tuple[str, float]]:
         """What is allocated of each dimension in which something is deserved."""
-        return self.totals.fractions(self.allocated)
+        return self.deserved_totals.share_by_dimension(self.allocated)
 
     @property
-    def totals(self) -> Totals:
+    def deserved_totals(self) -> ShareTotals:
         """The dimensions in which something is deserved."""
         if self._totals is None or self._totals.resource is not self.deserved:
-            self._totals = Totals(self.deserved)
+            self._totals = ShareTotals(self.deserved)
         return self._totals
 
-    def sums(self) -> tuple[Resource, ...]:
+    def job_sums(self) -> tuple[Resource, ...]:
         """What its jobs add up to: allocated, request, inqueue, elastic."""
         return self.allocated, self.request, self.inqueue, self.elastic
 
-    def hold(self, allocated: Resource) -> None:
+    def set_allocated(self, allocated: Resource) -> None:
         """Replace what is allocated."""
         self.allocated = allocated
         self.update_share()
 
-    def unused(self) -> list[str]:
+    def unused_dimensions(self) -> list[str]:
         """The dimensions of what is deserved that are not used up."""
         return self.deserved.less_equal_with_resources_name(self.allocated)[1]
 
 
-Attrs = dict[QueueName, QueueAttr]
+Attrs = dict[QueueName, ProportionQueueAttr]
 
 
 class AllocatedState(dict[QueueName, Resource]):
@@ -119,7 +119,7 @@ class AllocatedState(dict[QueueName, Resource]):
 
 
 FIGURES = {
-    **figures("weight", "share", "deserved", "allocated", "request", "elastic", "inqueue", "capability"),
+    **account_figures("weight", "share", "deserved", "allocated", "request", "elastic", "inqueue", "capability"),
     "realCapability": "real_capability",
     "guarantee": "guarantee",
 }
@@ -131,7 +131,7 @@ class Proportion(Plugin):
 
     name = "proportion"
     accounts = (
-        Accounts(WHOLE, "", figures("total")),
+        Accounts(WHOLE, "", account_figures("total")),
         Accounts(QUEUE, "queues", FIGURES, operation=("allocated", "share"), admission=("inqueue",)),
     )
     later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
@@ -146,7 +146,7 @@ class Proportion(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/proportion.OnSessionOpen."""
-        self.reserves_at_vote = ssn.release.has(ENQUEUE_INQUEUE_AT_VOTE)
+        self.reserves_at_vote = ssn.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE)
         self.ssn = ssn
         self.jobs = ssn.jobs
         self.total.add(ssn.total_resource)
@@ -154,21 +154,23 @@ class Proportion(Plugin):
             self.guaranteed.add(Resource.from_list(queue.guarantee))
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
-        jobs = by_queue(ssn.jobs.values())
+        jobs = jobs_by_queue(ssn.jobs.values())
         attrs: Attrs = {name: self.new_attr(ssn.queues[name]) for name in jobs}
         for name, attr in attrs.items():
-            count_in(attr, jobs[name], Reserving.of(ssn.release))
+            count_jobs_in(attr, jobs[name], ReservationForm.for_release(ssn.release))
         ssn.log("proportion.jobs")
         self.queues = {name: attrs[name] for name in ssn.queues if name in attrs}
-        divide(self.total, list(self.queues.values()))
+        divide_cluster(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")
 
-    def new_attr(self, queue: QueueInfo) -> QueueAttr:
+    def new_attr(self, queue: QueueInfo) -> ProportionQueueAttr:
         """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
         bound = flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
-        keeps_zeros = not self.ssn.release.has(ZERO_DESERVED_DROPPED)
-        return QueueAttr(queue.weight, capability, bound.limit, bound.own, bound=bound, keeps_zeros=keeps_zeros)
+        keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
+        return ProportionQueueAttr(
+            queue.weight, capability, bound.limit, bound.own, bound=bound, keeps_zeros=keeps_zeros
+        )
 
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
         if left.priority != right.priority:
@@ -179,30 +181,30 @@ class Proportion(Plugin):
     def overused(self, queue: QueueInfo) -> bool:
         """Every dimension that the queue deserves is used up: one that is not, such as pods, keeps this false."""
         attr = self.queues[queue.name]
-        short = attr.unused()
+        short = attr.unused_dimensions()
         if short and CPU not in short and MEMORY not in short and attr.deserved.milli_cpu > 0:
             text = f"{queue.name} is not overused although cpu and memory are used up: {', '.join(short)} are not"
-            self.ssn.note(OVERUSED_KEPT_FALSE, text)
+            self.ssn.note_quirk(OVERUSED_KEPT_FALSE, text)
         return not short
 
     def allocatable(self, queue: QueueInfo, task: TaskInfo) -> bool:
         """Upstream: plugins/proportion.queueAllocatable."""
-        return self.fits(queue, task.resreq)
+        return self.fits_deserved(queue, task.resreq)
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
         request = Resource()
         for task in tasks:
             request.add(task.resreq)
-        return self.fits(queue, request)
+        return self.fits_deserved(queue, request)
 
-    def fits(self, queue: QueueInfo, request: Resource) -> bool:
+    def fits_deserved(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""
         attr = self.queues[queue.name]
-        return queue.state == OPEN and holds_beside(attr.allocated, request, attr.deserved)
+        return queue.state == OPEN and request_fits(attr.allocated, request, attr.deserved)
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
-        return [each.task for each in holdings(self.jobs, self.queues, candidates) if each.surplus], PERMIT
+        return [each.task for each in iter_holdings(self.jobs, self.queues, candidates) if each.surplus], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the queue's limit holds the job's minimum beside everything that is not elastic."""
@@ -212,42 +214,44 @@ class Proportion(Plugin):
         if job.pod_group.min_resources is None:
             self.ssn.log("proportion.no-minimum", job.name)
             return PERMIT
-        check = self.admission(attr, job)
-        self._say_check(attr, job, fits=check.fits)
-        if check.fits:
+        check = self.check_admission(attr, job)
+        self._log_check(attr, job, fits=check.is_within_limit)
+        if check.is_within_limit:
             if self.reserves_at_vote:
                 self.job_enqueued(job)
-                self.ssn.reserved_at_vote(self, job)
+                self.ssn.record_reserved_at_vote(self, job)
             return PERMIT
-        message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded)
-        self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
+        message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded_dimensions)
+        self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
 
-    def _say_check(self, attr: QueueAttr, job: JobInfo, *, fits: bool) -> None:
+    def _log_check(self, attr: ProportionQueueAttr, job: JobInfo, *, fits: bool) -> None:
         log, name, minimum = self.ssn.log, job.name, job.get_min_resources()
         limit, allocated, inqueue, elastic = attr.real_capability, attr.allocated, attr.inqueue.clone(), attr.elastic
         log("proportion.minimum", name, minimum, job.queue, limit, allocated, inqueue, elastic)
         log("proportion.inqueue", name, fits)
 
-    def admission(self, attr: QueueAttr, job: JobInfo) -> LimitCheck:
+    def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> LimitCheck:
         """The job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
-        asked = counted(self.ssn, job.queue, minimum)
-        return admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
+        asked = counted_request(self.ssn, job.queue, minimum)
+        return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
 
     def job_enqueued(self, job: JobInfo) -> None:
         attr = self.queues.get(job.queue)
         if attr is not None and job.pod_group.min_resources is not None:
-            attr.inqueue.add(whole_minimum(job))
+            attr.inqueue.add(minimum_without_gated(job))
 
     def allocate_func(self, event: Event) -> None:
         attr = self.queues[self.jobs[event.task.job].queue]
-        attr.hold(attr.allocated.clone().add(event.task.resreq))
+        attr.set_allocated(attr.allocated.clone().add(event.task.resreq))
 
     def deallocate_func(self, event: Event) -> None:
         queue = self.jobs[event.task.job].queue
         attr = self.queues[queue]
-        attr.hold(attr.allocated.clone().sub(removable(self.ssn, self.name, queue, attr.allocated, event.task.resreq)))
+        attr.set_allocated(
+            attr.allocated.clone().sub(clamp_request(self.ssn, self.name, queue, attr.allocated, event.task.resreq))
+        )
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Remember what every queue holds, for simulations of this task."""
@@ -259,21 +263,21 @@ class Proportion(Plugin):
         held = state.data.get(STATE_KEY)
         if not isinstance(held, AllocatedState) or queue.name not in held:
             return False
-        return holds_beside(held[queue.name], task.resreq, self.queues[queue.name].deserved)
+        return request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queue, error = self.simulated(state, other)
+        held, queue, error = self.simulated_state(state, other)
         if error is None:
             held[queue] = held[queue].clone().add(other.resreq)
         return error
 
     def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queue, error = self.simulated(state, other)
+        held, queue, error = self.simulated_state(state, other)
         if error is None:
             held[queue] = held[queue].clone().sub(other.resreq)
         return error
 
-    def simulated(self, state: CycleState, task: TaskInfo) -> tuple[AllocatedState, QueueName, str | None]:
+    def simulated_state(self, state: CycleState, task: TaskInfo) -> tuple[AllocatedState, QueueName, str | None]:
         """(state, the task's queue, error) of a simulation."""
         held = state.data.get(STATE_KEY)
         if not isinstance(held, AllocatedState):
@@ -284,9 +288,9 @@ class Proportion(Plugin):
         return held, job.queue, None if job.queue in held else NO_QUEUE.format(queue=job.queue)
 
 
-def recalled(known: Figures) -> QueueAttr:
+def from_figures(known: Figures) -> ProportionQueueAttr:
     """A queue with such figures."""
-    return QueueAttr(
+    return ProportionQueueAttr(
         known["weight"],
         known["capability"],
         known["realCapability"],
@@ -295,7 +299,7 @@ def recalled(known: Figures) -> QueueAttr:
     )
 
 
-def count_in(attr: QueueAttr, jobs: Collection[JobInfo], form: Reserving) -> None:
+def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: ReservationForm) -> None:
     """Add jobs to their queue's sums."""
     add_allocated(attr.allocated, jobs)
     add_requested(attr.request, jobs)
@@ -303,50 +307,50 @@ def count_in(attr: QueueAttr, jobs: Collection[JobInfo], form: Reserving) -> Non
     attr.elastic.add_all([job.get_elastic_resources() for job in jobs])
 
 
-class Holding(NamedTuple):
+class QueueHolding(NamedTuple):
     """What a candidate's queue holds without the victims before it, and what it deserves; nothing without a queue."""
 
     task: TaskInfo
     queue: QueueName = ""
-    allocated: Resource = NOTHING
+    allocated: Resource = NO_RESOURCE
     """Changes with the next candidate."""
-    deserved: Resource = NOTHING
+    deserved: Resource = NO_RESOURCE
     surplus: bool = False
     """Whether the queue holds more than it deserves somewhere."""
 
     @property
-    def above(self) -> list[str]:
+    def exceeded_dimensions(self) -> list[str]:
         """The dimensions in which it does."""
         return self.allocated.less_equal_with_resources_name(self.deserved)[1]
 
 
-def surplus(deserved: Resource, allocated: Resource, name: str) -> float:
+def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
     """What is held beyond what is deserved in one dimension."""
     return allocated.get(name) - deserved.get(name)
 
 
-def holdings(
-    jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueAttr], candidates: Iterable[TaskInfo]
-) -> Iterator[Holding]:
+def iter_holdings(
+    jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, ProportionQueueAttr], candidates: Iterable[TaskInfo]
+) -> Iterator[QueueHolding]:
     """Every candidate in turn; a victim is taken off its queue."""
     left_over: dict[QueueName, Resource] = {}
     for task in candidates:
         job = jobs.get(task.job)
         attr = None if job is None else queues.get(job.queue)
         if job is None or attr is None:
-            yield Holding(task)
+            yield QueueHolding(task)
             continue
         held = left_over.setdefault(job.queue, attr.allocated.clone())
         surplus = not held.less_equal(attr.deserved)
-        yield Holding(task, job.queue, held, attr.deserved, surplus)
+        yield QueueHolding(task, job.queue, held, attr.deserved, surplus)
         if surplus:
             held.sub(task.resreq)
 
 
-class Dealt(NamedTuple):
+class DealtShare(NamedTuple):
     """What one queue got in a round."""
 
-    attr: QueueAttr
+    attr: ProportionQueueAttr
     before: Resource
     """What it deserved until then."""
     deserved: Resource
@@ -354,27 +358,27 @@ class Dealt(NamedTuple):
     """It takes no more, and sits out the following rounds."""
 
 
-class Round(NamedTuple):
+class DealRound(NamedTuple):
     """One round of dealing."""
 
     weight: int
     """Of all queues that still take something."""
     remaining: Resource
     """What is dealt, by weight."""
-    dealt: tuple[Dealt, ...]
+    dealt: tuple[DealtShare, ...]
     left: Resource
     """What is left to be dealt after it."""
     last: bool
     """Nothing is left, or nobody takes it."""
 
 
-def divide(total: Resource, attrs: list[QueueAttr]) -> None:
+def divide_cluster(total: Resource, attrs: list[ProportionQueueAttr]) -> None:
     """Deal out the cluster by weight in rounds; what a queue cannot use is dealt to the others in the next round."""
-    for _ in rounds(total, attrs):
+    for _ in deal_rounds(total, attrs):
         pass
 
 
-def rounds(total: Resource, attrs: list[QueueAttr]) -> Iterator[Round]:
+def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[DealRound]:
     """The rounds of dealing, one after the other; each has been dealt when it is yielded."""
     remaining = total.clone()
     hungry = attrs
@@ -385,25 +389,27 @@ def rounds(total: Resource, attrs: list[QueueAttr]) -> Iterator[Round]:
         before = remaining.clone()
         given, returned = Resource(), Resource()
         had = [attr.deserved for attr in hungry]
-        satisfied = [deal(attr, remaining, weight, given, returned) for attr in hungry]
+        satisfied = [deal_to_queue(attr, remaining, weight, given, returned) for attr in hungry]
         now = [attr.deserved for attr in hungry]
         remaining = exceeded_part(remaining.add(returned), given)
         last = remaining.is_empty() or deep_equal(remaining, before)
-        yield Round(weight, before, tuple(map(Dealt, hungry, had, now, satisfied)), remaining.clone(), last)
+        yield DealRound(weight, before, tuple(map(DealtShare, hungry, had, now, satisfied)), remaining.clone(), last)
         if last:
             return
         hungry = [attr for attr, done in zip(hungry, satisfied, strict=True) if not done]
 
 
-def offered(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:
+def offered_share(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:
     """What a queue has and its part by weight, before any limit."""
     return before.clone().add(remaining.clone().multi(float(weight) / float(total_weight)))
 
 
-def deal(attr: QueueAttr, remaining: Resource, weight: int, given: Resource, returned: Resource) -> bool:
+def deal_to_queue(
+    attr: ProportionQueueAttr, remaining: Resource, weight: int, given: Resource, returned: Resource
+) -> bool:
     """Give one queue its part of the remaining amounts; True when it takes no more."""
     before = attr.deserved
-    deserved = offered(before, remaining, attr.weight, weight)
+    deserved = offered_share(before, remaining, attr.weight, weight)
     deserved.min_dimension_resource(attr.real_capability, INFINITY)
     deserved.min_dimension_resource(attr.request, ZERO)
     attr.deserved = resource_max(deserved, attr.guarantee, keeps_zeros=attr.keeps_zeros)

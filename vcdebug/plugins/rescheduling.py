@@ -14,9 +14,9 @@ from typing import ClassVar, NamedTuple
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.session import Session
-from vcdebug.framework.slice_sort import slice_sorted
-from vcdebug.gomath import trunc
-from vcdebug.gotime import MINUTE, nanoseconds, parse_duration
+from vcdebug.framework.slice_sort import sort_slice
+from vcdebug.gomath import trunc_int64
+from vcdebug.gotime import MINUTE, parse_duration, unix_nanoseconds
 from vcdebug.kube.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, pod_qos
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.panics import SchedulerPanic
@@ -25,7 +25,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.json_values import Json
 from vcdebug.snapshot.manifest import status_of
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.quantity import approximate_float, milli_value, value
+from vcdebug.snapshot.quantity import approximate_float, milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 
 STRATEGY = "lowNodeUtilization"
@@ -33,18 +33,18 @@ DEFAULT_INTERVAL = 5 * MINUTE
 DEFAULT_PERIOD = "5m"
 FILLED_PERIOD = "10m"
 """The only period that the real scheduler measures."""
-DIMENSIONS = ("cpu", "memory")
-ALL = 100.0
-ENOUGH = "the node is below its targets"
+MEASURED_DIMENSIONS = ("cpu", "memory")
+FULL_PERCENT = 100.0
+BELOW_TARGETS = "the node is below its targets"
 NO_ROOM_LEFT = "the idle nodes have no room left"
 NOT_RUNNING = "no running task has its name"
-READ = ("interval", "metricsPeriod", "strategies")
+READ_KEYS = ("interval", "metricsPeriod", "strategies")
 USAGE_KEYS = {"cpu": "cpu", "memory": "mem"}
 
 Percents = dict[str, float]
 
 
-class Settings(NamedTuple):
+class ReschedulingSettings(NamedTuple):
     """The arguments of the last tier that names the plugin."""
 
     interval: int
@@ -54,21 +54,21 @@ class Settings(NamedTuple):
     """Of the strategy lowNodeUtilization; the last entry of that name counts."""
 
     @classmethod
-    def read(cls, raw: Mapping[object, object]) -> Settings:
+    def read_arguments(cls, raw: Mapping[object, object]) -> ReschedulingSettings:
         """Texts of another type panic, as upstream's type assertions do.
         Upstream: plugins/rescheduling.parseArguments.
         """
-        interval = parse_duration(_text(raw, "interval"))
-        strategies, params = _strategies(raw.get("strategies"))
+        interval = parse_duration(_string_argument(raw, "interval"))
+        strategies, params = _read_strategies(raw.get("strategies"))
         return cls(
             DEFAULT_INTERVAL if interval is None else interval,
-            _text(raw, "metricsPeriod") or DEFAULT_PERIOD,
+            _string_argument(raw, "metricsPeriod") or DEFAULT_PERIOD,
             strategies,
             params,
         )
 
 
-class Busy:
+class BusyNode:
     """A node with its utilisation in percent, which falls as victims are chosen."""
 
     __slots__ = ("node", "percents")
@@ -78,7 +78,7 @@ class Busy:
         self.percents = percents
 
 
-class Measured(NamedTuple):
+class MeasuredNode(NamedTuple):
     """A node beside the thresholds."""
 
     node: str
@@ -87,7 +87,7 @@ class Measured(NamedTuple):
     high: bool
 
 
-class Step(NamedTuple):
+class EvictionStep(NamedTuple):
     """A pod of a busy node, when it was its turn."""
 
     node: str
@@ -101,17 +101,17 @@ class Step(NamedTuple):
     """Why it is not chosen."""
 
 
-class Choice(NamedTuple):
+class ReschedulingChoice(NamedTuple):
     """What lowNodeUtilization looked at, and whom it chose."""
 
     low_at: Percents
     target: Percents
-    nodes: tuple[Measured, ...]
+    nodes: tuple[MeasuredNode, ...]
     budget: Mapping[str, int]
-    steps: tuple[Step, ...]
+    steps: tuple[EvictionStep, ...]
 
     @property
-    def victims(self) -> list[TaskInfo]:
+    def chosen_victims(self) -> list[TaskInfo]:
         """In the order in which they were chosen."""
         return [step.victim for step in self.steps if step.victim is not None]
 
@@ -125,15 +125,15 @@ class Rescheduling(Plugin):
         """Upstream: plugins/rescheduling.OnSessionOpen."""
         self._ssn = ssn
         ssn.log("rescheduling.enter")
-        self._settings = Settings.read(_last_arguments(ssn))
-        for key in READ:
+        self._settings = ReschedulingSettings.read_arguments(_last_arguments(ssn))
+        for key in READ_KEYS:
             self.arguments.raw.get(key)  # read, whichever entry of the configuration counts
-        self.problems = tuple(_missing(ssn.snapshot, self._settings.period))
-        due = _due(ssn, self._settings.interval)
+        self.problems = tuple(_missing_inputs(ssn.snapshot, self._settings.period))
+        due = _time_to_run(ssn, self._settings.interval)
         if due:
             ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
         if not due or STRATEGY not in self._settings.strategies:
-            ssn.withdraw(self, VICTIM_TASKS.method)
+            ssn.withdraw_hook(self, VICTIM_TASKS.method)
         if not due:
             ssn.log("rescheduling.not-due")
         elif STRATEGY in self._settings.strategies:
@@ -151,52 +151,60 @@ class Rescheduling(Plugin):
 
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Victims from nodes above a target, as long as nodes below all thresholds have room for them."""
-        found = self.choice(tasks)
+        found = self.choose_victims(tasks)
         if not found.budget:
-            self._ssn.log(_calm(found))
-        return found.victims
+            self._ssn.log(_reason_key(found))
+        return found.chosen_victims
 
-    def choice(self, tasks: list[TaskInfo]) -> Choice:
+    def choose_victims(self, tasks: list[TaskInfo]) -> ReschedulingChoice:
         """The same with everything that was looked at."""
-        low_at, target = _thresholds(self._settings.params)
-        measured = [Busy(node, self._percents(node)) for node in self._ssn.nodes.values()]
+        low_at, target = _parse_threshold(self._settings.params)
+        measured = [BusyNode(node, self._node_percents(node)) for node in self._ssn.nodes.values()]
         low = [busy for busy in measured if _is_low(busy, low_at)]
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
-        shown = tuple([Measured(one.node.name, dict(one.percents), one in low, one in high) for one in measured])
+        shown = tuple([MeasuredNode(one.node.name, dict(one.percents), one in low, one in high) for one in measured])
         if not low or len(low) == len(self._ssn.nodes) or not high:
-            return Choice(low_at, target, shown, {}, ())
-        budget = _budget(low, target)
+            return ReschedulingChoice(low_at, target, shown, {}, ())
+        budget = _idle_budget(low, target)
         whole = dict(budget)
-        steps: list[Step] = []
-        for busy in slice_sorted(high, lambda a, b: _load(a) > _load(b)):
-            steps += self._evict(busy, budget, target, tasks)
-        return Choice(low_at, target, shown, whole, tuple(steps))
+        steps: list[EvictionStep] = []
+        for busy in sort_slice(high, lambda a, b: _total_load(a) > _total_load(b)):
+            steps += self._evict_from(busy, budget, target, tasks)
+        return ReschedulingChoice(low_at, target, shown, whole, tuple(steps))
 
-    def _percents(self, node: NodeInfo) -> Percents:
+    def _node_percents(self, node: NodeInfo) -> Percents:
         usage = self._ssn.snapshot.usage.get(node.name) or {}
-        return {name: float((usage.get(USAGE_KEYS[name]) or {}).get(self._settings.period, 0.0)) for name in DIMENSIONS}
+        return {
+            name: float((usage.get(USAGE_KEYS[name]) or {}).get(self._settings.period, 0.0))
+            for name in MEASURED_DIMENSIONS
+        }
 
-    def _evict(self, busy: Busy, budget: dict[str, int], target: Percents, tasks: list[TaskInfo]) -> list[Step]:
+    def _evict_from(
+        self, busy: BusyNode, budget: dict[str, int], target: Percents, tasks: list[TaskInfo]
+    ) -> list[EvictionStep]:
         """Pods of the node from the least important one on; a running task is found by the pod's name alone.
         Upstream: plugins/rescheduling/node_utilization_util.evict.
         """
-        steps: list[Step] = []
+        steps: list[EvictionStep] = []
         name = busy.node.name
         capacity = status_of(busy.node.manifest).get("capacity") or {}
         pods = [task.pod for task in busy.node.tasks_in_order()]
-        for pod in slice_sorted(pods, self._goes_before):
-            above = any(busy.percents[name] >= target[name] for name in DIMENSIONS)
+        for pod in sort_slice(pods, self._goes_before):
+            above = any(busy.percents[name] >= target[name] for name in MEASURED_DIMENSIONS)
             now = dict(busy.percents), dict(budget)
             if not above or any(left == 0 for left in budget.values()):
-                why = ENOUGH if not above else NO_ROOM_LEFT
-                return [*steps, Step(name, pod.key, *now, None, why)]
+                why = BELOW_TARGETS if not above else NO_ROOM_LEFT
+                return [*steps, EvictionStep(name, pod.key, *now, None, why)]
             task = next((task for task in tasks if task.pod.name == pod.name), None)
-            steps.append(Step(name, pod.key, *now, task, "" if task is not None else NOT_RUNNING))
+            steps.append(EvictionStep(name, pod.key, *now, task, "" if task is not None else NOT_RUNNING))
             if task is None:
                 continue
-            for dim, amount in (("cpu", trunc(task.resreq.milli_cpu)), ("memory", trunc(task.resreq.memory))):
+            for dim, amount in (
+                ("cpu", trunc_int64(task.resreq.milli_cpu)),
+                ("memory", trunc_int64(task.resreq.memory)),
+            ):
                 budget[dim] -= amount
-                busy.percents[dim] = busy.percents[dim] - _percent(dim, amount, capacity)
+                busy.percents[dim] = busy.percents[dim] - _capacity_percent(dim, amount, capacity)
         return steps
 
     def _goes_before(self, one: Pod, other: Pod) -> bool:
@@ -211,7 +219,7 @@ class Rescheduling(Plugin):
         return qos == BEST_EFFORT or (qos == BURSTABLE and pod_qos(other, self._ssn.flags) == GUARANTEED)
 
 
-def _calm(found: Choice) -> str:
+def _reason_key(found: ReschedulingChoice) -> str:
     """The line that says why nobody is chosen."""
     low = [node for node in found.nodes if node.low]
     if not low:
@@ -225,16 +233,16 @@ def _last_arguments(ssn: Session) -> Mapping[object, object]:
     return next((options[0].arguments for options in reversed(named) if options), {})
 
 
-def _due(ssn: Session, interval: int) -> bool:
+def _time_to_run(ssn: Session, interval: int) -> bool:
     """Looking at the time counts as a run, whatever comes of it.
     Upstream: plugins/rescheduling/rescheduling_util.timeToRun.
     """
     past, now = ssn.process, ssn.snapshot.now
     last = past.last_rescheduling or past.started or now
-    return nanoseconds(last) + interval < nanoseconds(now)
+    return unix_nanoseconds(last) + interval < unix_nanoseconds(now)
 
 
-def _missing(snapshot: Snapshot, period: str) -> Iterator[Problem]:
+def _missing_inputs(snapshot: Snapshot, period: str) -> Iterator[Problem]:
     past = snapshot.process
     if past.last_rescheduling is None and past.started is None:
         effect = "the process counts as just started, so that no task is rescheduled"
@@ -245,7 +253,7 @@ def _missing(snapshot: Snapshot, period: str) -> Iterator[Problem]:
         yield Problem("usage.json", "", "", what, effect)
 
 
-def _text(raw: Mapping[object, object], key: str) -> str:
+def _string_argument(raw: Mapping[object, object], key: str) -> str:
     """A missing key is empty; a value that is no text panics."""
     if key not in raw:
         return ""
@@ -260,7 +268,7 @@ def _go_type(item: object) -> str:
     return "nil" if item is None else names.get(type(item), "map[interface {}]interface {}")
 
 
-def _strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]:
+def _read_strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]:
     """(names, parameters of the strategy); an empty or missing list stands for the default one."""
     listed = raw if isinstance(raw, list) else []
     if not listed:
@@ -277,22 +285,24 @@ def _strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]:
     return tuple(name for name, _ in found), own[-1] if own else {}
 
 
-def _thresholds(params: Mapping[Json, Json]) -> tuple[Percents, Percents]:
+def _parse_threshold(params: Mapping[Json, Json]) -> tuple[Percents, Percents]:
     """(below which a node is idle, above which it is busy); a map of the wrong type ends the reading.
     Upstream: plugins/rescheduling/low_node_utilization.parseThreshold.
     """
-    low, target = dict.fromkeys(DIMENSIONS, ALL), dict.fromkeys(DIMENSIONS, ALL)
+    low, target = dict.fromkeys(MEASURED_DIMENSIONS, FULL_PERCENT), dict.fromkeys(MEASURED_DIMENSIONS, FULL_PERCENT)
     for key, percents in (("thresholds", low), ("targetThresholds", target)):
         if key not in params:
             continue
         stated = params[key]
         if not isinstance(stated, dict):
             break
-        percents.update((name, amount) for name, amount in _percentages(stated).items() if name in DIMENSIONS)
+        percents.update(
+            (name, amount) for name, amount in _read_percentages(stated).items() if name in MEASURED_DIMENSIONS
+        )
     return low, target
 
 
-def _percentages(stated: Mapping[Json, Json]) -> Percents:
+def _read_percentages(stated: Mapping[Json, Json]) -> Percents:
     for key, amount in stated.items():
         if not isinstance(key, str):
             raise SchedulerPanic(f"interface conversion: interface {{}} is {_go_type(key)}, not string")
@@ -301,37 +311,37 @@ def _percentages(stated: Mapping[Json, Json]) -> Percents:
     return {name: float(amount) for name, amount in stated.items()}
 
 
-def _is_low(busy: Busy, low_at: Percents) -> bool:
+def _is_low(busy: BusyNode, low_at: Percents) -> bool:
     """Upstream: plugins/rescheduling/low_node_utilization.lowThresholdFilter."""
-    return not busy.node.unschedulable and all(busy.percents[name] < low_at[name] for name in DIMENSIONS)
+    return not busy.node.is_unschedulable and all(busy.percents[name] < low_at[name] for name in MEASURED_DIMENSIONS)
 
 
-def _is_high(busy: Busy, target: Percents) -> bool:
+def _is_high(busy: BusyNode, target: Percents) -> bool:
     """Upstream: plugins/rescheduling/low_node_utilization.highThresholdFilter."""
-    return any(busy.percents[name] > target[name] for name in DIMENSIONS)
+    return any(busy.percents[name] > target[name] for name in MEASURED_DIMENSIONS)
 
 
-def _load(busy: Busy) -> float:
+def _total_load(busy: BusyNode) -> float:
     """Upstream: plugins/rescheduling/node_utilization_util.getScoreForNode."""
     return busy.percents["cpu"] + busy.percents["memory"]
 
 
-def _budget(low: list[Busy], target: Percents) -> dict[str, int]:
+def _idle_budget(low: list[BusyNode], target: Percents) -> dict[str, int]:
     """What the idle nodes may take up to their targets, in thousandths of cpu and bytes.
     Upstream: plugins/rescheduling/node_utilization_util.evictPodsFromSourceNodes.
     """
-    budget = dict.fromkeys(DIMENSIONS, 0)
+    budget = dict.fromkeys(MEASURED_DIMENSIONS, 0)
     for busy in low:
         status = status_of(busy.node.manifest)
         room = status.get("allocatable") or status.get("capacity") or {}
-        amounts = {"cpu": milli_value(room.get("cpu")), "memory": value(room.get("memory"))}
-        for name in DIMENSIONS:
-            budget[name] += trunc(target[name] * float(amounts[name]) * 0.01)
-            budget[name] -= trunc(busy.percents[name] * float(amounts[name]) * 0.01)
+        amounts = {"cpu": milli_value(room.get("cpu")), "memory": whole_value(room.get("memory"))}
+        for name in MEASURED_DIMENSIONS:
+            budget[name] += trunc_int64(target[name] * float(amounts[name]) * 0.01)
+            budget[name] -= trunc_int64(busy.percents[name] * float(amounts[name]) * 0.01)
     return budget
 
 
-def _percent(name: str, amount: int, capacity: Mapping[str, object]) -> float:
+def _capacity_percent(name: str, amount: int, capacity: Mapping[str, object]) -> float:
     """The share of the capacity; without capacity it is infinite, or no number."""
     part = (float(amount) * 1e-3 if name == "cpu" else float(amount)) * 100
     whole = approximate_float(capacity.get(name))

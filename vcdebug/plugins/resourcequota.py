@@ -17,12 +17,12 @@ from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
 from vcdebug.snapshot.manifest import key_of, metadata_of, status_of
 from vcdebug.snapshot.quantity import go_struct_text, nano_value
 
-MESSAGE = "resource quota insufficient, requested: {requested}, used: {used}, limited: {hard}"
+REFUSAL_MESSAGE = "resource quota insufficient, requested: {requested}, used: {used}, limited: {hard}"
 
 QuantityList = Mapping[str, object]
 
 
-class Quota(NamedTuple):
+class NamespaceQuota(NamedTuple):
     """One ResourceQuota's status; its spec is not read."""
 
     name: str
@@ -33,7 +33,7 @@ class Quota(NamedTuple):
 class QuotaCheck(NamedTuple):
     """One name of one quota, in 10^-9 units."""
 
-    quota: Quota
+    quota: NamespaceQuota
     name: str
     used: int
     pending: int
@@ -42,7 +42,7 @@ class QuotaCheck(NamedTuple):
     hard: int
 
     @property
-    def over(self) -> int:
+    def exceeded_by(self) -> int:
         """By how much the minimum is too much; at most 0 where the quota holds it."""
         return self.used + self.pending + self.minimum - self.hard
 
@@ -53,20 +53,20 @@ class ResourceQuota(Plugin):
     name = "resourcequota"
     later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE}
     ssn: Session
-    quotas: dict[str, list[Quota]]
+    quotas: dict[str, list[NamespaceQuota]]
     pending: dict[str, dict[str, int]]
     """Minimums admitted in this session per namespace, in 10^-9 units; jobs admitted earlier are not counted."""
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/resourcequota.OnSessionOpen."""
-        self.reserves_at_vote = ssn.release.has(ENQUEUE_INQUEUE_AT_VOTE)
+        self.reserves_at_vote = ssn.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE)
         self.ssn = ssn
         self.quotas, self.pending = {}, {}
-        for manifest in sorted(ssn.snapshot.of("ResourceQuota"), key=key_of):
+        for manifest in sorted(ssn.snapshot.objects_of("ResourceQuota"), key=key_of):
             status: Manifest = status_of(manifest)
             namespace = metadata_of(manifest).get("namespace") or ""
             self.quotas.setdefault(namespace, []).append(
-                Quota(metadata_of(manifest)["name"], status.get("hard") or {}, status.get("used") or {})
+                NamespaceQuota(metadata_of(manifest)["name"], status.get("hard") or {}, status.get("used") or {})
             )
 
     def job_enqueueable(self, job: JobInfo) -> int:
@@ -76,13 +76,13 @@ class ResourceQuota(Plugin):
             return PERMIT
         for quota in self.quotas.get(job.namespace, ()):
             checks = quota_checks(quota, minimum, self.pending.get(job.namespace, {}))
-            exceeded = [check.name for check in checks if check.over > 0]
+            exceeded = [check.name for check in checks if check.exceeded_by > 0]
             if exceeded:
                 parts = {"requested": minimum, "used": quota.used, "hard": quota.hard}
                 shown = {key: go_map_text(amounts, exceeded) for key, amounts in parts.items()}
-                message = MESSAGE.format(**shown)
+                message = REFUSAL_MESSAGE.format(**shown)
                 self.ssn.log("resourcequota.refused", job.uid, message)
-                self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
+                self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
                 return REJECT
         if self.reserves_at_vote:
             self.job_enqueued(job)
@@ -101,7 +101,7 @@ def add_minimum(pending: dict[str, int], minimum: QuantityList) -> None:
         pending[name] = pending.get(name, 0) + nano_value(amount)
 
 
-def quota_checks(quota: Quota, minimum: QuantityList, pending: Mapping[str, int]) -> list[QuotaCheck]:
+def quota_checks(quota: NamespaceQuota, minimum: QuantityList, pending: Mapping[str, int]) -> list[QuotaCheck]:
     """The names of a minimum that the quota states, ascending."""
     return [
         QuotaCheck(

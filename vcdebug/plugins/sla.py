@@ -8,11 +8,11 @@ from __future__ import annotations
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.gotime import duration_text, nanoseconds, parse_duration, time_of
+from vcdebug.gotime import go_duration_text, parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.job import JobInfo
 
 WAITING_TIME_KEY = "sla-waiting-time"
-ANNOTATIONS = ("volcano.sh/sla-waiting-time", WAITING_TIME_KEY)
+WAITING_ANNOTATIONS = ("volcano.sh/sla-waiting-time", WAITING_TIME_KEY)
 
 
 class Sla(Plugin):
@@ -29,34 +29,34 @@ class Sla(Plugin):
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/sla.OnSessionOpen."""
-        self.now = nanoseconds(ssn.snapshot.now)
+        self.now = unix_nanoseconds(ssn.snapshot.now)
         ssn.log("sla.enter")
         if self.waiting_time is not None:
-            ssn.log("sla.global", duration_text(self.waiting_time))
+            ssn.log("sla.global", go_duration_text(self.waiting_time))
         elif self.stated is not None:
-            ssn.log("sla.invalid", duration_text(parse_duration(str(self.stated)) or 0))
+            ssn.log("sla.invalid", go_duration_text(parse_duration(str(self.stated)) or 0))
         ssn.log("sla.leave")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """The earlier deadline first; jobs without one last. Upstream: plugins/sla.jobOrderFn."""
-        return earlier_first(self.deadline(left), self.deadline(right))
+        return earlier_first(self.job_deadline(left), self.job_deadline(right))
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        return self.overdue(job)
+        return self.permit_overdue(job)
 
     def job_pipelined(self, job: JobInfo) -> int:
-        return self.overdue(job)
+        return self.permit_overdue(job)
 
-    def overdue(self, job: JobInfo) -> int:
+    def permit_overdue(self, job: JobInfo) -> int:
         """Permit from the deadline on. Upstream: plugins/sla.permitableFn."""
-        deadline = self.deadline(job)
+        deadline = self.job_deadline(job)
         return ABSTAIN if deadline is None or self.now < deadline else PERMIT
 
-    def deadline(self, job: JobInfo) -> int | None:
+    def job_deadline(self, job: JobInfo) -> int | None:
         """Creation plus the waiting time of the job, else of the plugin. Upstream: plugins/sla.readJobWaitingTime."""
-        stated = (positive_duration(job.pod_group.annotations.get(key, "")) for key in ANNOTATIONS)
+        stated = (positive_duration(job.pod_group.annotations.get(key, "")) for key in WAITING_ANNOTATIONS)
         waiting_time = next((time for time in stated if time is not None), self.waiting_time)
-        return None if waiting_time is None else time_of(job.creation_timestamp) + waiting_time
+        return None if waiting_time is None else parse_nanoseconds(job.creation_timestamp) + waiting_time
 
 
 def earlier_first(mine: int | None, other: int | None) -> int:

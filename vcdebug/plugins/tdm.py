@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import PERMIT, REJECT, NodeScores, Plugin, Victims
+from vcdebug.framework.plugin import PERMIT, REJECT, NodeScores, Plugin, VictimAnswer
 from vcdebug.framework.session import Session
-from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, nanoseconds, parse_duration, whole_seconds
+from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, parse_duration, unix_nanoseconds, unix_seconds
 from vcdebug.kube.selector import parse_int64
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId
 from vcdebug.model.nodetable import NodeRows
@@ -41,13 +41,13 @@ NOT_A_STRING = "interface conversion: interface {{}} is {kind}, not string"
 GO_KINDS = {"float": "float64", "NoneType": "nil", "list": "[]interface {}", "dict": "map[interface {}]interface {}"}
 
 
-class Zones(NamedTuple):
+class RevocableZones(NamedTuple):
     """Windows by zone, and the clock that they are compared with."""
 
     windows: dict[str, str]
     now: datetime
 
-    def error(self, zone: str) -> str | None:
+    def zone_error(self, zone: str) -> str | None:
         """Why the zone cannot be used now; None while its window is open, both ends included.
         Upstream: plugins/tdm.availableRevocableZone.
         """
@@ -62,7 +62,7 @@ class Zones(NamedTuple):
         except ClockError as error:
             return str(error)
         opens, closes = clock_time(self.now, start), clock_time(self.now, end, days=int(start >= end))
-        if whole_seconds(opens) <= whole_seconds(self.now) <= whole_seconds(closes):
+        if unix_seconds(opens) <= unix_seconds(self.now) <= unix_seconds(closes):
             return None
         return OUT_OF_WINDOW.format(zone=zone, window=window)
 
@@ -72,21 +72,21 @@ class Tdm(Plugin):
 
     name = "tdm"
     ssn: Session
-    zones: Zones
+    zones: RevocableZones
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         keys = sorted(str(key) for key in arguments.raw)
-        self.windows = {key.replace(ZONE_KEY, "", 1): text(arguments, key) for key in keys if ZONE_KEY in key}
-        period = parse_duration(text(arguments, PERIOD_KEY)) if PERIOD_KEY in arguments.raw else None
+        self.windows = {key.replace(ZONE_KEY, "", 1): text_argument(arguments, key) for key in keys if ZONE_KEY in key}
+        period = parse_duration(text_argument(arguments, PERIOD_KEY)) if PERIOD_KEY in arguments.raw else None
         self.evict_period = MINUTE if period is None else period
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/tdm.OnSessionOpen."""
         self.ssn = ssn
-        self.zones = Zones(self.windows, ssn.snapshot.now)
+        self.zones = RevocableZones(self.windows, ssn.snapshot.now)
         self._errors = {
-            zone: self.zones.error(zone)
+            zone: self.zones.zone_error(zone)
             for zone in dict.fromkeys(node.revocable_zone for node in ssn.nodes.values())
             if zone
         }
@@ -95,29 +95,29 @@ class Tdm(Plugin):
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         """Upstream: plugins/tdm.predicateFn."""
-        codes = {zone: self.refusal(task, error) for zone, error in self._errors.items()}
+        codes = {zone: self.refusal_code(task, error) for zone, error in self._errors.items()}
         codes[""] = 0
-        return np.array([codes[node.revocable_zone] for node in nodes.nodes], dtype=np.uint16)
+        return np.array([codes[node.revocable_zone] for node in nodes.node_infos], dtype=np.uint16)
 
-    def refusal(self, task: TaskInfo, error: str | None) -> int:
+    def refusal_code(self, task: TaskInfo, error: str | None) -> int:
         """The code for nodes of a zone in this state."""
         reason = error if error is not None else "" if task.revocable_zone else NOT_ALLOWED
         if not reason:
             return 0
-        return self.ssn.reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
+        return self.ssn.reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Revocable nodes first for tasks that may use them; a shut zone is an error on its nodes.
         Upstream: plugins/tdm.nodeOrderFn.
         """
-        zones = [node.revocable_zone for node in nodes.nodes]
+        zones = [node.revocable_zone for node in nodes.node_infos]
         shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
         usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~shut & bool(task.revocable_zone)
         return NodeScores(np.where(usable, MAX_SCORE, 0.0), failed=shut if shut.any() else None)
 
     # Victims
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Only for a preemptor that is not itself preemptable; ordinary pods are, when they say nothing.
         Upstream: plugins/tdm.preemptableFn.
         """
@@ -125,13 +125,13 @@ class Tdm(Plugin):
             return [], REJECT
         found: dict[JobId, list[TaskInfo]] = {}
         for task in candidates:
-            if not self.barred(task):
+            if not self.bar_reason(task):
                 found.setdefault(task.job, []).append(task)
         return self.within_budgets(found), PERMIT
 
-    def barred(self, task: TaskInfo) -> str:
+    def bar_reason(self, task: TaskInfo) -> str:
         """Why a candidate stays whatever its job's budget is: the rule's name, or nothing."""
-        if not evictable(task):
+        if not is_evictable(task):
             return NOT_RUNNING if task.preemptable else NOT_PREEMPTABLE
         node = self.ssn.nodes.get(task.node_name)
         if node is None:
@@ -141,11 +141,11 @@ class Tdm(Plugin):
     def victim_tasks(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
         """Preemptable tasks on nodes of shut zones, at most once per period. Upstream: plugins/tdm.victimsFn."""
         now, last = self.zones.now, self.ssn.process.last_eviction
-        if last is not None and nanoseconds(last) + self.evict_period > nanoseconds(now):
+        if last is not None and unix_nanoseconds(last) + self.evict_period > unix_nanoseconds(now):
             return []
         victims = []
         for zone in sorted(self.windows):
-            if self.zones.error(zone) is not None:
+            if self.zones.zone_error(zone) is not None:
                 victims += self.within_budgets(self.evictable_in(zone))
         self.ssn.process = replace(self.ssn.process, last_eviction=now)
         return victims
@@ -156,7 +156,7 @@ class Tdm(Plugin):
         for node in self.ssn.nodes.values():
             if node.revocable_zone and node.revocable_zone == zone:
                 for task in node.tasks_in_order():
-                    if evictable(task):
+                    if is_evictable(task):
                         found.setdefault(task.job, []).append(task)
         return found
 
@@ -180,7 +180,7 @@ class Tdm(Plugin):
         return not job.preemptable and job.has_pending_tasks()
 
 
-def text(arguments: Arguments, key: str) -> str:
+def text_argument(arguments: Arguments, key: str) -> str:
     """An argument that upstream converts without a check."""
     value = arguments.raw[key]
     if not isinstance(value, str):
@@ -189,7 +189,7 @@ def text(arguments: Arguments, key: str) -> str:
     return value
 
 
-def evictable(task: TaskInfo) -> bool:
+def is_evictable(task: TaskInfo) -> bool:
     """Preemptable and Running. Upstream: plugins/tdm.revocableNodePreemptableTask."""
     return task.preemptable and task.status is TaskStatus.RUNNING
 
@@ -198,20 +198,20 @@ def max_evictions(job: JobInfo) -> int:
     """How many tasks the job's budget lets go: its minimum wins over its maximum, and an unmet minimum allows one.
     Upstream: plugins/tdm.getMaxPodEvictNum.
     """
-    annotations, total, running = job.pod_group.annotations, len(job.tasks), job.count(TaskStatus.RUNNING)
+    annotations, total, running = job.pod_group.annotations, len(job.tasks), job.count_tasks(TaskStatus.RUNNING)
     if MIN_AVAILABLE_KEY in annotations:
         least = annotations[MIN_AVAILABLE_KEY]
-        if least and running >= amount(least, total):
-            return running - amount(least, total)
+        if least and running >= parse_amount(least, total):
+            return running - parse_amount(least, total)
         return DEFAULT_EVICTIONS
     most = annotations.get(MAX_UNAVAILABLE_KEY)
     if not most:
         return DEFAULT_EVICTIONS
-    unavailable = total - job.count(TaskStatus.SUCCEEDED, TaskStatus.FAILED) - running
-    return max(amount(most, total) - unavailable, 0)
+    unavailable = total - job.count_tasks(TaskStatus.SUCCEEDED, TaskStatus.FAILED) - running
+    return max(parse_amount(most, total) - unavailable, 0)
 
 
-def amount(stated: str, total: int) -> int:
+def parse_amount(stated: str, total: int) -> int:
     """A number, or a percentage of the total rounded up; 0 for anything else. Upstream: plugins/tdm.parseIntStr."""
     number = parse_int64(stated)
     if number is not None and -(2**31) <= number < 2**31:

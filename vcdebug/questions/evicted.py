@@ -6,29 +6,35 @@ from collections.abc import Iterator
 
 from vcdebug.causes.subject import NotFoundError, find_subject
 from vcdebug.explain.answer import Evidence
-from vcdebug.explain.evictions import CARRIED_OUT, Eviction, evictions
-from vcdebug.explain.victims import Objection, VictimChoice, next_choice
+from vcdebug.explain.evictions import CARRIED_OUT_FATES, Eviction, planned_evictions
+from vcdebug.explain.victims import VictimDecision, VictimObjection, victim_choice_before
 from vcdebug.model.names import JobId, TaskKey
-from vcdebug.questions.reply import Question, Reply, Sheet
-from vcdebug.trace.effects import effects
+from vcdebug.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.trace.effects import cycle_effects
 from vcdebug.trace.recording import Recording
 
 
-def why_evicted(recording: Recording, word: str) -> Reply:
+def why_evicted(recording: Recording, word: str) -> QuestionReply:
     """The eviction that was carried out, else the last one that was planned."""
     pod = find_pod(recording, word)
-    planned = [one for one in evictions(recording) if one.victim == pod]
-    carried = [one for one in planned if one.fate in CARRIED_OUT]
+    planned = [one for one in planned_evictions(recording) if one.victim == pod]
+    carried = [one for one in planned if one.fate in CARRIED_OUT_FATES]
     if not planned:
-        return Reply(
+        return QuestionReply(
             f"{pod} is not evicted in this cycle, and no action planned to.", data={"pod": pod, "evicted": False}
         )
     one = (carried or planned)[-1]
-    choice = next_choice(recording, one.seq) if one.tier is not None else None
-    gain = _gain(recording, one)
-    sheets = (_offers(choice, pod),) if choice is not None else ()
-    lines = (*_protection(choice, pod), gain)
-    return Reply(_sentence(one, choice), lines, sheets, tuple(_evidence(one, choice)), _data(one, choice, gain))
+    choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
+    gain = _format_gain(recording, one)
+    sheets = (_offers_sheet(choice, pod),) if choice is not None else ()
+    lines = (*_protection_lines(choice, pod), gain)
+    return QuestionReply(
+        _eviction_sentence(one, choice),
+        lines,
+        sheets,
+        tuple(_eviction_evidence(one, choice)),
+        _eviction_json(one, choice, gain),
+    )
 
 
 def find_pod(recording: Recording, word: str) -> TaskKey:
@@ -43,26 +49,26 @@ def find_pod(recording: Recording, word: str) -> TaskKey:
     raise NotFoundError("is a job", f"name one of its pods: {', '.join(sorted(tasks)[:5])}", word)
 
 
-def _sentence(one: Eviction, choice: VictimChoice | None) -> str:
+def _eviction_sentence(one: Eviction, choice: VictimDecision | None) -> str:
     who = one.preemptor or "nobody in particular: a plugin wants it to leave"
     node = f" on {one.node}" if one.node else ""
-    if one.fate not in CARRIED_OUT:
+    if one.fate not in CARRIED_OUT_FATES:
         planned = f"{one.action} planned it for {who}{node}, and took it back at event {one.end}"
         return f"{one.victim} is not evicted: {planned}."
-    offering = _offering(choice, one.victim)
+    offering = _offering_plugins(choice, one.victim)
     by = f"; tier {one.tier} decided" if one.tier is not None else ""
     offered = f", where {' and '.join(offering)} offered it" if offering else ""
     return f"{one.victim} is evicted by {one.action} for {who}{node}{by}{offered}."
 
 
-def _offering(choice: VictimChoice | None, pod: TaskKey) -> list[str]:
+def _offering_plugins(choice: VictimDecision | None, pod: TaskKey) -> list[str]:
     """Plugins of the deciding tier that gave the pod away."""
     tiers = choice.tiers if choice is not None else ()
     return [offer.seat.plugin for tier in tiers if tier.decides for offer in tier.offers if pod in offer.offered]
 
 
-def _offers(choice: VictimChoice, pod: TaskKey) -> Sheet:
-    reasons = {(objection.tier, objection.plugin): objection.why for objection in _objections(choice, pod)}
+def _offers_sheet(choice: VictimDecision, pod: TaskKey) -> ReplySheet:
+    reasons = {(objection.tier, objection.plugin): objection.why for objection in _objections_to(choice, pod)}
     rows = []
     for tier in choice.tiers:
         for offer in tier.offers:
@@ -70,16 +76,16 @@ def _offers(choice: VictimChoice, pod: TaskKey) -> Sheet:
             said = "offers it" if pod in offer.offered else "protects it" if seat.state == "answered" else seat.state
             why = seat.why or reasons.get((seat.tier, seat.plugin), "")
             rows.append((str(seat.tier), seat.plugin, said, why))
-    return Sheet("who had a say", ("tier#", "plugin", "answer", "why"), tuple(rows))
+    return ReplySheet("who had a say", ("tier#", "plugin", "answer", "why"), tuple(rows))
 
 
-def _objections(choice: VictimChoice, pod: TaskKey) -> Iterator[Objection]:
+def _objections_to(choice: VictimDecision, pod: TaskKey) -> Iterator[VictimObjection]:
     for fate in choice.fates:
         if fate.task == pod:
             yield from fate.objections
 
 
-def _protection(choice: VictimChoice | None, pod: TaskKey) -> Iterator[str]:
+def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[str]:
     """Who could have kept it, had the configuration asked."""
     for tier in choice.tiers if choice is not None else ():
         for offer in tier.offers:
@@ -92,13 +98,13 @@ def _protection(choice: VictimChoice | None, pod: TaskKey) -> Iterator[str]:
                 yield f"{seat.plugin} in tier {seat.tier} would have protected it, and was outvoted"
 
 
-def _gain(recording: Recording, one: Eviction) -> str:
+def _format_gain(recording: Recording, one: Eviction) -> str:
     """Whether whoever it was evicted for got anything."""
     job = _job_of(recording, one.preemptor)
-    summary = next((each for each in effects(recording).jobs if each.job == job), None)
+    summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
     if summary is None:
         return "it was evicted for nobody's place"
-    done = effects(recording)
+    done = cycle_effects(recording)
     got = [effect for effect in (*done.pipelined, *done.bound) if effect.job == job]
     if not got:
         return f"{job} got nothing for it: none of its pods has a place after this cycle"
@@ -114,7 +120,7 @@ def _job_of(recording: Recording, asker: str) -> JobId:
     return recording.owners.jobs.get(asker, asker)
 
 
-def _evidence(one: Eviction, choice: VictimChoice | None) -> Iterator[Evidence]:
+def _eviction_evidence(one: Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
     if choice is not None:
         yield Evidence(choice.question.first, f"{choice.question.point} asks about {len(choice.candidates)} candidates")
     yield Evidence(one.seq, f"{one.action} evicts {one.victim}")
@@ -122,15 +128,15 @@ def _evidence(one: Eviction, choice: VictimChoice | None) -> Iterator[Evidence]:
         yield Evidence(one.end, f"the statement's {one.fate or 'end'}")
 
 
-def _data(one: Eviction, choice: VictimChoice | None, gain: str) -> dict[str, object]:
+def _eviction_json(one: Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
     return {
         "pod": one.victim,
-        "evicted": one.fate in CARRIED_OUT,
+        "evicted": one.fate in CARRIED_OUT_FATES,
         "action": one.action,
         "for": one.preemptor or None,
         "node": one.node,
         "tier": one.tier,
-        "offeredBy": _offering(choice, one.victim),
+        "offeredBy": _offering_plugins(choice, one.victim),
         "notAsked": [
             offer.seat.plugin
             for tier in (choice.tiers if choice is not None else ())
@@ -141,4 +147,4 @@ def _data(one: Eviction, choice: VictimChoice | None, gain: str) -> dict[str, ob
     }
 
 
-EVICTED = Question("evicted", "why was this pod evicted", ("pod",), why_evicted)
+EVICTED_QUESTION = NamedQuestion("evicted", "why was this pod evicted", ("pod",), why_evicted)

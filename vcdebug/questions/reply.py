@@ -10,7 +10,7 @@ from vcdebug.trace.recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ReplySheet:
     """A table that belongs to an answer; a head that ends in `#` marks a column of numbers."""
 
     title: str
@@ -19,19 +19,19 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class QuestionReply:
     """What is said about one subject: the answer in a sentence first."""
 
     sentence: str
     lines: tuple[str, ...] = ()
-    sheets: tuple[Sheet, ...] = ()
+    sheets: tuple[ReplySheet, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     data: Mapping[str, object] = field(default_factory=dict)
     """The same for programs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class NamedQuestion:
     """A question by its name: one word on the command line, one row in a menu."""
 
     name: str
@@ -39,5 +39,5 @@ class Question:
     """As a person would ask it."""
     about: tuple[str, ...]
     """Kinds of what it may be asked about: pod, job, queue, node, port, claim or quota; empty for the whole cycle."""
-    answer: Callable[[Recording, str], Reply]
+    answer: Callable[[Recording, str], QuestionReply]
     """Takes the subject's name; raises NotFoundError where nothing has it."""

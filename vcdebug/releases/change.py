@@ -19,12 +19,12 @@ class Tag(NamedTuple):
     patch: int = 0
 
     @property
-    def line(self) -> tuple[int, int]:
+    def release_line(self) -> tuple[int, int]:
         """The branch that it is cut from."""
         return self.major, self.minor
 
     @classmethod
-    def of(cls, text: str) -> Tag:
+    def from_text(cls, text: str) -> Tag:
         """`v1.14.4`, and `v1.16` for the first one of a branch."""
         match = _TAG.fullmatch(text)
         assert match is not None, text
@@ -54,10 +54,10 @@ class Change(NamedTuple):
     unshown: str = ""
     """Why no recording shows what the older form does; every change that is not replayed says it."""
 
-    def in_force(self, tag: Tag) -> bool:
+    def is_in_force(self, tag: Tag) -> bool:
         """Whether a release has the older form."""
-        if self.since and tag < Tag.of(self.since):
+        if self.since and tag < Tag.from_text(self.since):
             return False
-        fixes = [Tag.of(text) for text in self.fixed_in]
-        own = [fix for fix in fixes if fix.line == tag.line]
-        return tag < own[0] if own else tag.line < max(fix.line for fix in fixes)
+        fixes = [Tag.from_text(text) for text in self.fixed_in]
+        own = [fix for fix in fixes if fix.release_line == tag.release_line]
+        return tag < own[0] if own else tag.release_line < max(fix.release_line for fix in fixes)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from vcdebug.releases.change import Change, Tag
 from vcdebug.releases.nodes import FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35
-from vcdebug.releases.table import CHANGES, SUPPORTED
+from vcdebug.releases.table import CHANGES, SUPPORTED_TAGS
 
 MASTER = "master"
-MASTER_SAYS = "master of 2026-08-20, the eve of v1.16"
+MASTER_DESCRIPTION = "master of 2026-08-20, the eve of v1.16"
 _OLDER, _NEWER = "+", "-"
 """In a release's name: this older form too, this newer form instead."""
 
@@ -29,44 +29,44 @@ class Release:
     stated: str = ""
     """What the snapshot says runs in the cluster; empty where nothing says it."""
 
-    def has(self, change: Change) -> bool:
+    def has_older_form(self, change: Change) -> bool:
         """Whether the older form is in force."""
         return change.id in self.older
 
     @property
-    def assumed(self) -> bool:
+    def is_assumed(self) -> bool:
         """Whether nothing says which release the cluster runs."""
         return not self.stated
 
     @property
-    def kubernetes(self) -> tuple[int, int]:
+    def kubernetes_version(self) -> tuple[int, int]:
         """The Kubernetes library that it is built with: no gate is newer."""
         ceilings = (FEATURE_GATES_1_32, FEATURE_GATES_1_33, FEATURE_GATES_1_34, FEATURE_GATES_1_35)
-        return 1, next((minor for minor, change in enumerate(ceilings, 32) if self.has(change)), 36)
+        return 1, next((minor for minor, change in enumerate(ceilings, 32) if self.has_older_form(change)), 36)
 
-    def changes(self) -> Iterator[Change]:
+    def changes_in_force(self) -> Iterator[Change]:
         """The changes whose older form is in force, in the order of the table."""
         return (change for change in CHANGES.values() if change.id in self.older)
 
-    def lacking(self) -> tuple[Change, ...]:
+    def unreplayed_changes(self) -> tuple[Change, ...]:
         """Older forms that the release has and the replay does not know."""
         tag, _, _ = self.name.partition(",")
         if tag == MASTER:
             return ()
-        known = Tag.of(tag)
-        return tuple(change for change in CHANGES.values() if not change.replayed and change.in_force(known))
+        known = Tag.from_text(tag)
+        return tuple(change for change in CHANGES.values() if not change.replayed and change.is_in_force(known))
 
-    def text(self) -> str:
+    def display_name(self) -> str:
         """Its name, for people."""
-        return MASTER_SAYS if self.name == MASTER else self.name
+        return MASTER_DESCRIPTION if self.name == MASTER else self.name
 
-    def rules(self) -> str:
+    def describe_rules(self) -> str:
         """Whose rules decide, for people."""
-        return f"the newest rules, {self.text()}" if self.assumed else f"the rules of {self.text()}"
+        return f"the newest rules, {self.display_name()}" if self.is_assumed else f"the rules of {self.display_name()}"
 
-    def switched(self, change: Change, *, older: bool) -> Release:
+    def with_change(self, change: Change, *, older: bool) -> Release:
         """The same with one change in its older or its newer form."""
-        if self.has(change) is older:
+        if self.has_older_form(change) is older:
             return self
         forms = self.older | {change.id} if older else self.older - {change.id}
         wanted, opposite = (f"{sign}{change.id}" for sign in ((_OLDER, _NEWER) if older else (_NEWER, _OLDER)))
@@ -78,12 +78,12 @@ class Release:
 NEWEST = Release()
 
 
-def at_tag(tag: Tag) -> Release:
+def release_at_tag(tag: Tag) -> Release:
     """A supported release, with the older forms that the replay knows."""
-    older = frozenset(change.id for change in CHANGES.values() if change.replayed and change.in_force(tag))
+    older = frozenset(change.id for change in CHANGES.values() if change.replayed and change.is_in_force(tag))
     return Release(str(tag), older, str(tag))
 
 
-def names() -> tuple[str, ...]:
+def release_names() -> tuple[str, ...]:
     """Every release that can be asked for, newest first."""
-    return MASTER, *map(str, SUPPORTED)
+    return MASTER, *map(str, SUPPORTED_TAGS)

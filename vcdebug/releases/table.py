@@ -10,14 +10,14 @@ CHANGES: dict[str, Change] = {
 }
 """Older forms of upstream's rules; docs show this table."""
 
-SUPPORTED: tuple[Tag, ...] = tuple(
-    Tag.of(f"v{line}.{patch}")
+SUPPORTED_TAGS: tuple[Tag, ...] = tuple(
+    Tag.from_text(f"v{line}.{patch}")
     for line, newest in (("1.15", 1), ("1.14", 4), ("1.13", 3), ("1.12", 4))
     for patch in range(newest, -1, -1)
 )
 """Releases that are replayed, newest first, behind the newest rules."""
 
-KUBERNETES: dict[tuple[int, int], str] = {
+KUBERNETES_BY_LINE: dict[tuple[int, int], str] = {
     (1, 16): "1.36",
     (1, 15): "1.35",
     (1, 14): "1.34",

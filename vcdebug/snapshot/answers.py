@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from vcdebug.snapshot.edit_path import EditError
 
-LEAST_SEQ = 1
+MIN_SEQ = 1
 
 
 class ForcedAnswer(NamedTuple):
@@ -25,16 +25,16 @@ class ForcedAnswer(NamedTuple):
     text: str = ""
     """The edit that says so, for messages."""
 
-    def error(self, message: str, hint: str = "") -> EditError:
+    def make_error(self, message: str, hint: str = "") -> EditError:
         """A fault of this answer."""
         return EditError(message, self.text, 0, hint)
 
 
-def checked_answer(seq: str, hook: str, plugin: str, value: str, text: str) -> ForcedAnswer:
+def parse_answer(seq: str, hook: str, plugin: str, value: str, text: str) -> ForcedAnswer:
     """An answer whose event is a number and whose value is not empty; raises EditError."""
-    if not seq.isdecimal() or int(seq) < LEAST_SEQ:
+    if not seq.isdecimal() or int(seq) < MIN_SEQ:
         raise EditError(f"{seq!r} is no event number", text, 0, "write answer:EVENT.HOOK.PLUGIN=VALUE")
     answer = ForcedAnswer(int(seq), hook, plugin, value, text)
     if not value:
-        raise answer.error("the answer is missing")
+        raise answer.make_error("the answer is missing")
     return answer

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple, Self
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.report import ProblemReport
 
 MAX_BYTES = 2 << 30
 """Unpacked bytes of one snapshot."""
@@ -33,7 +33,7 @@ FOREIGN_MAGICS = {
     b"Rar!": "RAR",
 }
 
-BROKEN = (
+ARCHIVE_ERRORS = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, struct.error),
     *(EOFError, OSError, RuntimeError, ValueError, LookupError, OverflowError),
 )
@@ -50,7 +50,7 @@ class SourceFile(NamedTuple):
     data: bytes
 
 
-class Budget:
+class UnpackBudget:
     """What one snapshot may still unpack."""
 
     def __init__(self, max_bytes: int = MAX_BYTES, max_files: int = MAX_FILES) -> None:
@@ -59,7 +59,7 @@ class Budget:
         self._bytes = 0
         self._files = 0
 
-    def take(self, count: int, where: str) -> None:
+    def take_bytes(self, count: int, where: str) -> None:
         """Account for unpacked bytes; raises SnapshotError beyond the cap."""
         self._bytes += count
         if self._bytes > self.max_bytes:
@@ -72,10 +72,10 @@ class Budget:
             raise SnapshotError(f"holds more than {self.max_files} files", where=where)
 
 
-class Unpacked(io.RawIOBase):
+class CountedGzip(io.RawIOBase):
     """The bytes of a gzip stream, counted against the budget and the compression ratio while they are read."""
 
-    def __init__(self, packed: IO[bytes], budget: Budget, where: str) -> None:
+    def __init__(self, packed: IO[bytes], budget: UnpackBudget, where: str) -> None:
         self._packed = packed
         self._start = packed.tell()
         self._stream = gzip.GzipFile(fileobj=packed)
@@ -89,12 +89,12 @@ class Unpacked(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Up to `size` bytes, or all that is left."""
         if size >= 0:
-            return self._counted(self._stream.read(size))
-        return b"".join(iter(lambda: self._counted(self._stream.read(_CHUNK)), b""))
+            return self._count_data(self._stream.read(size))
+        return b"".join(iter(lambda: self._count_data(self._stream.read(_CHUNK)), b""))
 
-    def _counted(self, data: bytes) -> bytes:
+    def _count_data(self, data: bytes) -> bytes:
         self._count += len(data)
-        self._budget.take(len(data), self._where)
+        self._budget.take_bytes(len(data), self._where)
         packed = max(1, self._packed.tell() - self._start)
         if self._count > RATIO_FREE_BYTES and self._count > MAX_RATIO * packed:
             raise SnapshotError(
@@ -103,9 +103,9 @@ class Unpacked(io.RawIOBase):
         return data
 
 
-def gunzip(data: bytes, budget: Budget, where: str) -> bytes:
+def gunzip_bytes(data: bytes, budget: UnpackBudget, where: str) -> bytes:
     """A gzip file's content; raises what `BROKEN` lists."""
-    return Unpacked(io.BytesIO(data), budget, where).read()
+    return CountedGzip(io.BytesIO(data), budget, where).read()
 
 
 def is_tar(head: bytes) -> bool:
@@ -126,27 +126,29 @@ class _StrictTarInfo(tarfile.TarInfo):
             raise
 
 
-def tar_files(stream: IO[bytes] | Unpacked, where: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+def tar_files(
+    stream: IO[bytes] | CountedGzip, where: str, budget: UnpackBudget, report: ProblemReport
+) -> Iterator[SourceFile]:
     """The regular files of a tar stream, in archive order; what was read before a damage is kept."""
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_StrictTarInfo) as archive:
             for member in archive:
                 budget.take_file(where)
-                if member.isdir() or not _plain_member(member, report):
+                if member.isdir() or not _is_plain_member(member, report):
                     continue
                 content = archive.extractfile(member)
                 if content is not None:
-                    yield SourceFile(shown(member.name), content.read())
-    except BROKEN as error:
+                    yield SourceFile(printable_name(member.name), content.read())
+    except ARCHIVE_ERRORS as error:
         _note_damage(report, where, error)
 
 
-def _plain_member(member: tarfile.TarInfo, report: Report) -> bool:
+def _is_plain_member(member: tarfile.TarInfo, report: ProblemReport) -> bool:
     if not member.isreg() or member.issparse():
-        report.add("is a link, a device or sparse", _LEFT_OUT, file=shown(member.name))
+        report.add_problem("is a link, a device or sparse", _LEFT_OUT, file=printable_name(member.name))
         return False
     if _leaves_archive(member.name):
-        report.add("has a path outside the archive", _LEFT_OUT, file=shown(member.name))
+        report.add_problem("has a path outside the archive", _LEFT_OUT, file=printable_name(member.name))
         return False
     return True
 
@@ -156,59 +158,61 @@ def _leaves_archive(name: str) -> bool:
     return name.startswith(("/", "\\")) or ".." in parts or parts[0].endswith(":")
 
 
-def zip_files(stream: IO[bytes], where: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+def zip_files(stream: IO[bytes], where: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
     """The regular files of a zip archive, in archive order."""
     try:
         archive = zipfile.ZipFile(stream)
-    except BROKEN as error:
+    except ARCHIVE_ERRORS as error:
         _note_damage(report, where, error)
         return
     with archive:
         for member in archive.infolist():
             budget.take_file(where)
-            if member.is_dir() or not _plain_zip_member(member, report):
+            if member.is_dir() or not _is_plain_zip_member(member, report):
                 continue
             data = _read_zip_member(archive, member, budget, report)
             if data is not None:
-                yield SourceFile(shown(member.filename), data)
+                yield SourceFile(printable_name(member.filename), data)
 
 
-def _plain_zip_member(member: zipfile.ZipInfo, report: Report) -> bool:
+def _is_plain_zip_member(member: zipfile.ZipInfo, report: ProblemReport) -> bool:
     mode = member.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        report.add("is a link or a device", _LEFT_OUT, file=shown(member.filename))
+        report.add_problem("is a link or a device", _LEFT_OUT, file=printable_name(member.filename))
         return False
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 1:
-        report.add("is encrypted or packed in an unusual way", _LEFT_OUT, file=shown(member.filename))
+        report.add_problem("is encrypted or packed in an unusual way", _LEFT_OUT, file=printable_name(member.filename))
         return False
     if _leaves_archive(member.orig_filename):
-        report.add("has a path outside the archive", _LEFT_OUT, file=shown(member.orig_filename))
+        report.add_problem("has a path outside the archive", _LEFT_OUT, file=printable_name(member.orig_filename))
         return False
     return True
 
 
-def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget, report: Report) -> bytes | None:
+def _read_zip_member(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: UnpackBudget, report: ProblemReport
+) -> bytes | None:
     chunks: list[bytes] = []
     count = 0
     try:
         with archive.open(member) as content:
             while chunk := content.read(_CHUNK):
                 count += len(chunk)
-                budget.take(len(chunk), member.filename)
+                budget.take_bytes(len(chunk), member.filename)
                 if count > RATIO_FREE_BYTES and count > MAX_RATIO * max(1, member.compress_size):
                     raise SnapshotError(f"unpacks to more than {MAX_RATIO} times its size", where=member.filename)
                 chunks.append(chunk)
-    except BROKEN as error:
+    except ARCHIVE_ERRORS as error:
         _note_damage(report, member.filename, error)
         return None
     return b"".join(chunks)
 
 
-def _note_damage(report: Report, where: str, error: BaseException) -> None:
+def _note_damage(report: ProblemReport, where: str, error: BaseException) -> None:
     what = f"is damaged: {' '.join(str(error).split()) or type(error).__name__}"
-    report.add(what[:200], "only what was read before the damage takes part", file=shown(where))
+    report.add_problem(what[:200], "only what was read before the damage takes part", file=printable_name(where))
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """A file name that can be printed."""
     return name if len(name) <= 120 and name.isprintable() else repr(name[:120])

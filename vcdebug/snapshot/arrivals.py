@@ -9,15 +9,15 @@ from typing import Any
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.documents import read_documents
 from vcdebug.snapshot.file_access import read_file
-from vcdebug.snapshot.gather import Gathered, object_name
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.gather import GatheredObjects, object_name
+from vcdebug.snapshot.report import ProblemReport
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.yaml_documents import DocumentError
 
 Arrivals = Mapping[int, Mapping[str, Sequence[Manifest]]]
 """Number of a cycle → manifests by kind that arrive before it."""
 
-FIRST = 2
+FIRST_CYCLE = 2
 _FORM = '{"2": [manifest, ...], "3": [...]}: the number of a cycle from 2 on, and what arrives before it'
 
 
@@ -29,24 +29,24 @@ def read_arrivals(path: Path) -> Arrivals:
         raise SnapshotError(str(error), _FORM, str(path)) from error
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise SnapshotError("does not say what arrives when", _FORM, str(path))
-    return {_number(key, path): _manifests(value, path) for key, value in documents[0].items()}
+    return {_parse_cycle(key, path): _read_arriving(value, path) for key, value in documents[0].items()}
 
 
-def _number(key: Any, path: Path) -> int:
+def _parse_cycle(key: Any, path: Path) -> int:
     text = str(key)
-    if not text.isdecimal() or int(text) < FIRST:
+    if not text.isdecimal() or int(text) < FIRST_CYCLE:
         raise SnapshotError(f"{text!r} is no cycle before which something can arrive", _FORM, str(path))
     return int(text)
 
 
-def _manifests(value: Any, path: Path) -> Mapping[str, Sequence[Manifest]]:
-    report = Report()
-    found = Gathered(report, slim=True)
+def _read_arriving(value: Any, path: Path) -> Mapping[str, Sequence[Manifest]]:
+    report = ProblemReport()
+    found = GatheredObjects(report, slim=True)
     found.add_document(value, path.name, "element")
     found.note_unknown_kinds()
-    problems = report.problems()
+    problems = report.all_problems()
     if problems:
-        raise SnapshotError(problems[0].line(), where=str(path))
+        raise SnapshotError(problems[0].format_line(), where=str(path))
     return found.objects
 
 

@@ -12,7 +12,7 @@ from vcdebug.errors import SnapshotError
 _FOLDERS = (Path(__file__).parents[1] / "fixtures", Path(__file__).parents[2] / "fixtures")
 
 
-class Bundled(NamedTuple):
+class BundledSnapshot(NamedTuple):
     """One snapshot that comes with vcdebug."""
 
     name: str
@@ -21,38 +21,38 @@ class Bundled(NamedTuple):
     """One sentence: what it shows."""
 
 
-def find(name: str) -> Path | None:
+def find_bundled(name: str) -> Path | None:
     """The folder of the bundled snapshot of this name."""
-    return next((folder for folder in _folders() if folder.name == name), None)
+    return next((folder for folder in _bundled_folders() if folder.name == name), None)
 
 
-def place_of(word: str) -> Path:
+def resolve_snapshot_path(word: str) -> Path:
     """A path that exists, or the folder of a bundled snapshot; raises SnapshotError."""
     path = Path(word)
-    found = path if path.exists() else find(word)
+    found = path if path.exists() else find_bundled(word)
     if found is None:
-        names = ", ".join(one.name for one in bundled())
+        names = ", ".join(one.name for one in list_bundled())
         raise SnapshotError("no such file or folder", f"bundled snapshots: {names}" if names else "", word)
     return found
 
 
 def is_bundled(name: str, origin: str) -> bool:
     """Whether the snapshot of this name was read from the folder that comes with vcdebug."""
-    folder = find(name)
+    folder = find_bundled(name)
     return folder is not None and bool(origin) and folder.resolve() == Path(origin).resolve()
 
 
-def bundled() -> list[Bundled]:
+def list_bundled() -> list[BundledSnapshot]:
     """Every bundled snapshot, by name."""
-    return [_read(folder) for folder in _folders()]
+    return [_read_bundled(folder) for folder in _bundled_folders()]
 
 
-def _folders() -> list[Path]:
+def _bundled_folders() -> list[Path]:
     """Where they are, by name; nothing is read."""
     folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
     return [] if folder is None else [path.parent for path in sorted(folder.glob("*/meta.json"))]
 
 
-def _read(path: Path) -> Bundled:
+def _read_bundled(path: Path) -> BundledSnapshot:
     meta = json.loads((path / "meta.json").read_text(encoding="utf-8"))
-    return Bundled(path.name, path, meta.get("description", ""))
+    return BundledSnapshot(path.name, path, meta.get("description", ""))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-_DECIMAL = ("", "k", "M", "G", "T", "P", "E")
-_NANO = ("n", "u", "m", *_DECIMAL)
-BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_DECIMAL_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
+_NANO_SUFFIXES = ("n", "u", "m", *_DECIMAL_SUFFIXES)
+BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def decimal_text(amount: int) -> str:
     """Whole units: `25`, `1k`."""
-    return _shortened(amount, 1000, _DECIMAL)
+    return _shorten_amount(amount, 1000, _DECIMAL_SUFFIXES)
 
 
 def binary_text(amount: int) -> str:
     """Bytes: `37Gi`, `22228329300`."""
-    return _shortened(amount, 1024, BINARY)
+    return _shorten_amount(amount, 1024, BINARY_SUFFIXES)
 
 
 def milli_text(amount: int) -> str:
@@ -24,10 +24,10 @@ def milli_text(amount: int) -> str:
 
 def nano_text(amount: int) -> str:
     """Billionths of a unit: `322122547200m`, `3u`."""
-    return _shortened(amount, 1000, _NANO) if amount else "0"
+    return _shorten_amount(amount, 1000, _NANO_SUFFIXES) if amount else "0"
 
 
-def _shortened(amount: int, step: int, suffixes: tuple[str, ...]) -> str:
+def _shorten_amount(amount: int, step: int, suffixes: tuple[str, ...]) -> str:
     index = 0
     while amount and amount % step == 0 and index + 1 < len(suffixes):
         amount //= step  # exact: ints

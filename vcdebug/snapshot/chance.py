@@ -7,14 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-SEARCHES: Final = re.compile(r"\d{1,9}-\d{1,9}(?:[,;]\d{1,9}-\d{1,9})*", re.ASCII)
+SEARCHES_PATTERN: Final = re.compile(r"\d{1,9}-\d{1,9}(?:[,;]\d{1,9}-\d{1,9})*", re.ASCII)
 """Ranges of places; a semicolon begins the next search."""
-BY_NAME: Final = ("choices", "searches", "dry_runs", "preempts", "reclaims", "job_domains", "sub_job_domains", "cards")
+NAMED_FIELDS: Final = (
+    "choices",
+    "searches",
+    "dry_runs",
+    "preempts",
+    "reclaims",
+    "job_domains",
+    "sub_job_domains",
+    "cards",
+)
 """Fields that say it of each pod, job or sub job."""
 _MASK = (1 << 64) - 1
 
 
-def mix(number: int) -> int:
+def mix_bits(number: int) -> int:
     """A well-spread 64-bit number from another one (splitmix64's finaliser)."""
     number = (number + 0x9E3779B97F4A7C15) & _MASK
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
@@ -24,14 +33,14 @@ def mix(number: int) -> int:
 
 def mix_text(seed: int, text: str) -> int:
     """As mix, of a seed and a text; the same on every machine."""
-    number = mix(seed & _MASK)
+    number = mix_bits(seed & _MASK)
     for byte in text.encode():
-        number = mix(number ^ byte)
+        number = mix_bits(number ^ byte)
     return number
 
 
 @dataclass(frozen=True, slots=True)
-class Chance:
+class ChanceSettings:
     """The draws of one cycle. The defaults are the rules by which recordings are made repeatable."""
 
     search_start: int = 0
@@ -61,11 +70,11 @@ class Chance:
     """Pod → the NPUs that it was given, where equally good ones are taken in any order: `npu-3;npu-1`."""
 
     @classmethod
-    def drawn(cls, seed: int) -> Chance:
+    def from_seed(cls, seed: int) -> ChanceSettings:
         """Everything drawn from one number."""
-        return cls(mix(seed) >> 33, seed, seed)
+        return cls(mix_bits(seed) >> 33, seed, seed)
 
-    def texts(self) -> list[str]:
+    def setting_texts(self) -> list[str]:
         """The settings that differ from the default, in words."""
         said = {
             "search start": self.search_start or None,

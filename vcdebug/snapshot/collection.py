@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.archive import BROKEN, GZIP_MAGIC, Budget
+from vcdebug.snapshot.archive import ARCHIVE_ERRORS, GZIP_MAGIC, UnpackBudget
 from vcdebug.snapshot.gather import SETTINGS_FILES
 from vcdebug.snapshot.sources import is_wanted
 
-MOST_ENTRIES: Final = 1_000_000
-NAMED: Final = 4
+MAX_ENTRIES: Final = 1_000_000
+MAX_NAMED: Final = 4
 """Snapshots that an error names."""
-ARCHIVES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
+ARCHIVE_SUFFIXES: Final = (".tar", ".tar.gz", ".tgz", ".zip")
 _FIELD: Final = rb"""kind(?<!\wkind)["']?\s*:\s*["']?"""
 """Begins with plain letters, so that a large file is searched thirty times as fast as with the boundary in front."""
 _KIND = re.compile(_FIELD + rb"[A-Z]")
@@ -25,44 +25,44 @@ _CAPACITY = b"allocatable"
 """What a Node has and a reference to one has not."""
 
 
-def snapshots_in(folder: Path) -> list[Path]:
+def find_snapshots(folder: Path) -> list[Path]:
     """The snapshots below a folder in the order of their names; none where the folder itself is one.
 
     A folder is one snapshot if manifests or settings lie directly in it, unless at least two of its files hold a
     cluster each. Otherwise its archives are snapshots, and so are its folders if one of them holds nodes.
     """
-    return _below(folder, Budget(max_files=MOST_ENTRIES))
+    return _snapshots_below(folder, UnpackBudget(max_files=MAX_ENTRIES))
 
 
-def one_snapshot(folder: Path) -> Path:
+def find_only_snapshot(folder: Path) -> Path:
     """The folder, or the only snapshot below it; raises SnapshotError where there are several."""
-    found = snapshots_in(folder)
+    found = find_snapshots(folder)
     if len(found) > 1:
-        named = ", ".join(str(path) for path in found[:NAMED])
-        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        named = ", ".join(str(path) for path in found[:MAX_NAMED])
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
         raise SnapshotError(f"is a folder of {len(found)} snapshots", f"name one: {named}{more}", str(folder))
     return found[0] if found else folder
 
 
-def _below(folder: Path, budget: Budget) -> list[Path]:
-    files, archives, folders = _entries(folder, budget)
+def _snapshots_below(folder: Path, budget: UnpackBudget) -> list[Path]:
+    files, archives, folders = _list_entries(folder, budget)
     if any(path.name in SETTINGS_FILES or path.suffix == ".conf" for path in files):
         return []
     manifests = [path for path in files if is_wanted(path.name)]
     if len(manifests) > 1 or archives or folders:
-        manifests = [path for path in manifests if _KIND.search(_content(path))]
+        manifests = [path for path in manifests if _KIND.search(_read_content(path))]
     if manifests:
         clusters = [path for path in manifests if _is_cluster([path])] if len(manifests) > 1 else []
         return sorted([*clusters, *archives]) if len(clusters) > 1 else []
-    inner = {path: _below(path, budget) for path in folders}
-    loose = {path: _manifests(path, budget) for path in folders if not inner[path]}
+    inner = {path: _snapshots_below(path, budget) for path in folders}
+    loose = {path: _manifest_files(path, budget) for path in folders if not inner[path]}
     found = [path for paths in inner.values() for path in paths] + archives
     if found or any(_is_cluster(paths) for paths in loose.values()):
-        found += [path for path, paths in loose.items() if any(_KIND.search(_content(one)) for one in paths)]
+        found += [path for path, paths in loose.items() if any(_KIND.search(_read_content(one)) for one in paths)]
     return sorted(found)
 
 
-def _entries(folder: Path, budget: Budget) -> tuple[list[Path], list[Path], list[Path]]:
+def _list_entries(folder: Path, budget: UnpackBudget) -> tuple[list[Path], list[Path], list[Path]]:
     """(files, archives, folders) directly in a folder; hidden ones and links to folders are passed over."""
     files: list[Path] = []
     archives: list[Path] = []
@@ -78,16 +78,16 @@ def _entries(folder: Path, budget: Budget) -> tuple[list[Path], list[Path], list
         if path.is_dir():
             folders += [] if path.is_symlink() else [path]
         elif path.is_file():
-            (archives if path.name.lower().endswith(ARCHIVES) else files).append(path)
+            (archives if path.name.lower().endswith(ARCHIVE_SUFFIXES) else files).append(path)
     return files, archives, folders
 
 
-def _manifests(folder: Path, budget: Budget) -> list[Path]:
+def _manifest_files(folder: Path, budget: UnpackBudget) -> list[Path]:
     """Everything below a folder that may hold objects."""
-    files, _, folders = _entries(folder, budget)
+    files, _, folders = _list_entries(folder, budget)
     found = [path for path in files if is_wanted(path.name) and path.name not in SETTINGS_FILES]
     for inner in folders:
-        found += _manifests(inner, budget)
+        found += _manifest_files(inner, budget)
     return found
 
 
@@ -95,7 +95,7 @@ def _is_cluster(paths: list[Path]) -> bool:
     """Whether these files hold nodes, and something to place on them."""
     nodes = workload = False
     for path in paths:
-        text = _content(path)
+        text = _read_content(path)
         nodes = nodes or (_NODE.search(text) is not None and _CAPACITY in text)
         workload = workload or _WORKLOAD.search(text) is not None
         if nodes and workload:
@@ -103,10 +103,10 @@ def _is_cluster(paths: list[Path]) -> bool:
     return False
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     """What a file holds, unpacked; nothing where it cannot be read."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
-    except BROKEN:
+    except ARCHIVE_ERRORS:
         return b""

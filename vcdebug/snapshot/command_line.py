@@ -8,7 +8,7 @@ from typing import Any
 
 from vcdebug.snapshot.snapshot import Manifest
 
-FLAGS = {
+FLAG_FIELDS = {
     "default-queue": "default_queue",
     "scheduler-name": "scheduler_names",
     "priority-class": "priority_class",
@@ -41,15 +41,15 @@ def scheduler_container(deployment: Manifest) -> Manifest:
     for key in ("spec", "template", "spec"):
         inner = spec.get(key)
         spec = inner if isinstance(inner, dict) else {}
-    containers = [container for container in _list(spec.get("containers")) if isinstance(container, dict)]
-    configured = [container for container in containers if CONF_FLAG in command_line(container)]
+    containers = [container for container in _list_or_empty(spec.get("containers")) if isinstance(container, dict)]
+    configured = [container for container in containers if CONF_FLAG in parse_command_line(container)]
     named = [container for container in containers if _is_named_scheduler(container)]
     return next(iter(configured + named), {})
 
 
-def command_line(container: Manifest) -> CommandLine:
+def parse_command_line(container: Manifest) -> CommandLine:
     """The flags that a container starts with; words that are no flags are ignored, as the scheduler does."""
-    words = iter(_words(container))
+    words = iter(_command_words(container))
     given: CommandLine = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -57,34 +57,34 @@ def command_line(container: Manifest) -> CommandLine:
         if not word.startswith("--") or not name:
             continue
         if not equals:
-            text = next(words, "") if name == CONF_FLAG or (name in FLAGS and name not in _SWITCHES) else "true"
+            text = next(words, "") if name == CONF_FLAG or (name in FLAG_FIELDS and name not in _SWITCHES) else "true"
         given.setdefault(name, []).append(text)
     return given
 
 
 def flag_values(container: Manifest) -> dict[str, Any]:
     """What command line and environment set, by field of Flags, unchecked."""
-    given = command_line(container)
-    values = {field: _value(name, given[name]) for name, field in FLAGS.items() if name in given}
-    panic = environment(container).get("PANIC_ON_ERROR")
+    given = parse_command_line(container)
+    values = {field: _flag_value(name, given[name]) for name, field in FLAG_FIELDS.items() if name in given}
+    panic = container_environment(container).get("PANIC_ON_ERROR")
     return values if panic is None else values | {"panic_on_error": panic != "false"}
 
 
 def conf_path(container: Manifest) -> str:
     """The path of the configuration file inside the container; empty if the command line names none."""
-    return command_line(container).get(CONF_FLAG, [""])[-1]
+    return parse_command_line(container).get(CONF_FLAG, [""])[-1]
 
 
-def environment(container: Manifest) -> dict[str, str]:
+def container_environment(container: Manifest) -> dict[str, str]:
     """The variables that a container sets to a fixed value."""
-    entries = [entry for entry in _list(container.get("env")) if isinstance(entry, dict)]
+    entries = [entry for entry in _list_or_empty(container.get("env")) if isinstance(entry, dict)]
     return {str(entry.get("name")): str(entry["value"]) for entry in entries if "value" in entry}
 
 
-def _words(container: Manifest) -> list[str]:
+def _command_words(container: Manifest) -> list[str]:
     """Command and arguments with $(NAME) replaced; a shell line is split as a shell would."""
-    variables = environment(container)
-    words = [*_list(container.get("command")), *_list(container.get("args"))]
+    variables = container_environment(container)
+    words = [*_list_or_empty(container.get("command")), *_list_or_empty(container.get("args"))]
     words = [_VARIABLE.sub(lambda name: variables.get(name[1], name[0]), str(word)) for word in words]
     if "-c" not in words:
         return words
@@ -94,7 +94,7 @@ def _words(container: Manifest) -> list[str]:
         return words
 
 
-def _value(flag: str, given: list[str]) -> Any:
+def _flag_value(flag: str, given: list[str]) -> Any:
     """A repeated flag adds to a list or a map, and otherwise replaces."""
     if flag in _COLLECTED:
         return given
@@ -108,9 +108,9 @@ def _value(flag: str, given: list[str]) -> Any:
 
 
 def _is_named_scheduler(container: Manifest) -> bool:
-    words = (container.get("image"), container.get("name"), *_list(container.get("command")))
+    words = (container.get("image"), container.get("name"), *_list_or_empty(container.get("command")))
     return any(isinstance(word, str) and ("vc-scheduler" in word or word == "volcano-scheduler") for word in words)
 
 
-def _list(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []

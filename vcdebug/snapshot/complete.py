@@ -9,18 +9,18 @@ from collections.abc import Mapping
 
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import annotations_of, name_of
-from vcdebug.snapshot.snapshot import Flags, Manifest
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 DEFAULT_NAMESPACE = "default"
 ROOT_QUEUE = "root"
 QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"
 HIERARCHY_ANNOTATION = "volcano.sh/hierarchy"
 WEIGHTS_ANNOTATION = "volcano.sh/hierarchy-weights"
-ADDED = "(completed)"
+ADDED_FILE = "(completed)"
 """The file name of objects that completion adds."""
 
 
-def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: Flags) -> None:
+def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: SchedulerFlags) -> None:
     """Fill in place what a server would have filled; `objects` must be our own copy.
 
     Lists and mappings that several objects share get only what depends on nothing but themselves.
@@ -30,23 +30,23 @@ def complete_objects(objects: dict[str, list[Manifest]], files: dict[str, list[s
     annotations = {name_of(m): annotations_of(m) for m in objects.get("Namespace", ())}
     for pod_group in objects.get("PodGroup", ()):
         _complete_pod_group(pod_group, annotations)
-    priorities = _Priorities(objects.get("PriorityClass", []))
+    priorities = _PriorityAdmission(objects.get("PriorityClass", []))
     for pod in objects.get("Pod", ()):
         _complete_pod(pod, priorities)
     for node in objects.get("Node", ()):
-        status = _part(node, "status")
+        status = _get_part(node, "status")
         if status.get("capacity") and status.get("allocatable") is None:
             status["allocatable"] = dict(status["capacity"])
 
 
-class _Priorities:
+class _PriorityAdmission:
     """What the priority admission plugin would write into a pod."""
 
     def __init__(self, classes: list[Manifest]) -> None:
         self._classes = {name_of(manifest): manifest for manifest in classes}
         self._default = next((m for m in classes if m.get("globalDefault")), None)
 
-    def fill(self, spec: Manifest) -> None:
+    def fill_priority(self, spec: Manifest) -> None:
         name = spec.get("priorityClassName")
         chosen = self._classes.get(name) if name else self._default
         if name and chosen is None:
@@ -66,7 +66,7 @@ def _complete_namespaces(objects: dict[str, list[Manifest]]) -> None:
                     manifest["metadata"]["namespace"] = DEFAULT_NAMESPACE
 
 
-def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: Flags) -> None:
+def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[str]], flags: SchedulerFlags) -> None:
     """Queue defaults, and the two queues that the scheduler creates at its start."""
     queues = objects.setdefault("Queue", [])
     for queue in queues:
@@ -75,15 +75,15 @@ def _complete_queues(objects: dict[str, list[Manifest]], files: dict[str, list[s
     for name, reclaimable in ((ROOT_QUEUE, False), (flags.default_queue, True)):
         if name not in present:
             queues.append(_new_queue(name, reclaimable=reclaimable))
-            files.setdefault("Queue", []).append(ADDED)
+            files.setdefault("Queue", []).append(ADDED_FILE)
 
 
 def _complete_queue(queue: Manifest) -> None:
-    spec = _part(queue, "spec")
+    spec = _get_part(queue, "spec")
     spec["weight"] = spec.get("weight") or 1
-    _default(spec, "reclaimable", True)
-    _default(spec, "dequeueStrategy", "traverse")
-    status = _part(queue, "status")
+    _set_default(spec, "reclaimable", True)
+    _set_default(spec, "dequeueStrategy", "traverse")
+    status = _get_part(queue, "status")
     status["state"] = status.get("state") or "Open"
     annotations = annotations_of(queue)
     hierarchy, weights = annotations.get(HIERARCHY_ANNOTATION), annotations.get(WEIGHTS_ANNOTATION)
@@ -103,18 +103,18 @@ def _new_queue(name: str, *, reclaimable: bool) -> Manifest:
 
 
 def _complete_pod_group(pod_group: Manifest, namespaces: Mapping[str, Mapping[str, str]]) -> None:
-    spec = _part(pod_group, "spec")
+    spec = _get_part(pod_group, "spec")
     spec["queue"] = spec.get("queue") or DEFAULT_NAMESPACE
     if spec["queue"] == "default":
         wanted = namespaces.get(pod_group["metadata"]["namespace"], {}).get(QUEUE_NAME_ANNOTATION)
         spec["queue"] = wanted or spec["queue"]
-    status = _part(pod_group, "status")
+    status = _get_part(pod_group, "status")
     status["phase"] = status.get("phase") or "Pending"
     _complete_topology(spec)
     for policy in spec.get("subGroupPolicy") or ():
         _complete_topology(policy)
-        _default(policy, "subGroupSize", 1)
-        _default(policy, "minSubGroups", 0)
+        _set_default(policy, "subGroupSize", 1)
+        _set_default(policy, "minSubGroups", 0)
 
 
 def _complete_topology(part: Manifest) -> None:
@@ -123,12 +123,12 @@ def _complete_topology(part: Manifest) -> None:
         topology["mode"] = topology.get("mode") or "hard"
 
 
-def _complete_pod(pod: Manifest, priorities: _Priorities) -> None:
-    metadata, spec, status = pod["metadata"], _part(pod, "spec"), _part(pod, "status")
+def _complete_pod(pod: Manifest, priorities: _PriorityAdmission) -> None:
+    metadata, spec, status = pod["metadata"], _get_part(pod, "spec"), _get_part(pod, "status")
     metadata["uid"] = metadata.get("uid") or f"{metadata['namespace']}-{metadata['name']}"
     pod["status"] = {**status, "phase": status.get("phase") or "Pending"}
     spec["schedulerName"] = spec.get("schedulerName") or "default-scheduler"
-    priorities.fill(spec)
+    priorities.fill_priority(spec)
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         _complete_requests(container.get("resources") or {})
     _complete_requests(spec.get("resources") or {})
@@ -141,11 +141,11 @@ def _complete_requests(resources: Manifest) -> None:
         resources["requests"] = {**limits, **(resources.get("requests") or {})}
 
 
-def _part(manifest: Manifest, key: str) -> Manifest:
+def _get_part(manifest: Manifest, key: str) -> Manifest:
     part: Manifest = manifest.setdefault(key, {})
     return part
 
 
-def _default(part: Manifest, key: str, value: object) -> None:
+def _set_default(part: Manifest, key: str, value: object) -> None:
     if part.get(key) is None:
         part[key] = value

@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from vcdebug.snapshot.json_values import Json, JsonObject
 
-FILE: Final = "device-config.yaml"
+DEVICE_CONFIG_FILE: Final = "device-config.yaml"
 """The key of the ConfigMap, and the file of a snapshot."""
-NAMESPACE: Final = "kube-system"
-NAME: Final = "volcano-vgpu-device-config"
+DEVICE_CONFIG_NAMESPACE: Final = "kube-system"
+DEVICE_CONFIG_NAME: Final = "volcano-vgpu-device-config"
 NAME_ARGUMENT: Final = "deviceshare.KnownGeometriesCMName"
 NAMESPACE_ARGUMENT: Final = "deviceshare.KnownGeometriesCMNamespace"
-SECTION: Final = "nvidia"
+VGPU_SECTION: Final = "nvidia"
 
 
 class VgpuNames(NamedTuple):
@@ -29,7 +29,7 @@ class VgpuNames(NamedTuple):
     """Memory in percent of a card."""
 
 
-class Instance(NamedTuple):
+class MigTemplate(NamedTuple):
     """Instances of one size that a card is cut into. Upstream: api/devices/config/vgpu (MigTemplate)."""
 
     name: str
@@ -41,7 +41,7 @@ class Geometry(NamedTuple):
     """One way of cutting a card. Upstream: api/devices/config/vgpu (Geometry)."""
 
     group: str
-    instances: tuple[Instance, ...]
+    instances: tuple[MigTemplate, ...]
 
 
 Geometries = tuple[Geometry, ...]
@@ -64,56 +64,61 @@ class MigSettings(NamedTuple):
     known: tuple[KnownCards, ...] = ()
 
 
-FIELDS: Final = ("resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName")
+NAME_FIELDS: Final = ("resourceCountName", "resourceMemoryName", "resourceCoreName", "resourceMemoryPercentageName")
 """As the configuration has them, in the order of VgpuNames."""
-KNOWN: Final = "knownMigGeometries"
-ALLOWED: Final = "allowedGeometries"
-INSTANCES: Final = "geometries"
-FACTOR: Final = "gpuMemoryFactor"
-BUILT_IN: Final = VgpuNames()
-FIXED: Final = VgpuNames(percentage="volcano.sh/vgpu-memory-percentage")
+KNOWN_FIELD: Final = "knownMigGeometries"
+ALLOWED_FIELD: Final = "allowedGeometries"
+INSTANCES_FIELD: Final = "geometries"
+FACTOR_FIELD: Final = "gpuMemoryFactor"
+BUILT_IN_NAMES: Final = VgpuNames()
+FIXED_NAMES: Final = VgpuNames(percentage="volcano.sh/vgpu-memory-percentage")
 """Those of schedulers that take no others."""
 
 
-def vgpu_names(text: str | None) -> VgpuNames:
+def read_vgpu_names(text: str | None) -> VgpuNames:
     """What a configuration calls them, nothing being filled in; without one the built-in names.
     Upstream: api/devices/config.InitDevicesConfig.
     """
-    section = _section(text)
-    return BUILT_IN if section is None else VgpuNames(*(str(section.get(name) or "") for name in FIELDS))
+    section = _vgpu_section(text)
+    return BUILT_IN_NAMES if section is None else VgpuNames(*(str(section.get(name) or "") for name in NAME_FIELDS))
 
 
-def mig_settings(text: str | None) -> MigSettings:
+def read_mig_settings(text: str | None) -> MigSettings:
     """How cards in MIG mode are cut. Upstream: api/devices/config.InitDevicesConfig."""
-    section = _section(text) or {}
+    section = _vgpu_section(text) or {}
     known = tuple(
         KnownCards(
             tuple([str(model) for model in one.get("models") or ()]),
-            tuple([Geometry(str(way.get("group") or ""), _instances(way)) for way in _mappings(one.get(ALLOWED))]),
+            tuple(
+                [
+                    Geometry(str(way.get("group") or ""), _read_templates_of(way))
+                    for way in _iter_mappings(one.get(ALLOWED_FIELD))
+                ]
+            ),
         )
-        for one in _mappings(section.get(KNOWN))
+        for one in _iter_mappings(section.get(KNOWN_FIELD))
     )
-    return MigSettings(_whole(section.get(FACTOR)), known)
+    return MigSettings(_int_or_zero(section.get(FACTOR_FIELD)), known)
 
 
-def _instances(geometry: JsonObject) -> tuple[Instance, ...]:
+def _read_templates_of(geometry: JsonObject) -> tuple[MigTemplate, ...]:
     return tuple(
-        Instance(str(one.get("name") or ""), _whole(one.get("memory")), _whole(one.get("count")))
-        for one in _mappings(geometry.get(INSTANCES))
+        MigTemplate(str(one.get("name") or ""), _int_or_zero(one.get("memory")), _int_or_zero(one.get("count")))
+        for one in _iter_mappings(geometry.get(INSTANCES_FIELD))
     )
 
 
-def _mappings(listed: object) -> Iterator[JsonObject]:
+def _iter_mappings(listed: object) -> Iterator[JsonObject]:
     return (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
 
 
-def _whole(number: object) -> int:
+def _int_or_zero(number: object) -> int:
     return number if isinstance(number, int) else 0
 
 
-def readable(text: str) -> bool:
+def is_readable(text: str) -> bool:
     """Whether a scheduler can make something of it."""
-    return _section(text) is not None
+    return _vgpu_section(text) is not None
 
 
 class UnreadableError(ValueError):
@@ -121,7 +126,7 @@ class UnreadableError(ValueError):
 
 
 @lru_cache(maxsize=4)
-def document(text: str) -> Json:
+def parse_device_config(text: str) -> Json:
     """What a configuration says, read once for all who ask; not to be changed."""
     import yaml
 
@@ -131,36 +136,38 @@ def document(text: str) -> Json:
         raise UnreadableError from error
 
 
-def _section(text: str | None) -> JsonObject | None:
+def _vgpu_section(text: str | None) -> JsonObject | None:
     if text is None:
         return None
     try:
-        whole = document(text)
+        whole = parse_device_config(text)
     except UnreadableError:
         return None
     if whole is None:
         return {}
-    section = whole.get(SECTION) if isinstance(whole, dict) else None
+    section = whole.get(VGPU_SECTION) if isinstance(whole, dict) else None
     return (section if isinstance(section, dict) else {}) if isinstance(whole, dict) else None
 
 
-def only_deciding(names: VgpuNames, settings: MigSettings) -> str:
+def dump_vgpu_config(names: VgpuNames, settings: MigSettings) -> str:
     """A configuration that says this and nothing else."""
     import yaml
 
-    section: dict[str, object] = {field: name for field, name in zip(FIELDS, names, strict=True) if name}
+    section: dict[str, object] = {field: name for field, name in zip(NAME_FIELDS, names, strict=True) if name}
     if settings.factor:
-        section[FACTOR] = settings.factor
+        section[FACTOR_FIELD] = settings.factor
     if settings.known:
-        section[KNOWN] = [{"models": list(one.models), ALLOWED: _stated(one.geometries)} for one in settings.known]
-    return yaml.safe_dump({SECTION: section})
+        section[KNOWN_FIELD] = [
+            {"models": list(one.models), ALLOWED_FIELD: _dump_geometries(one.geometries)} for one in settings.known
+        ]
+    return yaml.safe_dump({VGPU_SECTION: section})
 
 
-def _stated(geometries: Iterable[Geometry]) -> list[JsonObject]:
+def _dump_geometries(geometries: Iterable[Geometry]) -> list[JsonObject]:
     return [
         {
             "group": one.group,
-            INSTANCES: [{"name": i.name, "memory": i.memory, "count": i.number} for i in one.instances],
+            INSTANCES_FIELD: [{"name": i.name, "memory": i.memory, "count": i.number} for i in one.instances],
         }
         for one in geometries
     ]

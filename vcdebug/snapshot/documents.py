@@ -17,7 +17,7 @@ YAML_RETRY_BYTES = 5 << 20
 
 _UTF_8 = "utf-8"
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-_BEFORE = re.compile(r"(?:\s|---(?=\s)|,)*")
+_LEADING_SPACE = re.compile(r"(?:\s|---(?=\s)|,)*")
 _HEAD = 4096
 _CHUNK = 1 << 20
 _REPLACED = "\ufffd"
@@ -33,7 +33,7 @@ def encoding_of(data: bytes) -> str:
     return _UTF_8
 
 
-def decode(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """The text of a file; bad bytes become U+FFFD, as the API server has it."""
     return data.decode(encoding_of(data), errors="replace")
 
@@ -60,7 +60,7 @@ def read_documents(
     there twice.
     """
     if not starts_like_json(data):
-        yield from yaml_documents(decode(data), read_so_far, tell_repeated)
+        yield from yaml_documents(decode_text(data), read_so_far, tell_repeated)
         return
     texts = _object_texts(data, read_so_far) if unread and len(data) >= LARGE_JSON_BYTES else None
     if texts is not None:
@@ -74,7 +74,7 @@ def read_documents(
     except JsonError:
         if count or len(data) >= YAML_RETRY_BYTES or not _looks_like_yaml_flow(data):
             raise
-        yield from yaml_documents(decode(data), tell_repeated=tell_repeated)
+        yield from yaml_documents(decode_text(data), tell_repeated=tell_repeated)
     except RecursionError as error:
         raise DocumentError(f"nests deeper than {MAX_DEPTH} levels") from error
 
@@ -89,8 +89,8 @@ def starts_like_json(data: bytes) -> bool:
     """Whether the first character that says something opens a bracket."""
     start = 0
     while True:
-        text = decode(data[: start + _HEAD])
-        match = _BEFORE.match(text)
+        text = decode_text(data[: start + _HEAD])
+        match = _LEADING_SPACE.match(text)
         end = match.end() if match else 0
         if end < len(text) or start + _HEAD >= len(data):
             return text[end : end + 1] in ("{", "[")
@@ -99,4 +99,4 @@ def starts_like_json(data: bytes) -> bool:
 
 def _looks_like_yaml_flow(data: bytes) -> bool:
     """Whether a text that starts with a bracket may be YAML: `{a: b}`, comments, several documents."""
-    return re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode(data[:_HEAD])) is not None
+    return re.search(r"[{,]\s*[A-Za-z_][\w.-]*\s*:", decode_text(data[:_HEAD])) is not None

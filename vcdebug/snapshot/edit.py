@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final
 
-from vcdebug.snapshot.edit_path import Change, EditError, PathReader, PathStep, path_end
+from vcdebug.snapshot.edit_path import EditChange, EditError, PathReader, PathStep, find_path_end
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
 
 CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER = "conf", "flag", "chance", "clock", "replay", "answer"
-SETTINGS: Final = (CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER)
-FORMS: Final = (
+SETTING_KINDS: Final = (CONF, FLAG, CHANCE, CLOCK, REPLAY, ANSWER)
+EDIT_FORMS: Final = (
     "KIND/[NAMESPACE/]NAME:PATH=VALUE, conf:PATH=VALUE, flag:NAME=VALUE, chance:NAME=VALUE, "
     "replay:NAME=VALUE or answer:EVENT=VALUE"
 )
-PARTS: Final = ("spec", "status", "metadata", "data", "value")
+TOP_FIELDS: Final = ("spec", "status", "metadata", "data", "value")
 """Where a short edit's path may begin; else it is about the specification."""
 _KINDS: Final[Mapping[str, str]] = {
     word.lower(): kind.name for kind in KINDS if not kind.settings for word in (kind.name, kind.plural)
@@ -44,17 +44,17 @@ class Edit:
     """The object, with its namespace where one was given; empty for settings."""
     path: tuple[PathStep, ...]
     """Empty where the whole object is meant."""
-    change: Change
+    change: EditChange
     value: str = ""
     value_at: int = 0
     """The character of the text at which the value begins."""
 
     @property
-    def subject(self) -> str:
+    def subject_text(self) -> str:
         """What is changed, as messages name it."""
         return f"{self.kind} {self.name}" if self.name else self.kind
 
-    def error(self, message: str, position: int = 0, hint: str = "") -> EditError:
+    def make_error(self, message: str, position: int = 0, hint: str = "") -> EditError:
         """A fault of this edit."""
         return EditError(message, self.text, position, hint)
 
@@ -63,7 +63,7 @@ class Edit:
         try:
             return next(yaml_documents(self.value), None)
         except DocumentError as error:
-            raise self.error(f"the value {error}", self.value_at) from error
+            raise self.make_error(f"the value {error}", self.value_at) from error
 
 
 def parse_edit(text: str) -> Edit:
@@ -71,26 +71,26 @@ def parse_edit(text: str) -> Edit:
     text = text.strip()
     target, colon, rest = text.partition(":")
     if not colon:
-        raise EditError("there is no ':' after what is to be changed", text, len(text), f"write {FORMS}")
-    kind, name = _target(text, target)
+        raise EditError("there is no ':' after what is to be changed", text, len(text), f"write {EDIT_FORMS}")
+    kind, name = _parse_target(text, target)
     start = len(target) + 1
     if not rest:
-        raise EditError("it does not say what to change", text, start, f"write {FORMS}")
-    if kind not in SETTINGS and rest == "-":
+        raise EditError("it does not say what to change", text, start, f"write {EDIT_FORMS}")
+    if kind not in SETTING_KINDS and rest == "-":
         return Edit(text, kind, name, (), "delete")
-    if kind not in SETTINGS and rest.startswith("+="):
+    if kind not in SETTING_KINDS and rest.startswith("+="):
         return Edit(text, kind, name, (), "add", rest[2:].strip(), start + 2)
-    end = path_end(text, start)
+    end = find_path_end(text, start)
     if end < len(text):
-        path = PathReader(text, start, end).read()
+        path = PathReader(text, start, end).read_steps()
         return Edit(text, kind, name, path, "set", text[end + 1 :].strip(), end + 1)
     if not rest.endswith("-"):
-        PathReader(text, start, end).read()
+        PathReader(text, start, end).read_steps()
         raise EditError("there is no '=' and a value, nor a '-' that removes the field", text, end)
-    return Edit(text, kind, name, PathReader(text, start, end - 1).read(), "delete")
+    return Edit(text, kind, name, PathReader(text, start, end - 1).read_steps(), "delete")
 
 
-def edit_of_words(text: str) -> str:
+def expand_short_edit(text: str) -> str:
     """`queue research weight=4` as `Queue/research:spec.weight=4`; an edit that is written out stays as it is."""
     kind, _, rest = text.strip().partition(" ")
     name, _, change = rest.strip().partition(" ")
@@ -98,20 +98,22 @@ def edit_of_words(text: str) -> str:
     if ":" in kind or not change or kind.lower() not in _KINDS:
         return text.strip()
     first = change.partition("=")[0].partition(".")[0].partition("[")[0].rstrip("-")
-    path = change if first in PARTS else f"spec.{change}"
+    path = change if first in TOP_FIELDS else f"spec.{change}"
     return f"{_KINDS[kind.lower()]}/{name}:{path}"
 
 
-def _target(text: str, target: str) -> tuple[str, str]:
+def _parse_target(text: str, target: str) -> tuple[str, str]:
     """(kind, name)."""
     word, slash, name = target.partition("/")
-    if word.lower() in SETTINGS and not slash:
+    if word.lower() in SETTING_KINDS and not slash:
         return word.lower(), ""
     kind = _KINDS.get(word.lower())
     if kind is None:
-        close = get_close_matches(word.lower(), [*_KINDS, *SETTINGS], 1)
+        close = get_close_matches(word.lower(), [*_KINDS, *SETTING_KINDS], 1)
         meant = _KINDS.get(close[0], close[0]) if close else ""
-        raise EditError(f"no kind of object {word!r}", text, 0, f"did you mean {meant}?" if meant else f"write {FORMS}")
+        raise EditError(
+            f"no kind of object {word!r}", text, 0, f"did you mean {meant}?" if meant else f"write {EDIT_FORMS}"
+        )
     if not name or name.startswith("/") or name.endswith("/") or name.count("/") > 1:
         raise EditError("the object's name is missing", text, len(word), f"write {kind}/[NAMESPACE/]NAME:...")
     return kind, name

@@ -10,13 +10,13 @@ from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.file_access import read_file, replace_file
 
-SIGN = "@"
+FILE_SIGN = "@"
 """`--set @FILE` means the edits of a file."""
 
 
 def write_edits(path: str, edits: Iterable[str], about: str) -> None:
     """Write the edits; a file that is there is replaced. Raises SnapshotError."""
-    lines = [f"# what-if edits of {about}: --set {SIGN}{path}", *edits]
+    lines = [f"# what-if edits of {about}: --set {FILE_SIGN}{path}", *edits]
     try:
         with replace_file(Path(path)) as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
@@ -34,21 +34,21 @@ def read_edits(path: str) -> list[str]:
     for number, line in enumerate(text.splitlines(), start=1):
         edit = line.strip()
         if edit and not edit.startswith("#"):
-            _check(edit, f"{path}: line {number}")
+            _check_edit(edit, f"{path}: line {number}")
             edits.append(edit)
     return edits
 
 
-def expanded(texts: Iterable[str]) -> Iterator[str]:
+def expand_edits(texts: Iterable[str]) -> Iterator[str]:
     """Edits with every `@FILE` among them replaced by the edits of the file."""
     for text in texts:
-        if text.startswith(SIGN):
-            yield from read_edits(text[len(SIGN) :])
+        if text.startswith(FILE_SIGN):
+            yield from read_edits(text[len(FILE_SIGN) :])
         else:
             yield text
 
 
-def _check(edit: str, where: str) -> None:
+def _check_edit(edit: str, where: str) -> None:
     try:
         parse_edit(edit)
     except EditError as error:

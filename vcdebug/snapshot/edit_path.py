@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.errors import VcdebugError
 
-APPEND: Final = "+"
-NAMING: Final = ("name", "key", "type")
+APPEND_SIGN: Final = "+"
+NAMING_FIELDS: Final = ("name", "key", "type")
 """Fields by which an element of a list can be named in a path."""
 
-Change = Literal["set", "delete", "add"]
+EditChange = Literal["set", "delete", "add"]
 
 
 class EditError(VcdebugError):
@@ -35,7 +35,7 @@ class PathStep(NamedTuple):
     @property
     def is_index(self) -> bool:
         """Whether it can only mean an element of a list."""
-        return self.bracketed and (self.text == APPEND or self.text.isdecimal())
+        return self.bracketed and (self.text == APPEND_SIGN or self.text.isdecimal())
 
     def __str__(self) -> str:
         return f"[{self.text}]" if self.bracketed else self.text
@@ -49,22 +49,22 @@ class PathReader:
         self._at = start
         self._end = end
 
-    def read(self) -> tuple[PathStep, ...]:
+    def read_steps(self) -> tuple[PathStep, ...]:
         """All steps up to the end."""
         steps: list[PathStep] = []
         while self._at < self._end:
             if self._text[self._at] == "[":
-                steps.append(self._bracket())
+                steps.append(self._read_bracket())
             elif self._text[self._at] == "." and steps:
                 self._at += 1
-                steps.append(self._key())
+                steps.append(self._read_key())
             else:
-                steps.append(self._key())
+                steps.append(self._read_key())
         if not steps:
             raise EditError("a path is missing", self._text, self._at)
         return tuple(steps)
 
-    def _key(self) -> PathStep:
+    def _read_key(self) -> PathStep:
         start = self._at
         while self._at < self._end and self._text[self._at] not in ".[":
             self._at += 1
@@ -73,7 +73,7 @@ class PathReader:
             raise EditError("a field's name is missing", self._text, start)
         return PathStep(name, start)
 
-    def _bracket(self) -> PathStep:
+    def _read_bracket(self) -> PathStep:
         start = self._at
         quote = self._text[start + 1 : start + 2]
         if quote in ('"', "'"):
@@ -90,7 +90,7 @@ class PathReader:
         return PathStep(content, start, bracketed=True)
 
 
-def path_end(text: str, start: int) -> int:
+def find_path_end(text: str, start: int) -> int:
     """Where a path ends: at the first `=` outside brackets, or at the end of the text."""
     depth = 0
     for at in range(start, len(text)):
@@ -100,66 +100,70 @@ def path_end(text: str, start: int) -> int:
     return len(text)
 
 
-class Walk:
+class EditWalk:
     """Applies one change to plain data; what it touches is copied, the rest is shared."""
 
-    def __init__(self, text: str, change: Change, value: Any) -> None:
+    def __init__(self, text: str, change: EditChange, value: Any) -> None:
         self._text = text
         self._change = change
         self._value = value
 
-    def applied(self, item: Any, path: Sequence[PathStep]) -> Any:
+    def apply_to(self, item: Any, path: Sequence[PathStep]) -> Any:
         """A copy of the item with the change made at the end of the path."""
         if not path:
             return self._value
         if item is None and self._change != "delete":
             item = [] if path[0].is_index else {}
         if isinstance(item, dict):
-            return self._in_mapping(item, path[0].text, path)
+            return self._apply_to_mapping(item, path[0].text, path)
         if isinstance(item, list):
-            return self._in_list(item, path)
-        raise self._error(f"{path[0]} is sought in {item!r}, which has no fields", path[0])
+            return self._apply_to_list(item, path)
+        raise self._make_error(f"{path[0]} is sought in {item!r}, which has no fields", path[0])
 
-    def _in_mapping(self, item: dict[str, Any], key: str, path: Sequence[PathStep]) -> dict[str, Any]:
+    def _apply_to_mapping(self, item: dict[str, Any], key: str, path: Sequence[PathStep]) -> dict[str, Any]:
         if self._change != "delete":
-            return {**item, key: self.applied(item.get(key), path[1:])}
+            return {**item, key: self.apply_to(item.get(key), path[1:])}
         if key not in item:
-            raise self._error(f"there is no {key}", path[0], _fields(item))
+            raise self._make_error(f"there is no {key}", path[0], _fields_hint(item))
         if len(path) == 1:
             return {name: value for name, value in item.items() if name != key}
-        return {**item, key: self.applied(item[key], path[1:])}
+        return {**item, key: self.apply_to(item[key], path[1:])}
 
-    def _in_list(self, item: list[Any], path: Sequence[PathStep]) -> list[Any]:
+    def _apply_to_list(self, item: list[Any], path: Sequence[PathStep]) -> list[Any]:
         step = path[0]
-        if step.bracketed and step.text == APPEND:
+        if step.bracketed and step.text == APPEND_SIGN:
             if self._change == "delete":
-                raise self._error("a new element cannot be removed", step)
-            return [*item, self.applied(None, path[1:])]
-        index = self._index(item, step)
+                raise self._make_error("a new element cannot be removed", step)
+            return [*item, self.apply_to(None, path[1:])]
+        index = self._find_index(item, step)
         if len(path) == 1 and self._change == "delete":
             return [*item[:index], *item[index + 1 :]]
-        return [*item[:index], self.applied(item[index], path[1:]), *item[index + 1 :]]
+        return [*item[:index], self.apply_to(item[index], path[1:]), *item[index + 1 :]]
 
-    def _index(self, item: list[Any], step: PathStep) -> int:
+    def _find_index(self, item: list[Any], step: PathStep) -> int:
         if step.text.isdecimal():
             if int(step.text) < len(item):
                 return int(step.text)
-            raise self._error(f"the list has {plural(len(item), 'element')}", step, "they count from 0, [+] adds one")
+            raise self._make_error(
+                f"the list has {count_noun(len(item), 'element')}", step, "they count from 0, [+] adds one"
+            )
         for index, element in enumerate(item):
-            if isinstance(element, dict) and any(element.get(field) == step.text for field in NAMING):
+            if isinstance(element, dict) and any(element.get(field) == step.text for field in NAMING_FIELDS):
                 return index
         named = [
             str(element[field])
             for element in item
             if isinstance(element, dict)
-            for field in NAMING[:1]
+            for field in NAMING_FIELDS[:1]
             if field in element
         ]
-        raise self._error(f"no element is called {step.text}", step, f"there are {', '.join(named)}" if named else "")
+        raise self._make_error(
+            f"no element is called {step.text}", step, f"there are {', '.join(named)}" if named else ""
+        )
 
-    def _error(self, message: str, step: PathStep, hint: str = "") -> EditError:
+    def _make_error(self, message: str, step: PathStep, hint: str = "") -> EditError:
         return EditError(message, self._text, step.position, hint)
 
 
-def _fields(item: dict[str, Any]) -> str:
+def _fields_hint(item: dict[str, Any]) -> str:
     return f"there are {', '.join(item)}" if item else ""

@@ -31,7 +31,7 @@ def read_file(path: str | Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
         raise SnapshotError("no such file", where=where) from error
     except (OSError, ValueError) as error:
         raise SnapshotError(describe_read_error(error), where=where) from error
-    return _within(data, max_bytes, where)
+    return _is_within(data, max_bytes, where)
 
 
 def read_stdin(max_bytes: int = MAX_FILE_BYTES) -> bytes:
@@ -40,7 +40,7 @@ def read_stdin(max_bytes: int = MAX_FILE_BYTES) -> bytes:
         data = sys.stdin.buffer.read(max_bytes + 1)
     except (OSError, ValueError) as error:
         raise SnapshotError(describe_read_error(error), where="stdin") from error
-    return _within(data, max_bytes, "stdin")
+    return _is_within(data, max_bytes, "stdin")
 
 
 def describe_read_error(error: OSError | ValueError) -> str:
@@ -110,7 +110,7 @@ def _find_problem(where: str, status: os.stat_result, max_bytes: int) -> tuple[s
     return None
 
 
-def _within(data: bytes, max_bytes: int, where: str) -> bytes:
+def _is_within(data: bytes, max_bytes: int, where: str) -> bytes:
     if len(data) > max_bytes:
         raise SnapshotError(_too_large(max_bytes), where=where)
     return data

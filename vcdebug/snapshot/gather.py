@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.snapshot.archive import SourceFile
-from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
-from vcdebug.snapshot.documents import decode, encoding_of, has_bad_bytes, read_documents
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
+from vcdebug.snapshot.documents import decode_text, encoding_of, has_bad_bytes, read_documents
 from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
 from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
-from vcdebug.snapshot.report import Report
-from vcdebug.snapshot.schema import check_types, take_over
-from vcdebug.snapshot.shapes import Intake, shown_value
+from vcdebug.snapshot.report import ProblemReport
+from vcdebug.snapshot.schema import check_types, slim_manifest
+from vcdebug.snapshot.shapes import ObjectIntake, describe_value
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.yaml_documents import DocumentError
 
@@ -39,16 +39,16 @@ _UNREAD_EFFECTS = {
 _UNREAD_EFFECT = "the scheduler does not read this kind"
 
 
-NOT_READ = "of a kind that is not read"
+UNREAD_KIND = "of a kind that is not read"
 
 
-class Gathered:
+class GatheredObjects:
     """Everything found in a snapshot's files, before it is checked as a whole."""
 
-    def __init__(self, report: Report, *, slim: bool = False) -> None:
+    def __init__(self, report: ProblemReport, *, slim: bool = False) -> None:
         """`slim`: objects keep the fields that something reads, and equal texts are one."""
         self.report = report
-        self._intake = Intake() if slim else None
+        self._intake = ObjectIntake() if slim else None
         self._reader: ObjectReader | None = None
         self.objects: dict[str, list[Manifest]] = {}
         self.files: dict[str, list[str]] = {}
@@ -70,22 +70,24 @@ class Gathered:
         try:
             encoding_of(data)
             if has_bad_bytes(data):
-                self.report.add("holds bytes that are not UTF-8", "they count as the character U+FFFD", file=name)
+                self.report.add_problem(
+                    "holds bytes that are not UTF-8", "they count as the character U+FFFD", file=name
+                )
             if PurePosixPath(name).name in SETTINGS_FILES:
                 self._add_settings(name, data)
             elif PurePosixPath(name).name == DEVICE_FILE:
-                self.device_configs.append((name, decode(data)))
+                self.device_configs.append((name, decode_text(data)))
             elif name.endswith(".conf"):
-                self.confs.append((name, decode(data)))
+                self.confs.append((name, decode_text(data)))
             else:
                 self._add_documents(file, read_so_far)
         except DocumentError as error:
-            self.report.add(str(error), "the rest of the file is left out", file=name)
+            self.report.add_problem(str(error), "the rest of the file is left out", file=name)
 
     def _add_settings(self, name: str, data: bytes) -> None:
         for document in read_documents(data):
             if not isinstance(document, dict):
-                self.report.add(f"is {shown_value(document)}, not a mapping", "it is left out", file=name)
+                self.report.add_problem(f"is {describe_value(document)}, not a mapping", "it is left out", file=name)
             elif PurePosixPath(name).name == META_FILE:
                 self.meta = (name, document)
             elif PurePosixPath(name).name == EXTENDER_FILE:
@@ -97,17 +99,19 @@ class Gathered:
         tell = partial(self._note_repeated, file.name)
         documents = read_documents(file.data, read_so_far, unread=self._intake is not None, tell_repeated=tell)
         for number, each in enumerate(documents, start=1):
-            document = self._untaken(each, {}, file.name)
+            document = self._read_object_text(each, {}, file.name)
             if isinstance(document, OpenList):
                 self._add_open_list(document, file.name, number)
                 continue
             if isinstance(document, dict) and "kind" not in document and ("tiers" in document or "actions" in document):
-                self.confs.append((file.name, decode(file.data)))
+                self.confs.append((file.name, decode_text(file.data)))
                 return
             self.add_document(document, file.name, f"document {number}")
 
     def _note_repeated(self, file: str, key: str, line: int) -> None:
-        self.report.add(f"line {line}: its mapping has this key already", _LAST_COUNTS, file=file, object=f"key {key}")
+        self.report.add_problem(
+            f"line {line}: its mapping has this key already", _LAST_COUNTS, file=file, object=f"key {key}"
+        )
 
     def _add_open_list(self, document: OpenList, file: str, number: int) -> None:
         """What is too large to be held at once: an array, or a List."""
@@ -125,17 +129,17 @@ class Gathered:
         elif isinstance(document, dict):
             self._add_mapping(document, file, place)
         elif document is not None:
-            self.report.add("holds a document that is no object", _NOT_AN_OBJECT, file=file)
+            self.report.add_problem("holds a document that is no object", _NOT_AN_OBJECT, file=file)
 
     def _add_mapping(self, document: Manifest, file: str, place: str) -> None:
         kind = document.get("kind")
         if not isinstance(kind, str) or not kind:
-            self.report.add("holds a document without kind", _NOT_AN_OBJECT, file=file)
+            self.report.add_problem("holds a document without kind", _NOT_AN_OBJECT, file=file)
         elif kind.endswith("List") and ("items" in document or kind == "List"):
             self._add_items(document, kind.removesuffix("List"), file)
         elif kind == "Status":
-            message = shown_value(document.get("message") or "no message")
-            self.report.add(f"holds an API server's error: {message}", "objects are missing", file=file)
+            message = describe_value(document.get("message") or "no message")
+            self.report.add_problem(f"holds an API server's error: {message}", "objects are missing", file=file)
         else:
             self.add_object(document, file, place)
 
@@ -145,30 +149,30 @@ class Gathered:
         if items is None:
             return
         if not isinstance(items, list):
-            self.report.add(f"is {shown_value(items)}, not a list", _NOT_AN_OBJECT, file=file, field="items")
+            self.report.add_problem(f"is {describe_value(items)}, not a list", _NOT_AN_OBJECT, file=file, field="items")
             return
         self._add_each(items, kind, document.get("apiVersion"), file)
 
     def _add_each(self, items: Iterable[Any], kind: str, api_version: Any, file: str) -> None:
         defaults = {"kind": kind, "apiVersion": api_version} if kind else {}
         for number, each in enumerate(items, start=1):
-            item = self._untaken(each, defaults, file)
+            item = self._read_object_text(each, defaults, file)
             if item is None:
                 continue
             if defaults and isinstance(item, dict) and "kind" not in item:
                 item = {**defaults, **item}
             self.add_document(item, file, f"item {number}")
 
-    def _untaken(self, item: Any, defaults: Manifest, file: str) -> Any:
+    def _read_object_text(self, item: Any, defaults: Manifest, file: str) -> Any:
         """What is still to be added of an item: nothing of a text that says plainly which object it is."""
         if not isinstance(item, ObjectText):
             return item
         if self._reader is None:
-            self._reader = _reader(self._intake or Intake())
-        manifest = self._reader.read(item.text, defaults)
+            self._reader = _make_reader(self._intake or ObjectIntake())
+        manifest = self._reader.read_object(item.text, defaults)
         if manifest is None or not object_name(manifest):
-            return item.parsed()
-        self._keep(manifest["kind"], manifest, file)
+            return item.parse_object()
+        self._keep_object(manifest["kind"], manifest, file)
         return None
 
     def add_object(self, manifest: Manifest, file: str, place: str) -> None:
@@ -184,16 +188,18 @@ class Gathered:
             return
         name = object_name(manifest)
         if not name:
-            what = "is missing" if _raw_name(manifest) is None else f"is {shown_value(_raw_name(manifest))}, not a name"
-            self.report.add(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
+            what = (
+                "is missing" if _raw_name(manifest) is None else f"is {describe_value(_raw_name(manifest))}, not a name"
+            )
+            self.report.add_problem(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
             return
         if self._intake is None:
             checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
         else:
-            checked = take_over(kind, manifest, file, f"{kind} {name}", self.report, self._intake)
-        self._keep(kind, checked, file)
+            checked = slim_manifest(kind, manifest, file, f"{kind} {name}", self.report, self._intake)
+        self._keep_object(kind, checked, file)
 
-    def _keep(self, kind: str, manifest: Manifest, file: str) -> None:
+    def _keep_object(self, kind: str, manifest: Manifest, file: str) -> None:
         self.objects.setdefault(kind, []).append(manifest)
         self.files.setdefault(kind, []).append(file)
 
@@ -207,10 +213,10 @@ class Gathered:
         """One Problem for each kind that nothing reads."""
         for shown, (kind, file, count) in self._unknown.items():
             effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
-            self.report.add(f"{plural(count, 'object')} {NOT_READ}", effect, file=file, object=shown)
+            self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=shown)
 
 
-def _reader(intake: Intake) -> ObjectReader:
+def _make_reader(intake: ObjectIntake) -> ObjectReader:
     from vcdebug.snapshot.json_objects import ObjectReader
 
     return ObjectReader(intake)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vcdebug.snapshot.gather import Gathered, object_name
+from vcdebug.snapshot.gather import GatheredObjects, object_name
 from vcdebug.snapshot.snapshot import Manifest
 
 
-def drop_duplicates(found: Gathered) -> None:
+def drop_duplicates(found: GatheredObjects) -> None:
     """Of objects with the same kind, namespace and name the last one stays, in the place of the first.
 
     An archive of support data holds an object several times, once for each way to it: copies that say the same are
@@ -14,12 +14,12 @@ def drop_duplicates(found: Gathered) -> None:
     """
     copied, holders = 0, list[str]()
     for kind, manifests in found.objects.items():
-        if len(set(map(_key, manifests))) == len(manifests):
+        if len(set(map(_object_key, manifests))) == len(manifests):
             continue
-        last = {_key(manifest): index for index, manifest in enumerate(manifests)}
+        last = {_object_key(manifest): index for index, manifest in enumerate(manifests)}
         same = dict.fromkeys(last.values(), 0)
         for index, manifest in enumerate(manifests):
-            winner = last[_key(manifest)]
+            winner = last[_object_key(manifest)]
             if index != winner and manifest == manifests[winner]:
                 same[winner] += 1
                 holders.append(found.files[kind][index])
@@ -33,7 +33,7 @@ def drop_duplicates(found: Gathered) -> None:
         _note_copies(found, copied, holders)
 
 
-def _note_copies(found: Gathered, objects: int, holders: list[str]) -> None:
+def _note_copies(found: GatheredObjects, objects: int, holders: list[str]) -> None:
     """One line for all copies of so many objects, each of which is in one of these files."""
     files = list(dict.fromkeys(holders))
     copies = "1 copy" if len(holders) == 1 else f"{len(holders)} copies"
@@ -41,17 +41,17 @@ def _note_copies(found: Gathered, objects: int, holders: list[str]) -> None:
     where = f", in {len(files)} files," if len(files) > 1 else ""
     what = f"{copies} of {of}{where} {'says' if len(holders) == 1 else 'say'} the same"
     effect = "each object counts once, and nothing changes"
-    found.report.add(what, effect, file=files[0] if len(files) == 1 else "")
+    found.report.add_problem(what, effect, file=files[0] if len(files) == 1 else "")
 
 
-def _note_replaced(found: Gathered, kind: str, index: int, winner: int) -> None:
+def _note_replaced(found: GatheredObjects, kind: str, index: int, winner: int) -> None:
     files = found.files[kind]
     what = f"is there again in {files[winner]}" if files[winner] != files[index] else "is there twice"
     name = f"{kind} {object_name(found.objects[kind][index])}"
-    found.report.add(what, "the last one counts, as if it had been updated", file=files[index], object=name)
+    found.report.add_problem(what, "the last one counts, as if it had been updated", file=files[index], object=name)
 
 
-def note_pod_uids(found: Gathered) -> None:
+def note_pod_uids(found: GatheredObjects) -> None:
     """The scheduler knows tasks by their pod's uid."""
     pods = found.objects.get("Pod", ())
     uids = {manifest["metadata"].get("uid") or "" for manifest in pods}
@@ -66,9 +66,9 @@ def note_pod_uids(found: Gathered) -> None:
         what = f"is the same as that of Pod {object_name(owners[uid])}" if uid else "is missing"
         effect = "the later pod takes the earlier one's place" if uid else "pods without uid take each other's place"
         file = found.files["Pod"][index]
-        found.report.add(what, effect, file=file, object=f"Pod {object_name(manifest)}", field="metadata.uid")
+        found.report.add_problem(what, effect, file=file, object=f"Pod {object_name(manifest)}", field="metadata.uid")
 
 
-def _key(manifest: Manifest) -> tuple[str, str]:
+def _object_key(manifest: Manifest) -> tuple[str, str]:
     metadata = manifest["metadata"]
     return metadata.get("namespace") or "", metadata["name"]

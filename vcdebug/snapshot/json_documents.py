@@ -41,7 +41,7 @@ class ObjectText(NamedTuple):
     text: Raw
     """UTF-8."""
 
-    def parsed(self) -> Any:
+    def parse_object(self) -> Any:
         """The whole of it."""
         return next(json_documents(bytes(self.text), "utf-8"), None)
 
@@ -54,7 +54,7 @@ class OpenList(NamedTuple):
     items: Iterator[Any]
 
 
-class Window:
+class TextWindow:
     """The part of a file's text that is being read; it moves on and never back."""
 
     def __init__(self, data: bytes, encoding: str, read_so_far: ReadSoFar | None) -> None:
@@ -69,13 +69,13 @@ class Window:
         """Line breaks before the window."""
         self._column = 0
         """Characters between the last of them and the window."""
-        self.more()
+        self.read_more()
 
-    def more(self) -> bool:
+    def read_more(self) -> bool:
         """Move on: forget what is read, and take further bytes, as many as are waiting already. False at the end."""
         if self._offset >= len(self._bytes):
             return False
-        self._forget()
+        self._drop_read_text()
         end = min(self._offset + max(WINDOW, len(self.text)), len(self._bytes))
         self.text += self._characters.decode(self._bytes[self._offset : end], final=end == len(self._bytes))
         self._offset = end
@@ -83,39 +83,39 @@ class Window:
             self._read_so_far(self._offset)
         return True
 
-    def _forget(self) -> None:
+    def _drop_read_text(self) -> None:
         breaks = self.text.count("\n", 0, self.position)
         start = self.text.rfind("\n", 0, self.position) + 1
         self._line += breaks
         self._column = self.position - start if breaks else self._column + self.position
         self.text, self.position = self.text[self.position :], 0
 
-    def skip(self, pattern: re.Pattern[str]) -> str:
+    def skip_pattern(self, pattern: re.Pattern[str]) -> str:
         """Pass what matches, and give the character that follows; empty at the end."""
         while True:
             match = pattern.match(self.text, self.position)
             self.position = match.end() if match else self.position
-            if len(self.text) - self.position > _MAYBE_CUT or not self.more():
+            if len(self.text) - self.position > _MAYBE_CUT or not self.read_more():
                 return self.text[self.position : self.position + 1]
 
-    def value(self, *, opens_lists: bool = False) -> Any:
+    def read_value(self, *, opens_lists: bool = False) -> Any:
         """The value that begins here, or a list that has no end within the window; raises JsonError where none is."""
         while True:
             try:
-                value, end = self._raw(self.position)
+                value, end = self._decode_raw(self.position)
             except json.JSONDecodeError as error:
-                if not self._may_be_cut(error):
-                    raise self.fault(error.msg, error.pos) from error
+                if not self._is_maybe_cut(error):
+                    raise self.make_error(error.msg, error.pos) from error
                 opened = self._open_list() if opens_lists and len(self.text) - self.position >= WINDOW else None
                 if opened is not None:
                     return opened
-                if not self.more():
-                    raise self.fault(error.msg, error.pos) from error
+                if not self.read_more():
+                    raise self.make_error(error.msg, error.pos) from error
                 continue
-            if end + _MAYBE_CUT < len(self.text) or not self.more():
-                return self._taken(value, end)
+            if end + _MAYBE_CUT < len(self.text) or not self.read_more():
+                return self._take_value(value, end)
 
-    def _raw(self, start: int) -> tuple[Any, int]:
+    def _decode_raw(self, start: int) -> tuple[Any, int]:
         try:
             return self._decoder.raw_decode(self.text, start)
         except json.JSONDecodeError:
@@ -124,7 +124,7 @@ class Window:
             self._decoder = json.JSONDecoder(parse_int=_bounded_int)
             return self._decoder.raw_decode(self.text, start)
 
-    def _taken(self, value: Any, end: int) -> Any:
+    def _take_value(self, value: Any, end: int) -> Any:
         text, start, self.position = self.text, self.position, end
         if _maybe_deep(text, start, end) and bracket_depth(text[start:end]) > MAX_DEPTH:
             refuse_deep(value)
@@ -132,10 +132,10 @@ class Window:
             return value
         return _without_surrogates(value)
 
-    def _may_be_cut(self, error: json.JSONDecodeError) -> bool:
+    def _is_maybe_cut(self, error: json.JSONDecodeError) -> bool:
         return error.pos + _MAYBE_CUT >= len(self.text) or error.msg.startswith("Unterminated")
 
-    def fault(self, message: str, position: int | None = None) -> JsonError:
+    def make_error(self, message: str, position: int | None = None) -> JsonError:
         """What is wrong at a position of the window, by default where it stands."""
         position = self.position if position is None else position
         breaks = self.text.count("\n", 0, position)
@@ -147,7 +147,7 @@ class Window:
     def _open_list(self) -> OpenList | None:
         if self.text[self.position] == "[":
             self.position += 1
-            return OpenList("", None, self._elements())
+            return OpenList("", None, self._iter_elements())
         return self._open_items() if self.text[self.position] == "{" else None
 
     def _open_items(self) -> OpenList | None:
@@ -159,7 +159,7 @@ class Window:
             if key[1] == "items" and self.text[position] == "[":
                 return self._with_kind(members, position + 1)
             try:
-                members[key[1]], position = self._raw(position)
+                members[key[1]], position = self._decode_raw(position)
             except json.JSONDecodeError:
                 return None
         return None
@@ -170,60 +170,60 @@ class Window:
         if not isinstance(kind, str) or not kind.endswith("List"):
             return None
         self.position = items
-        return OpenList(kind, members.get("apiVersion"), self._items())
+        return OpenList(kind, members.get("apiVersion"), self._iter_items())
 
-    def _elements(self) -> Iterator[Any]:
+    def _iter_elements(self) -> Iterator[Any]:
         """Elements up to the end of the array."""
-        following = self.skip(_SPACE)
+        following = self.skip_pattern(_SPACE)
         while following != "]":
-            yield self._element()
-            following = self._following()
+            yield self._read_element()
+            following = self._next_character()
             if following not in (",", "]"):
-                raise self.fault("Expecting ',' delimiter")
+                raise self.make_error("Expecting ',' delimiter")
             if following == ",":
                 self.position += 1
-                self._following()
+                self._next_character()
         self.position += 1
 
-    def _element(self) -> Any:
+    def _read_element(self) -> Any:
         """As value; most end well within the window."""
         try:
             value, end = self._decoder.raw_decode(self.text, self.position)
         except ValueError:
-            return self.value()
-        return self._taken(value, end) if end + _MAYBE_CUT < len(self.text) else self.value()
+            return self.read_value()
+        return self._take_value(value, end) if end + _MAYBE_CUT < len(self.text) else self.read_value()
 
-    def _following(self) -> str:
+    def _next_character(self) -> str:
         """As skip over spaces; most are one or none."""
         text, position = self.text, self.position
         if position + _MAYBE_CUT >= len(text):
-            return self.skip(_SPACE)
+            return self.skip_pattern(_SPACE)
         if text[position] == " ":
             self.position = position = position + 1
-        return self.skip(_SPACE) if text[position].isspace() else text[position]
+        return self.skip_pattern(_SPACE) if text[position].isspace() else text[position]
 
-    def _items(self) -> Iterator[Any]:
+    def _iter_items(self) -> Iterator[Any]:
         """Elements, then the members after them."""
-        yield from self._elements()
-        while (following := self.skip(_SPACE)) == ",":
+        yield from self._iter_elements()
+        while (following := self.skip_pattern(_SPACE)) == ",":
             self.position += 1
-            self.skip(_SPACE)
-            self.value()
-            if self.skip(_SPACE) != ":":
-                raise self.fault("Expecting ':' delimiter")
+            self.skip_pattern(_SPACE)
+            self.read_value()
+            if self.skip_pattern(_SPACE) != ":":
+                raise self.make_error("Expecting ':' delimiter")
             self.position += 1
-            self.skip(_SPACE)
-            self.value()
+            self.skip_pattern(_SPACE)
+            self.read_value()
         if following != "}":
-            raise self.fault("Expecting ',' delimiter")
+            raise self.make_error("Expecting ',' delimiter")
         self.position += 1
 
 
 def json_documents(data: bytes, encoding: str, read_so_far: ReadSoFar | None = None) -> Iterator[Any]:
     """The documents of a file one by one, a large list as an OpenList; raises JsonError where it stops making sense."""
-    window = Window(data, encoding, read_so_far)
-    while window.skip(_BETWEEN):
-        yield window.value(opens_lists=True)
+    window = TextWindow(data, encoding, read_so_far)
+    while window.skip_pattern(_BETWEEN):
+        yield window.read_value(opens_lists=True)
 
 
 def _maybe_deep(text: str, start: int, end: int) -> bool:

@@ -19,10 +19,10 @@ from vcdebug.snapshot import json_documents
 from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
 from vcdebug.snapshot.kinds import find_kind
 from vcdebug.snapshot.schema import SHAPES
-from vcdebug.snapshot.shapes import MOST_PARTS, TEXT, Intake, ListOf, MisfitError, Shape, Struct
+from vcdebug.snapshot.shapes import MAX_PARTS, TEXT, ListOf, MisfitError, ObjectIntake, Shape, Struct
 from vcdebug.snapshot.snapshot import Manifest
 
-_TOLD_EVERY: Final = 1 << 20
+_PROGRESS_BYTES: Final = 1 << 20
 """Bytes between two looks at whether to go on."""
 _REFUSED: Final = (msgspec.DecodeError, RecursionError)
 _IN_DOUBT: Final = (MisfitError, ValueError, RecursionError)
@@ -54,29 +54,29 @@ def object_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[OpenLis
     try:
         listed = _LIST.decode(data)
     except _REFUSED:
-        return _documents(data, read_so_far)
+        return _document_texts(data, read_so_far)
     kind, items = listed.get("kind", ""), listed.get("items")
     if items is None or not kind.endswith("List"):
         return None
-    return iter((OpenList(kind, listed.get("apiVersion"), _followed(items, data, read_so_far)),))
+    return iter((OpenList(kind, listed.get("apiVersion"), _iter_texts(items, data, read_so_far)),))
 
 
-def _documents(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText] | None:
+def _document_texts(data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText] | None:
     try:
         texts = _DOCUMENT.decode_lines(data)
     except _REFUSED:
         return None
     if any(memoryview(text).nbytes >= json_documents.WINDOW for text in texts):
         return None
-    return _followed(texts, data, read_so_far)
+    return _iter_texts(texts, data, read_so_far)
 
 
-def _followed(texts: list[Raw], data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText]:
+def _iter_texts(texts: list[Raw], data: bytes, read_so_far: ReadSoFar | None) -> Iterator[ObjectText]:
     done = told = 0
     for text in texts:
         yield ObjectText(text)
         done += memoryview(text).nbytes
-        if read_so_far is not None and done - told >= _TOLD_EVERY:
+        if read_so_far is not None and done - told >= _PROGRESS_BYTES:
             told = done
             read_so_far(done)
     if read_so_far is not None:
@@ -86,19 +86,19 @@ def _followed(texts: list[Raw], data: bytes, read_so_far: ReadSoFar | None) -> I
 class ObjectReader:
     """Reads texts of objects of any kind that has a shape; most follow one of their own kind."""
 
-    def __init__(self, intake: Intake) -> None:
+    def __init__(self, intake: ObjectIntake) -> None:
         self._intake = intake
         self._last = ("", "")
         """Kind and apiVersion of the object that was read last."""
-        self._ways: dict[str, tuple[Decoder[Any], _Fields]] = {}
+        self._ways: dict[str, tuple[Decoder[Any], _FieldFinisher]] = {}
 
-    def read(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest | None:
+    def read_object(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest | None:
         """As `take_over` makes of the whole object; None where that is in doubt.
 
         `defaults` are kind and apiVersion of an object that states no kind.
         """
         try:
-            fields = self._fields(text, defaults)
+            fields = self._decode_fields(text, defaults)
             if "kind" not in fields:
                 fields = {**defaults, **fields}
             kind, version = fields["kind"], fields.get("apiVersion", "")
@@ -107,11 +107,11 @@ class ObjectReader:
                 if row is None or row.settings:
                     return None
                 self._last = kind, version
-            return self._ways[kind][1].finish(fields)
+            return self._ways[kind][1].finish_fields(fields)
         except _IN_DOUBT:
             return None
 
-    def _fields(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest:
+    def _decode_fields(self, text: Raw, defaults: Mapping[str, Any]) -> Manifest:
         """The object's fields, parts of them still as texts; it or `defaults` state its kind."""
         last = self._last[0]
         if last:
@@ -123,15 +123,15 @@ class ObjectReader:
                 if fields.get("kind", defaults.get("kind")) == last:
                     return fields
         kind: str = _HEAD.decode(text).get("kind", defaults.get("kind", ""))
-        return self._decoder(kind).decode(text)
+        return self._decoder_of(kind).decode(text)
 
-    def _decoder(self, kind: str) -> Decoder[Manifest]:
+    def _decoder_of(self, kind: str) -> Decoder[Manifest]:
         known = self._ways.get(kind)
         if known is None:
             shape = SHAPES.get(kind)
             if shape is None:
                 raise MisfitError
-            known = self._ways[kind] = Decoder(_type_of_fields(shape)), _Fields(shape, self._intake)
+            known = self._ways[kind] = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, self._intake)
         return known[0]
 
 
@@ -151,45 +151,45 @@ def _type_of_fields(shape: Struct) -> Any:
     return _typed_dict("Fields", {name: _type_of(field) for name, field in shape.fields.items()}, total=False)
 
 
-class _Parts(dict[bytes, Any]):
+class _PartCache(dict[bytes, Any]):
     """Values of one shape by their text, read when they are first asked for."""
 
-    def __init__(self, shape: Shape, intake: Intake) -> None:
+    def __init__(self, shape: Shape, intake: ObjectIntake) -> None:
         self._shape = shape
         self._intake = intake
         self._read: Callable[[bytes], Any] | None = None
 
     def __missing__(self, text: bytes) -> Any:
-        if len(self) > MOST_PARTS:
+        if len(self) > MAX_PARTS:
             self.clear()
         if self._read is None:
             self._read = _reader_of(self._shape, self._intake)
-        part = self[text] = self._intake.one(self._read(text), self._shape)
+        part = self[text] = self._intake.intern_part(self._read(text), self._shape)
         return part
 
 
-def _reader_of(shape: Shape, intake: Intake) -> Callable[[bytes], Any]:
+def _reader_of(shape: Shape, intake: ObjectIntake) -> Callable[[bytes], Any]:
     """Reads a part: a struct field by field, a list of structs one by one, everything else by Python's parser."""
     if isinstance(shape, Struct) and shape.fields:
-        decoder, fields = Decoder(_type_of_fields(shape)), _Fields(shape, intake)
-        return lambda text: fields.finish(decoder.decode(text))
+        decoder, fields = Decoder(_type_of_fields(shape)), _FieldFinisher(shape, intake)
+        return lambda text: fields.finish_fields(decoder.decode(text))
     if isinstance(shape, ListOf) and _is_open(shape.item):
-        listed, each = Decoder(list[_type_of_fields(shape.item)]), _Fields(shape.item, intake)  # type: ignore[misc]
-        return lambda text: [each.finish(one) for one in listed.decode(text)]
-    return lambda text: shape.slim(_PART.raw_decode(text.decode())[0], intake)
+        listed, each = Decoder(list[_type_of_fields(shape.item)]), _FieldFinisher(shape.item, intake)  # type: ignore[misc]
+        return lambda text: [each.finish_fields(one) for one in listed.decode(text)]
+    return lambda text: shape.slim_value(_PART.raw_decode(text.decode())[0], intake)
 
 
-class _Fields:
+class _FieldFinisher:
     """Finishes the fields of one shape: parts that are still texts become what they say."""
 
     __slots__ = ("_inner", "_once", "_parts")
 
-    def __init__(self, shape: Struct, intake: Intake) -> None:
+    def __init__(self, shape: Struct, intake: ObjectIntake) -> None:
         self._once = intake.once
-        self._inner = {name: _Fields(field, intake) for name, field in shape.fields.items() if _is_open(field)}
-        self._parts = {name: _Parts(field, intake) for name, field in shape.fields.items()}
+        self._inner = {name: _FieldFinisher(field, intake) for name, field in shape.fields.items() if _is_open(field)}
+        self._parts = {name: _PartCache(field, intake) for name, field in shape.fields.items()}
 
-    def finish(self, fields: Manifest) -> Manifest:
+    def finish_fields(self, fields: Manifest) -> Manifest:
         once, parts, inner = self._once, self._parts, self._inner
         for name, value in fields.items():
             if type(value) is str:
@@ -197,5 +197,5 @@ class _Fields:
             elif type(value) is Raw:
                 fields[name] = parts[name][bytes(value)]
             else:
-                inner[name].finish(value)
+                inner[name].finish_fields(value)
         return fields

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ResourceKind:
     """One Kubernetes kind: where the API server has it, how it is saved, and what it is needed for."""
 
     name: str
@@ -31,26 +31,26 @@ class Kind:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
-    def file(self) -> str:
+    def file_name(self) -> str:
         """The file name when saved in a folder or archive."""
         return f"{self.plural}.json"
 
     @property
-    def path(self) -> str:
+    def api_path(self) -> str:
         """The API path of the list over all namespaces."""
         return (
             f"/apis/{self.group}/{self.version}/{self.plural}" if self.group else f"/api/{self.version}/{self.plural}"
         )
 
     @property
-    def resource(self) -> str:
+    def kubectl_resource(self) -> str:
         """The resource as kubectl names it, `podgroups.scheduling.volcano.sh`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
-    def permission(self) -> str:
+    def needed_permission(self) -> str:
         """The permission capture needs, as `kubectl auth can-i` takes it."""
-        return f"{'get' if self.name == 'ConfigMap' else 'list'} {self.resource}"
+        return f"{'get' if self.name == 'ConfigMap' else 'list'} {self.kubectl_resource}"
 
 
 _VOLCANO, _STORAGE, _DRA = "scheduling.volcano.sh", "storage.k8s.io", "resource.k8s.io"
@@ -59,41 +59,43 @@ _DEVICES = "pods that ask for devices through resource claims"
 _TOPOLOGY, _NUMA = "network topology placement", "NUMA-aware placement"
 _SPREAD = "the default topology spread of pods that belong to it"
 
-KINDS: tuple[Kind, ...] = (
-    Kind(*("Node", "", "v1", "nodes", False, "every placement"), required=True),
-    Kind("Pod", "", "v1", "pods", True, "every placement", required=True),
-    Kind("PodGroup", _VOLCANO, "v1beta1", "podgroups", True, "every job", required=True),
-    Kind("Queue", _VOLCANO, "v1beta1", "queues", False, "every job: its queue is unknown", required=True),
-    Kind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "the priorities of jobs"),
-    Kind("Namespace", "", "v1", "namespaces", False, "namespace selectors in pod affinity; default queues"),
-    Kind("ResourceQuota", "", "v1", "resourcequotas", True, "the resourcequota plugin's answers"),
-    Kind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "which victims the pdb plugin protects"),
-    Kind(*("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, _TOPOLOGY), awaited=True),
-    Kind(*("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, _NUMA), awaited=True),
-    Kind("NodeShard", "shard.volcano.sh", "v1alpha1", "nodeshards", False, "sharded scheduling"),
-    Kind("CSINode", _STORAGE, "v1", "csinodes", False, _VOLUMES),
-    Kind("PersistentVolume", "", "v1", "persistentvolumes", False, _VOLUMES),
-    Kind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _VOLUMES),
-    Kind("StorageClass", _STORAGE, "v1", "storageclasses", False, _VOLUMES),
-    Kind("CSIDriver", _STORAGE, "v1", "csidrivers", False, _VOLUMES),
-    Kind("CSIStorageCapacity", _STORAGE, "v1", "csistoragecapacities", True, _VOLUMES),
-    Kind("VolumeAttachment", _STORAGE, "v1", "volumeattachments", False, _VOLUMES),
-    Kind("Service", "", "v1", "services", True, _SPREAD),
-    Kind("ReplicationController", "", "v1", "replicationcontrollers", True, _SPREAD),
-    Kind("ReplicaSet", "apps", "v1", "replicasets", True, _SPREAD),
-    Kind("StatefulSet", "apps", "v1", "statefulsets", True, _SPREAD),
-    Kind("ResourceClaim", _DRA, "v1", "resourceclaims", True, _DEVICES),
-    Kind("ResourceSlice", _DRA, "v1", "resourceslices", False, _DEVICES),
-    Kind("DeviceClass", _DRA, "v1", "deviceclasses", False, _DEVICES),
-    Kind(*("DeviceTaintRule", _DRA, "v1beta2", "devicetaintrules", False, _DEVICES), gated=True),
-    Kind("ConfigMap", "", "v1", "configmaps", True, "actions, tiers and plugins", settings=True),
-    Kind("Deployment", "apps", "v1", "deployments", True, "the scheduler's command line flags", settings=True),
+KINDS: tuple[ResourceKind, ...] = (
+    ResourceKind(*("Node", "", "v1", "nodes", False, "every placement"), required=True),
+    ResourceKind("Pod", "", "v1", "pods", True, "every placement", required=True),
+    ResourceKind("PodGroup", _VOLCANO, "v1beta1", "podgroups", True, "every job", required=True),
+    ResourceKind("Queue", _VOLCANO, "v1beta1", "queues", False, "every job: its queue is unknown", required=True),
+    ResourceKind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, "the priorities of jobs"),
+    ResourceKind("Namespace", "", "v1", "namespaces", False, "namespace selectors in pod affinity; default queues"),
+    ResourceKind("ResourceQuota", "", "v1", "resourcequotas", True, "the resourcequota plugin's answers"),
+    ResourceKind(
+        "PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, "which victims the pdb plugin protects"
+    ),
+    ResourceKind(*("HyperNode", "topology.volcano.sh", "v1alpha1", "hypernodes", False, _TOPOLOGY), awaited=True),
+    ResourceKind(*("Numatopology", "nodeinfo.volcano.sh", "v1alpha1", "numatopologies", False, _NUMA), awaited=True),
+    ResourceKind("NodeShard", "shard.volcano.sh", "v1alpha1", "nodeshards", False, "sharded scheduling"),
+    ResourceKind("CSINode", _STORAGE, "v1", "csinodes", False, _VOLUMES),
+    ResourceKind("PersistentVolume", "", "v1", "persistentvolumes", False, _VOLUMES),
+    ResourceKind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _VOLUMES),
+    ResourceKind("StorageClass", _STORAGE, "v1", "storageclasses", False, _VOLUMES),
+    ResourceKind("CSIDriver", _STORAGE, "v1", "csidrivers", False, _VOLUMES),
+    ResourceKind("CSIStorageCapacity", _STORAGE, "v1", "csistoragecapacities", True, _VOLUMES),
+    ResourceKind("VolumeAttachment", _STORAGE, "v1", "volumeattachments", False, _VOLUMES),
+    ResourceKind("Service", "", "v1", "services", True, _SPREAD),
+    ResourceKind("ReplicationController", "", "v1", "replicationcontrollers", True, _SPREAD),
+    ResourceKind("ReplicaSet", "apps", "v1", "replicasets", True, _SPREAD),
+    ResourceKind("StatefulSet", "apps", "v1", "statefulsets", True, _SPREAD),
+    ResourceKind("ResourceClaim", _DRA, "v1", "resourceclaims", True, _DEVICES),
+    ResourceKind("ResourceSlice", _DRA, "v1", "resourceslices", False, _DEVICES),
+    ResourceKind("DeviceClass", _DRA, "v1", "deviceclasses", False, _DEVICES),
+    ResourceKind(*("DeviceTaintRule", _DRA, "v1beta2", "devicetaintrules", False, _DEVICES), gated=True),
+    ResourceKind("ConfigMap", "", "v1", "configmaps", True, "actions, tiers and plugins", settings=True),
+    ResourceKind("Deployment", "apps", "v1", "deployments", True, "the scheduler's command line flags", settings=True),
 )
 
-KIND_BY_NAME: dict[str, Kind] = {kind.name: kind for kind in KINDS}
+KIND_BY_NAME: dict[str, ResourceKind] = {kind.name: kind for kind in KINDS}
 
 
-def find_kind(name: str, api_version: str) -> Kind | None:
+def find_kind(name: str, api_version: str) -> ResourceKind | None:
     """The row for a manifest's kind and apiVersion; a missing apiVersion matches any group."""
     kind = KIND_BY_NAME.get(name)
     if kind is None or not api_version:

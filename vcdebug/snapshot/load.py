@@ -11,20 +11,20 @@ from typing import Any
 from vcdebug.collector import collector_paused
 from vcdebug.errors import SnapshotError
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.absent import hand_written, note_hand_written, note_missing_fields, note_missing_namespaces
+from vcdebug.snapshot.absent import is_hand_written, note_hand_written, note_missing_fields, note_missing_namespaces
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
 from vcdebug.snapshot.complete import complete_objects
-from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
-from vcdebug.snapshot.gather import NOT_READ, Gathered
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
+from vcdebug.snapshot.gather import UNREAD_KIND, GatheredObjects
 from vcdebug.snapshot.identity import drop_duplicates, note_pod_uids
-from vcdebug.snapshot.meter import Meter, Progress, yaml_warning
+from vcdebug.snapshot.meter import LoadMeter, Progress, yaml_warning
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.references import note_dangling
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.report import ProblemReport
 from vcdebug.snapshot.settings import (
     CONF_KEY,
     RELEASE_FIELDS,
-    Meta,
+    MetaSettings,
     conf_of,
     read_answers,
     read_chance,
@@ -34,12 +34,12 @@ from vcdebug.snapshot.settings import (
     with_flags,
     with_release,
 )
-from vcdebug.snapshot.shapes import shown_value
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.snapshot.shapes import describe_value
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 from vcdebug.snapshot.sources import Source, open_source, source_name
 
 
-def load(
+def load_snapshot(
     source: Source,
     *,
     complete: bool | None = None,
@@ -54,32 +54,32 @@ def load(
     by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
     """
     with collector_paused(look=True):
-        return _loaded(source, complete, release, Meter(progress), notice)
+        return _load_files(source, complete, release, LoadMeter(progress), notice)
 
 
-def _loaded(
+def _load_files(
     source: Source,
     complete: bool | None,
     release: str | None,
-    meter: Meter,
+    meter: LoadMeter,
     notice: Callable[[str], None] | None,
 ) -> Snapshot:
-    report = Report()
-    found = Gathered(report, slim=True)
-    for file in open_source(source, report, meter.file):
+    report = ProblemReport()
+    found = GatheredObjects(report, slim=True)
+    for file in open_source(source, report, meter.begin_file):
         if notice is not None and (warning := yaml_warning(file)):
             notice(warning)
-        found.add_file(file, meter.inside(file))
+        found.add_file(file, meter.reader_callback(file))
     if not found.objects:
         found.note_unknown_kinds()
-        raise _nothing_found(report.problems(), _origin(source))
-    snapshot = _build(found, complete, release, from_files=True)
+        raise _nothing_found_error(report.all_problems(), _source_origin(source))
+    snapshot = _build_snapshot(found, complete, release, from_files=True)
     snapshot.name = snapshot.name or source_name(source)
-    snapshot.origin = _origin(source)
+    snapshot.origin = _source_origin(source)
     return snapshot
 
 
-def _origin(source: Source) -> str:
+def _source_origin(source: Source) -> str:
     return str(source) if isinstance(source, str | Path) and source != "-" else source_name(source)
 
 
@@ -94,7 +94,7 @@ def snapshot_from_objects(
     **meta: Any,
 ) -> Snapshot:
     """A snapshot of manifests at hand, which stay as they are; further arguments are meta.json's keys."""
-    found = Gathered(Report())
+    found = GatheredObjects(ProblemReport())
     for number, manifest in enumerate(_own_copy(list(objects)), start=1):
         found.add_document(manifest, "", f"item {number}")
     found.meta = ("", {"name": name, **meta})
@@ -102,7 +102,7 @@ def snapshot_from_objects(
     found.extender = ("", extender or {})
     if conf is not None:
         found.confs.append(("", conf))
-    return _build(found, complete)
+    return _build_snapshot(found, complete)
 
 
 def _own_copy(objects: list[Manifest]) -> list[Manifest]:
@@ -113,14 +113,16 @@ def _own_copy(objects: list[Manifest]) -> list[Manifest]:
     return copied
 
 
-def _build(found: Gathered, complete: bool | None, release: str | None = None, *, from_files: bool = False) -> Snapshot:
+def _build_snapshot(
+    found: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
+) -> Snapshot:
     """What was gathered, checked; files that a person wrote are completed, unless somebody says otherwise."""
     report = found.report
     found.note_unknown_kinds()
     meta = read_meta(*found.meta, report)
-    flags = _flags(found, meta, release)
+    flags = _read_flags(found, meta, release)
     wanted = meta.complete if complete is None else complete
-    by_itself = from_files and wanted is None and hand_written(found)
+    by_itself = from_files and wanted is None and is_hand_written(found)
     if by_itself:
         note_hand_written(found, completed=True)
     if wanted or by_itself:
@@ -135,34 +137,34 @@ def _build(found: Gathered, complete: bool | None, release: str | None = None, *
     return Snapshot(
         name=meta.name,
         objects=found.objects,
-        scheduler_conf=_conf(found),
+        scheduler_conf=_find_conf(found),
         now=meta.now,
         flags=flags,
         chance=read_chance(meta.chance, found.meta[0], report),
         usage=read_usage(*found.usage, report),
         extender=read_answers(*found.extender, report),
-        device_config=_device_config(found),
+        device_config=_find_device_config(found),
         process=read_process(meta.scheduler, found.meta[0], report),
         persistence=meta.persistence,
         bound=meta.bound,
-        problems=_with_saved(report.problems(), meta, flags.release),
+        problems=_with_saved_problems(report.all_problems(), meta, flags.release),
         description=meta.description,
         provenance=meta.capture,
     )
 
 
-def _with_saved(problems: list[Problem], meta: Meta, release: Release) -> list[Problem]:
+def _with_saved_problems(problems: list[Problem], meta: MetaSettings, release: Release) -> list[Problem]:
     """Saved Problems first, then those found now that were not saved.
 
     What was said of a release before is not kept beside what is said of the one that is stated.
     """
-    found, stated = [_told(one) for one in problems], not release.assumed
-    kept = [one for one in meta.problems if not (stated and one.field in RELEASE_FIELDS) or _told(one) in found]
-    saved = dict.fromkeys(map(_told, kept))
-    return [*kept, *(one for one in problems if _told(one) not in saved)]
+    found, stated = [_problem_key(one) for one in problems], not release.is_assumed
+    kept = [one for one in meta.problems if not (stated and one.field in RELEASE_FIELDS) or _problem_key(one) in found]
+    saved = dict.fromkeys(map(_problem_key, kept))
+    return [*kept, *(one for one in problems if _problem_key(one) not in saved)]
 
 
-def _told(problem: Problem) -> tuple[str, str, str]:
+def _problem_key(problem: Problem) -> tuple[str, str, str]:
     """The same for one that was saved and one that is found again."""
     return problem.object, problem.field, problem.what
 
@@ -174,9 +176,9 @@ def _release_of(container: Mapping[str, Any]) -> str:
     return release_of_image(str(container.get("image") or ""))
 
 
-def _flags(found: Gathered, meta: Meta, release: str | None) -> Flags:
+def _read_flags(found: GatheredObjects, meta: MetaSettings, release: str | None) -> SchedulerFlags:
     """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
-    flags = Flags()
+    flags = SchedulerFlags()
     image = ""
     for file, deployment in found.settings.get("Deployment", ()):
         container = scheduler_container(deployment)
@@ -190,14 +192,14 @@ def _flags(found: Gathered, meta: Meta, release: str | None) -> Flags:
     return flags
 
 
-def _device_config(found: Gathered) -> str | None:
+def _find_device_config(found: GatheredObjects) -> str | None:
     """A file, else the first ConfigMap that holds one, else None."""
     held = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in found.settings.get("ConfigMap", ())]
     texts = [text for _, text in found.device_configs] + [text for text in held if isinstance(text, str)]
     return texts[0] if texts else None
 
 
-def _conf(found: Gathered) -> str | None:
+def _find_conf(found: GatheredObjects) -> str | None:
     """The configuration: a file, else the scheduler's ConfigMap, else None."""
     deployments = [deployment for _, deployment in found.settings.get("Deployment", ())]
     keys = [PurePosixPath(conf_path(scheduler_container(deployment))).name for deployment in deployments]
@@ -207,30 +209,32 @@ def _conf(found: Gathered) -> str | None:
         if isinstance(text, str):
             texts.append((file, text))
         elif text is not None:
-            found.report.add(f"is {shown_value(text)}, not text", "it is left out", file=file, field=f"data.{CONF_KEY}")
+            found.report.add_problem(
+                f"is {describe_value(text)}, not text", "it is left out", file=file, field=f"data.{CONF_KEY}"
+            )
     if not texts:
         return None
     file, conf = texts[0]
     for other, text in texts[1:]:
         if text != conf:
-            found.report.add("holds another scheduler configuration", f"the one in {file} is used", file=other)
+            found.report.add_problem("holds another scheduler configuration", f"the one in {file} is used", file=other)
     return conf
 
 
-_OF_WHOM = (
+_NEEDED_KINDS_HINT = (
     "a snapshot needs nodes, queues, PodGroups and pods; "
     "`vcdebug submit SNAPSHOT FILE` adds what the controllers make of a job"
 )
 
 
-def _nothing_found(problems: list[Problem], where: str) -> SnapshotError:
+def _nothing_found_error(problems: list[Problem], where: str) -> SnapshotError:
     """The first Problem, if it explains why nothing was found."""
     hint = "expected manifests as YAML or JSON"
     if not problems:
         return SnapshotError("holds no Kubernetes objects", hint, where)
     first = problems[0]
-    if first.what.endswith(NOT_READ):
-        kinds = ", ".join(dict.fromkeys(one.object for one in problems if one.what.endswith(NOT_READ)))
-        return SnapshotError(f"holds only objects of kinds that no scheduler reads: {kinds}", _OF_WHOM, where)
+    if first.what.endswith(UNREAD_KIND):
+        kinds = ", ".join(dict.fromkeys(one.object for one in problems if one.what.endswith(UNREAD_KIND)))
+        return SnapshotError(f"holds only objects of kinds that no scheduler reads: {kinds}", _NEEDED_KINDS_HINT, where)
     place = ": ".join(part for part in (first.file, first.object, first.field) if part)
     return SnapshotError(f"no objects left to replay: {first.what}", where=place or where)

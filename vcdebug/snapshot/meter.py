@@ -22,7 +22,7 @@ class LoadStoppedError(VcdebugError):
     """Somebody did not want to wait any longer."""
 
 
-class Meter:
+class LoadMeter:
     """Turns what is read inside a file into what is read in all."""
 
     def __init__(self, progress: Progress | None) -> None:
@@ -31,20 +31,20 @@ class Meter:
         self._total = 0
         self._name = ""
 
-    def file(self, done: int, total: int, name: str) -> None:
+    def begin_file(self, done: int, total: int, name: str) -> None:
         """A file begins, after so many bytes of all files."""
         self._done, self._total, self._name = done, total, name
-        self._tell(done, total, name)
+        self._report_progress(done, total, name)
 
-    def inside(self, file: SourceFile) -> ReadSoFar | None:
+    def reader_callback(self, file: SourceFile) -> ReadSoFar | None:
         """What a reader of the file calls; a member of an archive counts for itself."""
         if self._progress is None:
             return None
         whole = file.name == self._name and self._done + len(file.data) <= self._total
         before, total = (self._done, self._total) if whole else (0, len(file.data))
-        return lambda read: self._tell(before + read, total, file.name)
+        return lambda read: self._report_progress(before + read, total, file.name)
 
-    def _tell(self, done: int, total: int, name: str) -> None:
+    def _report_progress(self, done: int, total: int, name: str) -> None:
         if self._progress is not None and self._progress(done, total, name) is False:
             raise LoadStoppedError("loading was stopped", where=name)
 

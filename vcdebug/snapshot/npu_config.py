@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from vcdebug.snapshot.device_config import UnreadableError, document
+from vcdebug.snapshot.device_config import UnreadableError, parse_device_config
 from vcdebug.snapshot.json_values import Json, JsonObject
 
-SECTION: Final = "vnpus"
-_BITS: Final = 64
+NPU_SECTION: Final = "vnpus"
+_INT_BITS: Final = 64
 
 
-class Template(NamedTuple):
+class NpuTemplate(NamedTuple):
     """A part of a card."""
 
     name: str
@@ -32,7 +32,7 @@ class NpuKind(NamedTuple):
     allocatable: int
     """Memory of a whole card that a pod can have."""
     capacity: int
-    templates: tuple[Template, ...]
+    templates: tuple[NpuTemplate, ...]
     """By memory, the smallest first."""
 
     @property
@@ -40,7 +40,7 @@ class NpuKind(NamedTuple):
         """The resource by which pods ask for cores."""
         return f"{self.resource}-core"
 
-    def trimmed(self, memory: int) -> tuple[int, str]:
+    def trim_memory(self, memory: int) -> tuple[int, str]:
         """(memory, name) of the smallest part that has so much, without a name where it is all of the card; what no
         card has becomes nothing at all. Upstream: api/devices/ascend/hami/device_info.trimMemory.
         """
@@ -58,7 +58,7 @@ class NpuConfig(NamedTuple):
     """Whether nodes that do not say it cut their cards by hami-core."""
 
 
-BUILT_IN: Final = NpuConfig(
+BUILT_IN_NPUS: Final = NpuConfig(
     (
         NpuKind(
             "Ascend310P",
@@ -66,7 +66,7 @@ BUILT_IN: Final = NpuConfig(
             "huawei.com/Ascend310P-memory",
             21527,
             24576,
-            (Template("vir01", 3072), Template("vir02", 6144), Template("vir04", 12288)),
+            (NpuTemplate("vir01", 3072), NpuTemplate("vir02", 6144), NpuTemplate("vir04", 12288)),
         ),
     )
 )
@@ -76,35 +76,35 @@ class ConfigurationVoidError(ValueError):
     """A value of another type: the scheduler takes its built-in configuration."""
 
 
-def npu_config(text: str | None, *, list_only: bool = False) -> NpuConfig:
+def read_npu_config(text: str | None, *, list_only: bool = False) -> NpuConfig:
     """What a configuration says, nothing being filled in; the built-in one without any, or where it is void.
     Upstream: api/devices/config.InitDevicesConfig.
     """
     try:
-        return BUILT_IN if text is None else _section(_document(text), list_only=list_only)
+        return BUILT_IN_NPUS if text is None else _read_npu_section(_npu_document(text), list_only=list_only)
     except ConfigurationVoidError:
-        return BUILT_IN
+        return BUILT_IN_NPUS
 
 
-def void(text: str, *, list_only: bool = False) -> bool:
+def is_void(text: str, *, list_only: bool = False) -> bool:
     """Whether what it says of NPUs voids a configuration as a whole."""
     try:
-        _section(_document(text), list_only=list_only)
+        _read_npu_section(_npu_document(text), list_only=list_only)
     except ConfigurationVoidError:
         return True
     return False
 
 
-def renamed_npus(text: str, rename: Callable[[str], str]) -> str:
+def dump_renamed_npus(text: str, rename: Callable[[str], str]) -> str:
     """The section of a configuration that says the same under other names; empty where there is none."""
     import yaml
 
-    if void(text):
-        return f"{SECTION}: 0\n"
-    section = _document(text).get(SECTION)
+    if is_void(text):
+        return f"{NPU_SECTION}: 0\n"
+    section = _npu_document(text).get(NPU_SECTION)
     if section is None:
         return ""
-    config = npu_config(text)
+    config = read_npu_config(text)
     kinds = [
         {
             "commonWord": rename(kind.word),
@@ -117,75 +117,81 @@ def renamed_npus(text: str, rename: Callable[[str], str]) -> str:
         for kind in config.kinds
     ]
     stated = {"hamiVnpuCore": config.core_mode, "configs": kinds} if isinstance(section, dict) else kinds
-    return yaml.safe_dump({SECTION: stated}, sort_keys=False)
+    return yaml.safe_dump({NPU_SECTION: stated}, sort_keys=False)
 
 
-def _document(text: str) -> JsonObject:
+def _npu_document(text: str) -> JsonObject:
     try:
-        return _mapping(document(text))
+        return _checked_mapping(parse_device_config(text))
     except UnreadableError as error:
         raise ConfigurationVoidError from error
 
 
-def _section(whole: JsonObject, *, list_only: bool) -> NpuConfig:
+def _read_npu_section(whole: JsonObject, *, list_only: bool) -> NpuConfig:
     """A list of kinds, or a mapping that holds one. Upstream: api/devices/config/vnpu.UnmarshalYAML."""
-    section = whole.get(SECTION)
+    section = whole.get(NPU_SECTION)
     if isinstance(section, dict) and not list_only:
-        return NpuConfig(_kinds(section.get("configs")), _flag(section.get("hamiVnpuCore")))
-    return NpuConfig(_kinds(section))
+        return NpuConfig(_read_kinds(section.get("configs")), _checked_flag(section.get("hamiVnpuCore")))
+    return NpuConfig(_read_kinds(section))
 
 
-def _kinds(entries: Json) -> tuple[NpuKind, ...]:
-    return tuple(map(_kind, map(_mapping, _list(entries))))
+def _read_kinds(entries: Json) -> tuple[NpuKind, ...]:
+    return tuple(map(_read_kind, map(_checked_mapping, _checked_list(entries))))
 
 
-def _kind(entry: JsonObject) -> NpuKind:
-    word, resource, memory = (_text(entry.get(name)) for name in ("commonWord", "resourceName", "resourceMemoryName"))
-    allocatable, capacity = (_number(entry.get(name), _BITS) for name in ("memoryAllocatable", "memoryCapacity"))
+def _read_kind(entry: JsonObject) -> NpuKind:
+    word, resource, memory = (
+        _checked_text(entry.get(name)) for name in ("commonWord", "resourceName", "resourceMemoryName")
+    )
+    allocatable, capacity = (
+        _checked_integer(entry.get(name), _INT_BITS) for name in ("memoryAllocatable", "memoryCapacity")
+    )
     _check_cores(entry)
-    return NpuKind(word, resource, memory, allocatable, capacity, tuple(_templates(entry.get("templates"))))
+    return NpuKind(word, resource, memory, allocatable, capacity, tuple(_read_templates(entry.get("templates"))))
 
 
-def _templates(entries: Json) -> Iterable[Template]:
-    parts = list(map(_mapping, _list(entries)))
+def _read_templates(entries: Json) -> Iterable[NpuTemplate]:
+    parts = list(map(_checked_mapping, _checked_list(entries)))
     for part in parts:
         _check_cores(part)
-    found = (Template(_text(part.get("name")), _number(part.get("memory"), _BITS)) for part in parts)
+    found = (
+        NpuTemplate(_checked_text(part.get("name")), _checked_integer(part.get("memory"), _INT_BITS)) for part in parts
+    )
     return sorted(found, key=lambda template: template.memory)
 
 
 def _check_cores(entry: JsonObject) -> None:
     """Nobody asks what they say, yet they can void the configuration."""
     for name in ("aiCore", "aiCPU"):
-        _number(entry.get(name), _BITS // 2)  # exact: ints
+        _checked_integer(entry.get(name), _INT_BITS // 2)  # exact: ints
 
 
-def _mapping(value: Json) -> JsonObject:
-    return value if isinstance(_checked(value, dict), dict) else {}
+def _checked_mapping(value: Json) -> JsonObject:
+    return value if isinstance(_check_type(value, dict), dict) else {}
 
 
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(_checked(value, list), list) else []
+def _checked_list(value: Json) -> list[Json]:
+    return value if isinstance(_check_type(value, list), list) else []
 
 
-def _flag(value: Json) -> bool:
-    return _checked(value, bool) is True
+def _checked_flag(value: Json) -> bool:
+    return _check_type(value, bool) is True
 
 
-def _checked(value: Json, kind: type) -> Json:
+def _check_type(value: Json, kind: type) -> Json:
     if value is not None and not isinstance(value, kind):
         raise ConfigurationVoidError
     return value
 
 
-def _text(value: Json) -> str:
+def _checked_text(value: Json) -> str:
     """Any scalar is a text."""
     if isinstance(value, dict | list):
         raise ConfigurationVoidError
     return "" if value is None else str(value)
 
 
-def _number(value: Json, bits: int) -> int:
+def _checked_integer(value: Json, bits: int) -> int:
     """A whole number that fits; a fraction is cut off."""
     if value is None:
         return 0

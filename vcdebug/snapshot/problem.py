@@ -20,7 +20,7 @@ class Problem:
     effect: str
     """What it means for the replay."""
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         """The problem in one line: `file: object: field: what; effect`."""
         text = ": ".join(part for part in (self.file, self.object, self.field, self.what) if part)
         return f"{text}; {self.effect}" if self.effect else text

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-Persistence = Literal["auto", "on", "off"]
-PERSISTENCE: tuple[Persistence, ...] = ("auto", "on", "off")
+PersistenceSetting = Literal["auto", "on", "off"]
+PERSISTENCE_SETTINGS: tuple[PersistenceSetting, ...] = ("auto", "on", "off")
 
 
 class CpuReservation(NamedTuple):
@@ -23,7 +23,7 @@ class CpuReservation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class SchedulerProcess:
     """The scheduler process behind the cycle. The default is a process that runs its first cycle."""
 
     started: datetime | None = None
@@ -39,6 +39,6 @@ class Process:
     reserved_cpus: tuple[CpuReservation, ...] = ()
     """By node and pod."""
 
-    def first_cycle(self, now: datetime) -> bool:
+    def is_first_cycle(self, now: datetime) -> bool:
         """Whether nothing of an earlier cycle is there: no device ledgers, no last run."""
         return self.started is None or self.started >= now

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-SHOWN = 3
+MAX_SHOWN = 3
 """How many changed objects a sentence names."""
 
 
@@ -36,16 +36,16 @@ class Provenance:
     missing: tuple[str, ...] = ()
     """What decides and could not be read."""
 
-    def torn(self) -> str:
+    def inconsistency_text(self) -> str:
         """What is wrong with the moment, in one sentence; empty for one moment."""
         if self.consistent:
             return ""
-        named = ", ".join(self.changed[:SHOWN])
-        more = f" and {len(self.changed) - SHOWN} more" if len(self.changed) > SHOWN else ""
+        named = ", ".join(self.changed[:MAX_SHOWN])
+        more = f" and {len(self.changed) - MAX_SHOWN} more" if len(self.changed) > MAX_SHOWN else ""
         return f"the kinds were read at different moments, and meanwhile {named or 'some objects'}{more} changed"
 
 
-def document(provenance: Provenance) -> dict[str, Any]:
+def provenance_document(provenance: Provenance) -> dict[str, Any]:
     """As meta.json has it."""
     texts = {key: getattr(provenance, key) for key in ("context", "server", "user", "access")}
     times = {"started": provenance.started, "finished": provenance.finished}
@@ -64,22 +64,22 @@ def read_provenance(value: Any) -> Provenance | None:
     if not isinstance(value, dict):
         return None
     return Provenance(
-        **{key: _text(value.get(key)) for key in ("context", "server", "user", "access")},
+        **{key: _text_or_empty(value.get(key)) for key in ("context", "server", "user", "access")},
         started=stated_time(value.get("started")),
         finished=stated_time(value.get("finished")),
         consistent=value.get("consistent") is not False,
         resource_versions=_texts_by_key(value.get("resourceVersions")),
-        changed=_texts(value.get("changed")),
-        schedulers=_texts(value.get("schedulers")),
-        missing=_texts(value.get("missing")),
+        changed=_texts_or_empty(value.get("changed")),
+        schedulers=_texts_or_empty(value.get("schedulers")),
+        missing=_texts_or_empty(value.get("missing")),
     )
 
 
-def _text(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: Any) -> tuple[str, ...]:
+def _texts_or_empty(value: Any) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 

@@ -38,7 +38,7 @@ class _DecimalAmount(NamedTuple):
     scale: int
 
 
-class _Parts(NamedTuple):
+class _QuantityParts(NamedTuple):
     negative: bool
     integer: str
     fraction: str
@@ -47,19 +47,19 @@ class _Parts(NamedTuple):
     """False for a text such as `Gi`, which Go reads as 0."""
 
 
-def value(text: object) -> int:
+def whole_value(text: object) -> int:
     """The amount in whole units, rounded away from zero; raises QuantityError."""
-    return _scaled(_quantity_text(text), 0)
+    return _scaled_value(_quantity_text(text), 0)
 
 
 def milli_value(text: object) -> int:
     """The amount in thousandths, rounded away from zero; raises QuantityError."""
-    return _scaled(_quantity_text(text), 3)
+    return _scaled_value(_quantity_text(text), 3)
 
 
 def nano_value(text: object) -> int:
     """The amount in 10^-9 units, the finest that a quantity has, of any size; raises QuantityError."""
-    amount = _amount(_parts(_quantity_text(text)))
+    amount = _parse_amount(_split_quantity(_quantity_text(text)))
     if isinstance(amount, _Int64Amount):
         return amount.mantissa * _ten_to(min(amount.scale + _NANO, _BEYOND_INT64))
     return amount.unscaled * _ten_to(_NANO - amount.scale)
@@ -67,7 +67,7 @@ def nano_value(text: object) -> int:
 
 def approximate_float(text: object) -> float:
     """Go's AsApproximateFloat64: mantissa and power of ten, each as a float; raises QuantityError."""
-    amount = _amount(_parts(_quantity_text(text)))
+    amount = _parse_amount(_split_quantity(_quantity_text(text)))
     if isinstance(amount, _Int64Amount):
         mantissa, exponent = float(amount.mantissa), amount.scale
     else:
@@ -78,8 +78,8 @@ def approximate_float(text: object) -> float:
 def go_struct_text(text: object) -> str:
     """Go's `%v` of a parsed Quantity: value and scale, the long form, the cached text, the format."""
     cached = _quantity_text(text)
-    parts = _parts(cached)
-    amount = _amount(parts)
+    parts = _split_quantity(cached)
+    amount = _parse_amount(parts)
     decimal = (
         "DecimalExponent" if parts.suffix[:1] in ("e", "E") and parts.suffix not in _DECIMAL_SUFFIX else "DecimalSI"
     )
@@ -89,10 +89,10 @@ def go_struct_text(text: object) -> str:
     return f"{{{{0 0}} {{{amount.unscaled}e-{amount.scale}}}  {format_name}}}"
 
 
-def overflows(text: object, power: int = 0) -> bool:
+def overflows_int64(text: object, power: int = 0) -> bool:
     """Whether the amount times 10^`power` does not fit int64, so that the scheduler reads another number."""
-    negative, integer, fraction, suffix, _ = _parts(_quantity_text(text))
-    exponent = _exponent(suffix)
+    negative, integer, fraction, suffix, _ = _split_quantity(_quantity_text(text))
+    exponent = _decimal_exponent(suffix)
     digits = int(integer + fraction)
     if digits == 0 or negative:
         return False
@@ -106,7 +106,7 @@ def overflows(text: object, power: int = 0) -> bool:
 
 def has_digits(text: object) -> bool:
     """Whether a quantity says a number; one without digits, such as `Gi`, is 0. Raises QuantityError."""
-    return _parts(_quantity_text(text)).digits
+    return _split_quantity(_quantity_text(text)).digits
 
 
 def _quantity_text(text: object) -> str:
@@ -121,30 +121,30 @@ def _quantity_text(text: object) -> str:
 
 
 @lru_cache(maxsize=65536)
-def _scaled(text: str, power: int) -> int:
-    amount = _amount(_parts(text))
+def _scaled_value(text: str, power: int) -> int:
+    amount = _parse_amount(_split_quantity(text))
     if isinstance(amount, _Int64Amount):
         return _scale_int64(amount, power)
     return _scale_decimal(amount, power)
 
 
-def _parts(text: str) -> _Parts:
+def _split_quantity(text: str) -> _QuantityParts:
     match = _SHAPE.fullmatch(text)
     if match is None or not text or len(text) > MAX_LENGTH:
-        raise QuantityError(f"{_quoted(text)} is not a quantity")
+        raise QuantityError(f"{_quote_short(text)} is not a quantity")
     sign, integer, fraction, letters, number = match.groups()
     suffix = letters + number
-    if _exponent(suffix) is None and suffix not in _BINARY_SUFFIX:
-        raise QuantityError(f"{_quoted(text)} has the unknown suffix {_quoted(suffix)}")
+    if _decimal_exponent(suffix) is None and suffix not in _BINARY_SUFFIX:
+        raise QuantityError(f"{_quote_short(text)} has the unknown suffix {_quote_short(suffix)}")
     digits = any(map(str.isdigit, text[: match.start(4)]))
-    return _Parts(sign == "-", integer or "0", fraction or "", suffix, digits)
+    return _QuantityParts(sign == "-", integer or "0", fraction or "", suffix, digits)
 
 
-def _quoted(text: str) -> str:
+def _quote_short(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
-def _exponent(suffix: str) -> int | None:
+def _decimal_exponent(suffix: str) -> int | None:
     """The power of ten of a decimal suffix or of an exponent; None for anything else."""
     if suffix in _DECIMAL_SUFFIX:
         return _DECIMAL_SUFFIX[suffix]
@@ -157,16 +157,16 @@ def _exponent(suffix: str) -> int | None:
     return (exponent + 2**31) % 2**32 - 2**31
 
 
-def _amount(parts: _Parts) -> _Int64Amount | _DecimalAmount:
+def _parse_amount(parts: _QuantityParts) -> _Int64Amount | _DecimalAmount:
     """The short form where Go takes it, which is the only one that Go reads from a text without digits."""
     amount = _short_or_long(parts)
     if not parts.digits and isinstance(amount, _DecimalAmount):
-        raise QuantityError(f"{_quoted(parts.suffix)} has no digits")
+        raise QuantityError(f"{_quote_short(parts.suffix)} has no digits")
     return amount
 
 
-def _short_or_long(parts: _Parts) -> _Int64Amount | _DecimalAmount:
-    exponent = _exponent(parts.suffix)
+def _short_or_long(parts: _QuantityParts) -> _Int64Amount | _DecimalAmount:
+    exponent = _decimal_exponent(parts.suffix)
     digits = int(parts.integer + parts.fraction)
     sign = -1 if parts.negative else 1
     if exponent is None:
@@ -203,11 +203,11 @@ def _scale_int64(amount: _Int64Amount, power: int) -> int:
     if shift < 0:
         return _divide_away_from_zero(amount.mantissa, _ten_to(-shift))
     if shift in (0, 1, 2, 3, 6, 9):
-        return _wrap(amount.mantissa * _ten_to(shift))
+        return _wrap_int64(amount.mantissa * _ten_to(shift))
     if amount.mantissa == 0 or shift > _MAX_INT64_DIGITS:
         return 0
     scaled = amount.mantissa * _ten_to(shift)
-    return scaled if scaled == _wrap(scaled) else 0
+    return scaled if scaled == _wrap_int64(scaled) else 0
 
 
 def _divide_away_from_zero(number: int, divisor: int) -> int:
@@ -218,18 +218,18 @@ def _scale_decimal(amount: _DecimalAmount, power: int) -> int:
     """The number of 10^-`power` units; a remainder adds 1, whatever the sign."""
     shift = amount.scale - power
     if shift <= 0:
-        return _wrap(_wrap(amount.unscaled) * _ten_to(-shift))
+        return _wrap_int64(_wrap_int64(amount.unscaled) * _ten_to(-shift))
     if amount.unscaled < 0:
-        quotient, remainder = divmod(-_wrap(amount.unscaled), _ten_to(shift))
+        quotient, remainder = divmod(-_wrap_int64(amount.unscaled), _ten_to(shift))
         return 1 - quotient if remainder else -quotient
     quotient, remainder = divmod(amount.unscaled, _ten_to(shift))
-    return _wrap(quotient) + (1 if remainder else 0)
+    return _wrap_int64(quotient) + (1 if remainder else 0)
 
 
 def _ten_to(exponent: int) -> int:
     return int("1" + "0" * exponent)
 
 
-def _wrap(number: int) -> int:
+def _wrap_int64(number: int) -> int:
     """The low 64 bits, as a signed number."""
     return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)

@@ -11,36 +11,36 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.device_config import (
     KnownCards,
     MigSettings,
     VgpuNames,
-    mig_settings,
-    only_deciding,
-    readable,
-    vgpu_names,
+    dump_vgpu_config,
+    is_readable,
+    read_mig_settings,
+    read_vgpu_names,
 )
 from vcdebug.snapshot.manifest import metadata_of
-from vcdebug.snapshot.npu_config import renamed_npus
+from vcdebug.snapshot.npu_config import dump_renamed_npus
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import Process
+from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.pseudonyms import Pseudonyms
-from vcdebug.snapshot.redact_conf import redacted_conf
-from vcdebug.snapshot.redact_fields import Rewriter
+from vcdebug.snapshot.redact_conf import redact_conf
+from vcdebug.snapshot.redact_fields import ManifestRewriter
 from vcdebug.snapshot.references import GROUP_ANNOTATION
 from vcdebug.snapshot.schema import SHAPES
-from vcdebug.snapshot.snapshot import Flags, Snapshot
+from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
-NAME = "redacted"
+REDACTED_NAME = "redacted"
 VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(\.\d{1,4})?", re.ASCII)
-TOLD_VERSION = re.compile(rf"master|({VERSION.pattern})(-(alpha|beta|rc)(\.\d+)?)?", re.ASCII)
+PUBLIC_VERSION = re.compile(rf"master|({VERSION.pattern})(-(alpha|beta|rc)(\.\d+)?)?", re.ASCII)
 """Versions that upstream has given out."""
-QUOTED = re.compile(r"(the server answered \d+): .*", re.DOTALL)
+QUOTED_ANSWER = re.compile(r"(the server answered \d+): .*", re.DOTALL)
 
 Rewrite = Callable[[str], str]
-Mapping = dict[str, dict[str, str]]
+PseudonymMap = dict[str, dict[str, str]]
 """Kind, `label` or `value` → real text → what stands for it."""
 
 
@@ -49,7 +49,7 @@ class Redaction:
     """A redacted snapshot, what stands for what, and what was done."""
 
     snapshot: Snapshot
-    mapping: Mapping
+    mapping: PseudonymMap
     replaced: int
     """Different texts that were replaced."""
     kept: int
@@ -61,28 +61,28 @@ class Redaction:
 
 
 @dataclass(slots=True)
-class _Notes:
+class _RedactionNotes:
     """What is seen on the way."""
 
-    texts: Mapping = field(default_factory=dict)
+    texts: PseudonymMap = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
 
 
-def redact(snapshot: Snapshot) -> Snapshot:
+def redact_snapshot(snapshot: Snapshot) -> Snapshot:
     """The snapshot under other names."""
-    return redaction(snapshot).snapshot
+    return make_redaction(snapshot).snapshot
 
 
-def redaction(snapshot: Snapshot) -> Redaction:
+def make_redaction(snapshot: Snapshot) -> Redaction:
     """The snapshot under other names, the mapping, and what was kept, replaced and dropped."""
-    names, notes = Pseudonyms(), _Notes()
-    _rewritten(snapshot, names.collect, names.collect, notes)
-    for name in _indexed(snapshot):
+    names, notes = Pseudonyms(), _RedactionNotes()
+    _rewrite_snapshot(snapshot, names.collect_words, names.collect_words, notes)
+    for name in _indexed_names(snapshot):
         names.keep_index(name)
-    names.settle()
-    written = _rewritten(snapshot, names.rewrite, names.sentence, _Notes())
+    names.choose_pseudonyms()
+    written = _rewrite_snapshot(snapshot, names.rewrite_text, names.rewrite_sentence, _RedactionNotes())
     mapping = {
-        part: {real: names.rewrite(real) for real in sorted(texts)} for part, texts in sorted(notes.texts.items())
+        part: {real: names.rewrite_text(real) for real in sorted(texts)} for part, texts in sorted(notes.texts.items())
     }
     every = {real: new for texts in mapping.values() for real, new in texts.items()}
     replaced = {real for real, new in every.items() if real != new}
@@ -97,44 +97,46 @@ def redaction(snapshot: Snapshot) -> Redaction:
     )
 
 
-def _indexed(snapshot: Snapshot) -> Iterator[str]:
+def _indexed_names(snapshot: Snapshot) -> Iterator[str]:
     """The names of pods of jobs: within a job the index at the end of the name is compared."""
-    for pod in snapshot.of("Pod"):
+    for pod in snapshot.objects_of("Pod"):
         metadata = metadata_of(pod)
         if GROUP_ANNOTATION in (metadata.get("annotations") or {}):
             yield str(metadata.get("name") or "")
 
 
-def _rewritten(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _Notes) -> Snapshot:
+def _rewrite_snapshot(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _RedactionNotes) -> Snapshot:
     """Every text of a snapshot through one function: first to take note of it, then to replace it."""
-    rewriter = Rewriter(rewrite, sentence, notes.texts, notes.dropped)
+    rewriter = ManifestRewriter(rewrite, sentence, notes.texts, notes.dropped)
     objects = {
-        kind: [rewriter.manifest(kind, SHAPES[kind], manifest, snapshot.objects) for manifest in manifests]
+        kind: [rewriter.rewrite_manifest(kind, SHAPES[kind], manifest, snapshot.objects) for manifest in manifests]
         for kind, manifests in snapshot.objects.items()
     }
     conf = snapshot.scheduler_conf
     return replace(
         snapshot,
-        name=NAME,
+        name=REDACTED_NAME,
         origin="",
         description="",
         objects=objects,
-        scheduler_conf=None if conf is None else redacted_conf(conf, rewriter.value),
-        flags=_flags(snapshot.flags, rewriter),
-        answers=tuple(answer._replace(value=rewriter.value(answer.value), text="") for answer in snapshot.answers),
-        usage=rewriter.document(snapshot.usage),
-        extender=rewriter.document(snapshot.extender),
-        device_config=_device_config(snapshot.device_config, rewriter),
-        process=_process(snapshot.process, rewriter),
-        bound={rewriter.value(pod): rewriter.value(node) for pod, node in snapshot.bound.items()},
-        problems=[_problem(problem, rewriter) for problem in snapshot.problems],
-        provenance=_provenance(snapshot.provenance, rewriter),
-        chance=_chance(snapshot.chance, rewriter),
+        scheduler_conf=None if conf is None else redact_conf(conf, rewriter.rewrite_value),
+        flags=_rewrite_flags(snapshot.flags, rewriter),
+        answers=tuple(
+            answer._replace(value=rewriter.rewrite_value(answer.value), text="") for answer in snapshot.answers
+        ),
+        usage=rewriter.rewrite_document(snapshot.usage),
+        extender=rewriter.rewrite_document(snapshot.extender),
+        device_config=_rewrite_device_config(snapshot.device_config, rewriter),
+        process=_rewrite_process(snapshot.process, rewriter),
+        bound={rewriter.rewrite_value(pod): rewriter.rewrite_value(node) for pod, node in snapshot.bound.items()},
+        problems=[_rewrite_problem(problem, rewriter) for problem in snapshot.problems],
+        provenance=_rewrite_provenance(snapshot.provenance, rewriter),
+        chance=_rewrite_chance(snapshot.chance, rewriter),
     )
 
 
-def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
-    value = rewriter.value
+def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> ChanceSettings:
+    value = rewriter.rewrite_value
     choices, won, preempts, reclaims, jobs, sub_jobs, cards = (
         {value(one): ";".join(value(name) for name in names.split(";")) for one, names in known.items()}
         for known in (
@@ -157,23 +159,26 @@ def _chance(chance: Chance, rewriter: Rewriter) -> Chance:
     )
 
 
-def _device_config(text: str | None, rewriter: Rewriter) -> str | None:
+def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str | None:
     """Only what decides; what is no configuration stays none."""
-    if text is None or not readable(text):
+    if text is None or not is_readable(text):
         return None
-    names = VgpuNames(*(rewriter.value(name) if name else "" for name in vgpu_names(text)))
-    return only_deciding(names, _mig(mig_settings(text), rewriter)) + renamed_npus(text, rewriter.value)
+    names = VgpuNames(*(rewriter.rewrite_value(name) if name else "" for name in read_vgpu_names(text)))
+    return dump_vgpu_config(names, _rewrite_mig_settings(read_mig_settings(text), rewriter)) + dump_renamed_npus(
+        text, rewriter.rewrite_value
+    )
 
 
-def _mig(settings: MigSettings, rewriter: Rewriter) -> MigSettings:
+def _rewrite_mig_settings(settings: MigSettings, rewriter: ManifestRewriter) -> MigSettings:
     known = [
-        KnownCards(tuple([rewriter.value(model) for model in one.models]), one.geometries) for one in settings.known
+        KnownCards(tuple([rewriter.rewrite_value(model) for model in one.models]), one.geometries)
+        for one in settings.known
     ]
     return settings._replace(known=tuple(known))
 
 
-def _flags(flags: Flags, rewriter: Rewriter) -> Flags:
-    value = rewriter.value
+def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> SchedulerFlags:
+    value = rewriter.rewrite_value
     return replace(
         flags,
         default_queue=value(flags.default_queue),
@@ -183,22 +188,22 @@ def _flags(flags: Flags, rewriter: Rewriter) -> Flags:
         sharding_mode=value(flags.sharding_mode),
         sharding_name=value(flags.sharding_name),
         feature_gates={value(gate): setting for gate, setting in flags.feature_gates.items()},
-        release=_release(flags.release),
+        release=_rewrite_release(flags.release),
     )
 
 
-def _release(release: Release) -> Release:
+def _rewrite_release(release: Release) -> Release:
     """The same rules; of a build of somebody's own, only that it is one."""
     version, *switches = release.stated.split(",")
-    if not TOLD_VERSION.fullmatch(version) and (match := VERSION.match(version)):
+    if not PUBLIC_VERSION.fullmatch(version) and (match := VERSION.match(version)):
         version = f"{match[0]}-fork"
-    elif not TOLD_VERSION.fullmatch(version):
+    elif not PUBLIC_VERSION.fullmatch(version):
         version, switches = str(release.name) if version else "", []
     return Release(release.name, release.older, ",".join([version, *switches]))
 
 
-def _process(process: Process, rewriter: Rewriter) -> Process:
-    value = rewriter.value
+def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> SchedulerProcess:
+    value = rewriter.rewrite_value
     hyper_nodes = {
         value(job): {value(sub): value(name) for sub, name in found.items()}
         for job, found in process.hyper_nodes.items()
@@ -210,19 +215,19 @@ def _process(process: Process, rewriter: Rewriter) -> Process:
     return replace(process, hyper_nodes=hyper_nodes, reserved_cpus=reserved)
 
 
-def _problem(problem: Problem, rewriter: Rewriter) -> Problem:
+def _rewrite_problem(problem: Problem, rewriter: ManifestRewriter) -> Problem:
     """In other words, and without quoting the server."""
     sentence = rewriter.sentence
     return Problem(
         sentence(problem.file),
         sentence(problem.object),
         sentence(problem.field),
-        sentence(QUOTED.sub(r"\1", problem.what)),
+        sentence(QUOTED_ANSWER.sub(r"\1", problem.what)),
         sentence(problem.effect),
     )
 
 
-def _provenance(provenance: Provenance | None, rewriter: Rewriter) -> Provenance | None:
+def _rewrite_provenance(provenance: Provenance | None, rewriter: ManifestRewriter) -> Provenance | None:
     """Without the cluster's name; of what changed, the pseudonyms."""
     if provenance is None:
         return None
@@ -232,6 +237,6 @@ def _provenance(provenance: Provenance | None, rewriter: Rewriter) -> Provenance
         server="",
         user="",
         changed=tuple(rewriter.sentence(name) for name in provenance.changed),
-        schedulers=tuple(rewriter.value(name) for name in provenance.schedulers),
+        schedulers=tuple(rewriter.rewrite_value(name) for name in provenance.schedulers),
         missing=tuple(rewriter.sentence(name) for name in provenance.missing),
     )

@@ -15,22 +15,22 @@ from vcdebug.snapshot.snapshot import Manifest
 LABEL_MAPS = ("labels", "matchLabels", "nodeSelector", "selector", "annotations")
 """Fields whose keys are label keys."""
 LABEL_KEYS = ("key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys")
-DROPPED = frozenset({"targetPortal", "transitionID", "expression"})
+DROPPED_FIELDS = frozenset({"targetPortal", "transitionID", "expression"})
 """Texts that nothing decides by, however the schema has them."""
-OPAQUE = frozenset({"hostIP", "monitors"})
+OPAQUE_FIELDS = frozenset({"hostIP", "monitors"})
 """Addresses: equal ones stay equal, and nothing else of them is told."""
 ANY_ADDRESS = ("", "0.0.0.0", "::")
 NEVER_MATCHES = "^$"
 
-Rewrite = Callable[[str], str]
+RewriteText = Callable[[str], str]
 Objects = Mapping[str, list[Manifest]]
 
 
-class Rewriter:
+class ManifestRewriter:
     """Sends each text of a snapshot through one function, and notes which there are and what is left out."""
 
     def __init__(
-        self, rewrite: Rewrite, sentence: Rewrite, texts: dict[str, dict[str, str]], dropped: dict[str, int]
+        self, rewrite: RewriteText, sentence: RewriteText, texts: dict[str, dict[str, str]], dropped: dict[str, int]
     ) -> None:
         self._rewrite = rewrite
         self.sentence = sentence
@@ -40,69 +40,69 @@ class Rewriter:
         self._kind = ""
         self._objects: Objects = {}
 
-    def manifest(self, kind: str, shape: Shape, manifest: Manifest, objects: Objects) -> Manifest:
+    def rewrite_manifest(self, kind: str, shape: Shape, manifest: Manifest, objects: Objects) -> Manifest:
         """One object of a kind."""
         self._kind, self._objects = kind, objects
-        written: Manifest = shape.rename(manifest, (), self)
+        written: Manifest = shape.rename_texts(manifest, (), self)
         return written
 
-    def value(self, text: str) -> str:
+    def rewrite_value(self, text: str) -> str:
         """A text that is no label key and names no object of a kind."""
-        return self._note("value", text)
+        return self._note_text("value", text)
 
-    def key(self, text: str, path: tuple[str, ...]) -> str:
+    def rename_key(self, text: str, path: tuple[str, ...]) -> str:
         """The key of a mapping."""
-        return self._note("label" if path and path[-1] in LABEL_MAPS else "value", text)
+        return self._note_text("label" if path and path[-1] in LABEL_MAPS else "value", text)
 
-    def text(self, text: str, path: tuple[str, ...]) -> str | None:
+    def rename_text(self, text: str, path: tuple[str, ...]) -> str | None:
         """The text of a field, or None when it is to be dropped."""
         name = path[-1] if path else ""
         if path in (("kind",), ("apiVersion",)):
             return self._rewrite(text)
-        if name in DROPPED:
+        if name in DROPPED_FIELDS:
             return None
         if name == "message":
             return self.sentence(text)
-        if name in OPAQUE:
-            return self._address(text)
+        if name in OPAQUE_FIELDS:
+            return self._rewrite_address(text)
         if name == "pattern":
-            return self._pattern(text)
+            return self._rewrite_pattern(text)
         if path == ("metadata", "name"):
-            return self._note(self._kind, text)
-        return self._note("label" if name in LABEL_KEYS else "value", text)
+            return self._note_text(self._kind, text)
+        return self._note_text("label" if name in LABEL_KEYS else "value", text)
 
-    def drops(self, field: str, path: tuple[str, ...]) -> bool:
+    def drops_key(self, field: str, path: tuple[str, ...]) -> bool:
         """Whether a key of a mapping is dropped: an annotation that nothing reads."""
         if path != ("metadata", "annotations") or field in ANNOTATIONS or NPU_ANNOTATION.fullmatch(field):
             return False
-        self.dropped(path, "*")
+        self.note_dropped(path, "*")
         return True
 
-    def dropped(self, path: tuple[str, ...], field: str) -> None:
+    def note_dropped(self, path: tuple[str, ...], field: str) -> None:
         """Take note of something that is left out."""
         name = ".".join((self._kind, *path, field))
         self._dropped[name] = self._dropped.get(name, 0) + 1
 
-    def document(self, value: Any) -> Any:
+    def rewrite_document(self, value: Any) -> Any:
         """A document without a schema: usage, or an extender's answers."""
         if isinstance(value, str):
-            return self.value(value)
+            return self.rewrite_value(value)
         if isinstance(value, Mapping):
-            return {self.value(str(key)): self.document(item) for key, item in value.items()}
+            return {self.rewrite_value(str(key)): self.rewrite_document(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.document(item) for item in value]
+            return [self.rewrite_document(item) for item in value]
         return value
 
-    def _note(self, part: str, text: str) -> str:
+    def _note_text(self, part: str, text: str) -> str:
         self._texts.setdefault(part, {})[text] = ""
         return self._rewrite(text)
 
-    def _address(self, text: str) -> str:
+    def _rewrite_address(self, text: str) -> str:
         if text in ANY_ADDRESS:
             return text
         return self._addresses.setdefault(text, f"address-{len(self._addresses)}")
 
-    def _pattern(self, text: str) -> str:
+    def _rewrite_pattern(self, text: str) -> str:
         """A pattern for the same nodes under their new names; one that is no pattern stays none."""
         try:
             matches = compile_pattern(text)

@@ -7,11 +7,11 @@ import re
 from vcdebug.snapshot.kinds import KINDS
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-ANNOTATIONS = _words("""
+ANNOTATIONS = _split_words("""
 scheduling.k8s.io/group-name scheduling.volcano.sh/group-name scheduling.volcano.sh/queue-name
 scheduling.volcano.sh/queue-allocation-gate volcano.sh/cooldown-time volcano.sh/eviction-occurred
 volcano.sh/gpu-index volcano.sh/gpu-memory volcano.sh/gpu-number volcano.sh/gpu-unhealthy-ids volcano.sh/hierarchy
@@ -35,7 +35,7 @@ huawei.com/vnpu-mode hami.io/bind-phase
 """The annotations that something in the scheduler reads; every other is dropped, but for those about NPUs."""
 NPU_ANNOTATION = re.compile(r"hami\.io/(?:node-register-.+|.+-devices-(?:allocated|to-allocate))", re.DOTALL)
 
-_NPUS = _words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
+_NPUS = _split_words("Ascend310P Ascend910A Ascend910B Ascend910B2 Ascend910B3 Ascend910B4 Ascend910C")
 """Kinds of NPUs, by which annotations and resources are named."""
 _OF_NPUS = (
     *_NPUS,
@@ -51,10 +51,10 @@ _OF_NPUS = (
             "hami.io/{}-devices-to-allocate",
         )
     ),
-    *_words("id index count devmem devcore type numa mode health custominfo NetworkID success allocating"),
+    *_split_words("id index count devmem devcore type numa mode health custominfo NetworkID success allocating"),
 )
 
-_KEYS = _words("""
+_KEYS = _split_words("""
 kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os node.kubernetes.io/instance-type
 topology.kubernetes.io/zone topology.kubernetes.io/region failure-domain.beta.kubernetes.io/zone
 failure-domain.beta.kubernetes.io/region node.kubernetes.io/unschedulable node.kubernetes.io/not-ready
@@ -65,14 +65,14 @@ statefulset.kubernetes.io/pod-name kubernetes.io/metadata.name
 """)
 """Labels and taints that Kubernetes writes."""
 
-_RESOURCES = _words("""
+_RESOURCES = _split_words("""
 cpu memory pods storage ephemeral-storage nvidia.com/gpu nvidia.com/gpu.shared amd.com/gpu limits.cpu limits.memory
 requests.cpu requests.memory requests.storage requests.ephemeral-storage limits.ephemeral-storage services
 configmaps secrets persistentvolumeclaims replicationcontrollers resourcequotas
 """)
 """Resources that are no secret."""
 
-_VALUES = _words("""
+_VALUES = _split_words("""
 Pending Running Succeeded Failed Unknown Inqueue Completed Available Bound Released Lost Open Closed Closing Active
 Terminating Ready PodScheduled Initialized ContainersReady PodReadyToStartContainers DisruptionTarget MemoryPressure
 DiskPressure PIDPressure NetworkUnavailable Scheduled Unschedulable PodResizePending PodResizeInProgress True False
@@ -92,7 +92,7 @@ GpuShare
 """)
 """Fixed values of fields, and names with a meaning of their own."""
 
-_CONF = _words("""
+_CONF = _split_words("""
 actions tiers plugins name arguments configurations metrics type interval enqueue allocate backfill preempt reclaim
 gangpreempt gangreclaim shuffle binpack capacity cdp conformance deviceshare drf extender gang
 network-topology-aware nodegroup nodeorder numa-aware overcommit pdb predicates priority proportion rescheduling
@@ -128,7 +128,7 @@ jobReady onSessionOpen onSessionClose allocateFunc deallocateFunc
 """)
 """Actions, plugins, switches and arguments of the scheduler's configuration."""
 
-_GATES = _words("""
+_GATES = _split_words("""
 WorkLoadSupport VolcanoJobSupport PodDisruptionBudgetsSupport QueueCommandSync ResourceTopology
 CronVolcanoJobSupport CSIStorage SchedulingGatesQueueAdmission NodeInclusionPolicyInPodTopologySpread
 MatchLabelKeysInPodTopologySpread PodSchedulingReadiness SidecarContainers InPlacePodVerticalScaling
@@ -139,7 +139,7 @@ StorageCapacityScoring TaintTolerationComparisonOperators DRANodeAllocatableReso
 """)
 """Feature gates."""
 
-_ANSWERS = _words("""
+_ANSWERS = _split_words("""
 predicate prioritize preemptable reclaimable queue_overused overused job_enqueueable job_enqueued job_ready
 on_session_open on_session_close allocate_func deallocate_func error errorMessage code status reason httpStatus
 victims nodeScore replace victim inqueue message http time
@@ -147,7 +147,7 @@ victims nodeScore replace victim inqueue message http time
 """The words of an extender's answers."""
 
 _KINDS = (*(kind.name for kind in KINDS), *(kind.api_version for kind in KINDS))
-KEPT = frozenset((*ANNOTATIONS, *_OF_NPUS, *_KEYS, *_RESOURCES, *_VALUES, *_CONF, *_GATES, *_ANSWERS, *_KINDS))
+KEPT_TEXTS = frozenset((*ANNOTATIONS, *_OF_NPUS, *_KEYS, *_RESOURCES, *_VALUES, *_CONF, *_GATES, *_ANSWERS, *_KINDS))
 """Texts that stay as they are, whole or as one word among others."""
 
 PREFIXES = (
@@ -170,13 +170,13 @@ PREFIXES = (
 )
 """What begins like this means something by its beginning alone."""
 
-COMPOSED = ("attachable-volumes-csi-", "deviceclass/")
+COMPOSED_PREFIXES = ("attachable-volumes-csi-", "deviceclass/")
 """What the scheduler itself puts before a name."""
 
 SUFFIXES = (".storageclass.storage.k8s.io/requests.storage", ".storageclass.storage.k8s.io/persistentvolumeclaims")
 """And what ends like this by its end."""
 
-SENTENCE_WORDS = _words("""
+SENTENCE_WORDS = _split_words("""
 a i s t about above abstain accept accepts account action actions add address adds admitted affinity after again against
 alias aliases all allocatable allocate allocation allow already also although among an ancestor ancestors and
 annotation annotations another answer answered answers anti any api app applies apply archive are argument arrive

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vcdebug.snapshot.problem import Problem
 
-ALIKE = 5
+MAX_ALIKE = 5
 """Problems of one sort that are listed one by one."""
 
 _INDEX = re.compile(r"\[[^\]]*\]")
@@ -24,7 +24,7 @@ class _Sort(NamedTuple):
     """Empty where the object has a name: there it says more about the object than about the fault."""
 
 
-class Report:
+class ProblemReport:
     """The Problems found so far, in the order found."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Report:
         self._alike: dict[_Sort, list[str]] = {}
         """The files of each sort, one for each Problem."""
 
-    def add(self, what: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
+    def add_problem(self, what: str, effect: str, *, file: str = "", object: str = "", field: str = "") -> None:
         """Note a Problem; the same one again, and those past `ALIKE` of the same sort, are only counted."""
         problem = Problem(file, object, field, what, effect)
         if problem in self._listed:
@@ -42,22 +42,22 @@ class Report:
         kind, _, name = object.partition(" ")
         files = self._alike.setdefault(_Sort(kind, _INDEX.sub("[]", field), effect, "" if name else what), [])
         files.append(file)
-        if len(files) <= ALIKE:
+        if len(files) <= MAX_ALIKE:
             self._listed[problem] = 1
 
-    def problems(self) -> list[Problem]:
+    def all_problems(self) -> list[Problem]:
         """All Problems, with one line for each sort that was cut off."""
         listed = [
             problem if times == 1 else replace(problem, what=f"{problem.what} ({times} times)")
             for problem, times in self._listed.items()
         ]
-        return listed + [_count_of_rest(sort, files) for sort, files in self._alike.items() if len(files) > ALIKE]
+        return listed + [_count_of_rest(sort, files) for sort, files in self._alike.items() if len(files) > MAX_ALIKE]
 
 
 def _count_of_rest(sort: _Sort, files: list[str]) -> Problem:
     """One line for all that are not listed; the file where all are in the same one."""
-    rest = list(dict.fromkeys(files[ALIKE:]))
+    rest = list(dict.fromkeys(files[MAX_ALIKE:]))
     same = list(dict.fromkeys(files)) == rest[:1]
     where = "" if same else f", in {len(rest)} {'file' if len(rest) == 1 else 'files'}"
-    what = f"{len(files) - ALIKE} more with the same fault{where}"
+    what = f"{len(files) - MAX_ALIKE} more with the same fault{where}"
     return Problem(rest[0] if same else "", sort.kind, sort.field, what, sort.effect)

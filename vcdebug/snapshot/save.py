@@ -12,30 +12,30 @@ from pathlib import Path
 from typing import Any
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.chance import Chance
-from vcdebug.snapshot.device_config import FILE as DEVICE_FILE
+from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.file_access import replace_file
 from vcdebug.snapshot.gather import EXTENDER_FILE, META_FILE, USAGE_FILE
 from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
-from vcdebug.snapshot.process import Process
-from vcdebug.snapshot.provenance import document
-from vcdebug.snapshot.snapshot import Flags, Manifest, Snapshot
+from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.provenance import provenance_document
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 CONF_FILE = "scheduler.conf"
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 
-_LEVEL = 6
-_MODE = 0o644
-PRIVATE = 0o600
+_COMPRESSION_LEVEL = 6
+_FILE_MODE = 0o644
+PRIVATE_MODE = 0o600
 """For a file that only its owner may read: a cluster's environment variables may be in it."""
 
 
-def save(snapshot: Snapshot, path: str | Path, mode: int = _MODE) -> None:
+def save_snapshot(snapshot: Snapshot, path: str | Path, mode: int = _FILE_MODE) -> None:
     """Write a .tar.gz, or a folder where the path has no suffix; an archive is replaced, a folder must be empty."""
     target = Path(path)
     try:
         if target.name.endswith(ARCHIVE_SUFFIXES):
-            _replace(target, archive_bytes(snapshot), mode)
+            _replace_file(target, archive_bytes(snapshot), mode)
         elif target.suffix:
             raise SnapshotError(f"has the suffix {target.suffix}", "a snapshot is a .tar.gz or a folder", str(target))
         else:
@@ -48,54 +48,54 @@ def archive_bytes(snapshot: Snapshot) -> bytes:
     """The snapshot as the bytes of a .tar.gz."""
     packed = io.BytesIO()
     with (
-        gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=packed, mtime=0) as stream,
+        gzip.GzipFile(filename="", mode="wb", compresslevel=_COMPRESSION_LEVEL, fileobj=packed, mtime=0) as stream,
         tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         for name, data in saved_files(snapshot):
             member = tarfile.TarInfo(name)
-            member.size, member.mode = len(data), _MODE
+            member.size, member.mode = len(data), _FILE_MODE
             archive.addfile(member, io.BytesIO(data))
     return packed.getvalue()
 
 
 def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
     """The files of a saved snapshot: settings first, then one List per kind in the order of the table of kinds."""
-    yield META_FILE, _json(_meta(snapshot), indent=1)
+    yield META_FILE, _json_bytes(_meta_document(snapshot), indent=1)
     if snapshot.scheduler_conf is not None:
         yield CONF_FILE, snapshot.scheduler_conf.encode("utf-8", errors="replace")
     if snapshot.usage:
-        yield USAGE_FILE, _json(dict(snapshot.usage), indent=1)
+        yield USAGE_FILE, _json_bytes(dict(snapshot.usage), indent=1)
     if snapshot.extender:
-        yield EXTENDER_FILE, _json(dict(snapshot.extender), indent=1)
+        yield EXTENDER_FILE, _json_bytes(dict(snapshot.extender), indent=1)
     if snapshot.device_config is not None:
         yield DEVICE_FILE, snapshot.device_config.encode("utf-8", errors="replace")
     for kind in KINDS:
         if kind.name in snapshot.objects:
-            yield kind.file, _list(snapshot.objects[kind.name], kind.name)
+            yield kind.file_name, _list_bytes(snapshot.objects[kind.name], kind.name)
 
 
-def _list(manifests: list[Manifest], kind: str) -> bytes:
+def _list_bytes(manifests: list[Manifest], kind: str) -> bytes:
     """A v1 List; items without kind and apiVersion get them."""
     own = {"apiVersion": KIND_BY_NAME[kind].api_version, "kind": kind}
     items = [manifest if "kind" in manifest else {**own, **manifest} for manifest in manifests]
-    return _json({"apiVersion": "v1", "kind": "List", "items": items})
+    return _json_bytes({"apiVersion": "v1", "kind": "List", "items": items})
 
 
-def _meta(snapshot: Snapshot) -> Manifest:
+def _meta_document(snapshot: Snapshot) -> Manifest:
     meta: Manifest = {"now": snapshot.now.isoformat().replace("+00:00", "Z"), "complete": False}
     for key, text in (("name", snapshot.name), ("description", snapshot.description)):
         if text:
             meta[key] = text
     if flags := _changed_flags(snapshot.flags):
         meta["flags"] = flags
-    if snapshot.chance != Chance():
+    if snapshot.chance != ChanceSettings():
         meta["chance"] = asdict(snapshot.chance)
-    if scheduler := _release(snapshot) | _process(snapshot.process):
+    if scheduler := _release_document(snapshot) | _process_document(snapshot.process):
         meta["scheduler"] = scheduler
     if snapshot.persistence != "auto":
         meta["persistence"] = snapshot.persistence
     if snapshot.provenance is not None:
-        meta["capture"] = document(snapshot.provenance)
+        meta["capture"] = provenance_document(snapshot.provenance)
     if snapshot.bound:
         meta["bound"] = dict(snapshot.bound)
     if snapshot.problems:
@@ -103,11 +103,11 @@ def _meta(snapshot: Snapshot) -> Manifest:
     return meta
 
 
-def _release(snapshot: Snapshot) -> Manifest:
-    return {} if snapshot.release.assumed else {"release": snapshot.release.stated}
+def _release_document(snapshot: Snapshot) -> Manifest:
+    return {} if snapshot.release.is_assumed else {"release": snapshot.release.stated}
 
 
-def _process(process: Process) -> Manifest:
+def _process_document(process: SchedulerProcess) -> Manifest:
     times = {
         "started": process.started,
         "lastRescheduling": process.last_rescheduling,
@@ -122,10 +122,10 @@ def _process(process: Process) -> Manifest:
     return {**said, **{key: value for key, value in kept.items() if value}}
 
 
-def _changed_flags(flags: Flags) -> dict[str, Any]:
-    default = Flags()
+def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:
+    default = SchedulerFlags()
     changed: dict[str, Any] = {}
-    for row in fields(Flags):
+    for row in fields(SchedulerFlags):
         if row.name == "release":
             continue
         value = getattr(flags, row.name)
@@ -134,7 +134,7 @@ def _changed_flags(flags: Flags) -> dict[str, Any]:
     return changed
 
 
-def _json(value: object, indent: int | None = None) -> bytes:
+def _json_bytes(value: object, indent: int | None = None) -> bytes:
     separators = (",", ":") if indent is None else (",", ": ")
     return (json.dumps(value, indent=indent, separators=separators) + "\n").encode()
 
@@ -147,7 +147,7 @@ def _write_folder(snapshot: Snapshot, folder: Path) -> None:
         (folder / name).write_bytes(data)
 
 
-def _replace(target: Path, data: bytes, mode: int) -> None:
+def _replace_file(target: Path, data: bytes, mode: int) -> None:
     """Write beside the target and move into place, so that a failure leaves no half file."""
     with replace_file(target, mode) as file:
         file.write(data)

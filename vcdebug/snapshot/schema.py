@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.report import ProblemReport
 from vcdebug.snapshot.shapes import (
     BOOL,
     DROP,
@@ -17,38 +17,38 @@ from vcdebug.snapshot.shapes import (
     TEXT_MAP,
     TEXTS,
     TIME,
-    Intake,
     ListOf,
     MapOf,
     MisfitError,
+    ObjectIntake,
     Shape,
     Struct,
-    alike,
-    struct,
-    structs,
+    alike_struct,
+    struct_of,
+    structs_of,
 )
 from vcdebug.snapshot.snapshot import Manifest
 
-_METADATA = struct(
+_METADATA = struct_of(
     **dict.fromkeys(("name", "namespace", "uid", "resourceVersion", "generateName"), TEXT),
     labels=TEXT_MAP,
     annotations=TEXT_MAP,
     creationTimestamp=TIME,
     deletionTimestamp=TIME,
     deletionGracePeriodSeconds=LONG,
-    ownerReferences=structs(apiVersion=TEXT, kind=TEXT, name=TEXT, uid=TEXT, controller=BOOL),
+    ownerReferences=structs_of(apiVersion=TEXT, kind=TEXT, name=TEXT, uid=TEXT, controller=BOOL),
 )
 
 
-def _kind(**fields: Shape) -> Struct:
-    return struct(kind=TEXT, apiVersion=TEXT, metadata=_METADATA, **fields)
+def _kind_shape(**fields: Shape) -> Struct:
+    return struct_of(kind=TEXT, apiVersion=TEXT, metadata=_METADATA, **fields)
 
 
-_REQUIREMENTS = structs(key=TEXT, operator=TEXT, values=TEXTS)
-_LABEL_SELECTOR = struct(matchLabels=TEXT_MAP, matchExpressions=_REQUIREMENTS)
-_NODE_TERM = struct(matchExpressions=_REQUIREMENTS, matchFields=_REQUIREMENTS)
-_NODE_SELECTOR = struct(nodeSelectorTerms=ListOf(_NODE_TERM))
-_POD_TERM = struct(
+_REQUIREMENTS = structs_of(key=TEXT, operator=TEXT, values=TEXTS)
+_LABEL_SELECTOR = struct_of(matchLabels=TEXT_MAP, matchExpressions=_REQUIREMENTS)
+_NODE_TERM = struct_of(matchExpressions=_REQUIREMENTS, matchFields=_REQUIREMENTS)
+_NODE_SELECTOR = struct_of(nodeSelectorTerms=ListOf(_NODE_TERM))
+_POD_TERM = struct_of(
     labelSelector=_LABEL_SELECTOR,
     namespaceSelector=_LABEL_SELECTOR,
     namespaces=TEXTS,
@@ -56,19 +56,19 @@ _POD_TERM = struct(
     matchLabelKeys=TEXTS,
     mismatchLabelKeys=TEXTS,
 )
-_POD_AFFINITY = alike(
+_POD_AFFINITY = alike_struct(
     requiredDuringSchedulingIgnoredDuringExecution=ListOf(_POD_TERM),
-    preferredDuringSchedulingIgnoredDuringExecution=structs(weight=INT, podAffinityTerm=_POD_TERM),
+    preferredDuringSchedulingIgnoredDuringExecution=structs_of(weight=INT, podAffinityTerm=_POD_TERM),
 )
-_AFFINITY = alike(
-    nodeAffinity=struct(
+_AFFINITY = alike_struct(
+    nodeAffinity=struct_of(
         requiredDuringSchedulingIgnoredDuringExecution=_NODE_SELECTOR,
-        preferredDuringSchedulingIgnoredDuringExecution=structs(weight=INT, preference=_NODE_TERM),
+        preferredDuringSchedulingIgnoredDuringExecution=structs_of(weight=INT, preference=_NODE_TERM),
     ),
     podAffinity=_POD_AFFINITY,
     podAntiAffinity=_POD_AFFINITY,
 )
-_SPREAD = structs(
+_SPREAD = structs_of(
     maxSkew=INT,
     topologyKey=TEXT,
     whenUnsatisfiable=TEXT,
@@ -78,31 +78,31 @@ _SPREAD = structs(
     nodeTaintsPolicy=TEXT,
     matchLabelKeys=TEXTS,
 )
-_RESOURCES = struct(requests=QUANTITIES, limits=QUANTITIES, claims=structs(name=TEXT, request=TEXT))
-_CONTAINERS = structs(
+_RESOURCES = struct_of(requests=QUANTITIES, limits=QUANTITIES, claims=structs_of(name=TEXT, request=TEXT))
+_CONTAINERS = structs_of(
     name=TEXT,
     image=TEXT,
     restartPolicy=TEXT,
     resources=_RESOURCES,
-    ports=structs(containerPort=INT, hostPort=INT, protocol=TEXT, hostIP=TEXT, name=TEXT),
+    ports=structs_of(containerPort=INT, hostPort=INT, protocol=TEXT, hostIP=TEXT, name=TEXT),
 )
 _IN_TREE_VOLUMES = {
-    "gcePersistentDisk": struct(pdName=TEXT, readOnly=BOOL),
-    "awsElasticBlockStore": struct(volumeID=TEXT, readOnly=BOOL),
-    "azureDisk": struct(diskName=TEXT, diskURI=TEXT, readOnly=BOOL),
-    "cinder": struct(volumeID=TEXT, readOnly=BOOL),
-    "portworxVolume": struct(volumeID=TEXT, readOnly=BOOL),
-    "iscsi": struct(iqn=TEXT, targetPortal=TEXT, lun=INT, readOnly=BOOL),
-    "rbd": struct(monitors=TEXTS, image=TEXT, pool=TEXT, readOnly=BOOL),
+    "gcePersistentDisk": struct_of(pdName=TEXT, readOnly=BOOL),
+    "awsElasticBlockStore": struct_of(volumeID=TEXT, readOnly=BOOL),
+    "azureDisk": struct_of(diskName=TEXT, diskURI=TEXT, readOnly=BOOL),
+    "cinder": struct_of(volumeID=TEXT, readOnly=BOOL),
+    "portworxVolume": struct_of(volumeID=TEXT, readOnly=BOOL),
+    "iscsi": struct_of(iqn=TEXT, targetPortal=TEXT, lun=INT, readOnly=BOOL),
+    "rbd": struct_of(monitors=TEXTS, image=TEXT, pool=TEXT, readOnly=BOOL),
 }
-_VOLUMES = structs(
+_VOLUMES = structs_of(
     **_IN_TREE_VOLUMES,
     name=TEXT,
-    persistentVolumeClaim=struct(claimName=TEXT, readOnly=BOOL),
-    ephemeral=struct(volumeClaimTemplate=struct()),
-    image=struct(reference=TEXT),
+    persistentVolumeClaim=struct_of(claimName=TEXT, readOnly=BOOL),
+    ephemeral=struct_of(volumeClaimTemplate=struct_of()),
+    image=struct_of(reference=TEXT),
 )
-_POD_SPEC = struct(
+_POD_SPEC = struct_of(
     **dict.fromkeys(("nodeName", "schedulerName", "priorityClassName", "preemptionPolicy", "restartPolicy"), TEXT),
     priority=INT,
     containers=_CONTAINERS,
@@ -111,53 +111,53 @@ _POD_SPEC = struct(
     overhead=QUANTITIES,
     nodeSelector=TEXT_MAP,
     affinity=_AFFINITY,
-    tolerations=structs(key=TEXT, operator=TEXT, value=TEXT, effect=TEXT, tolerationSeconds=LONG),
+    tolerations=structs_of(key=TEXT, operator=TEXT, value=TEXT, effect=TEXT, tolerationSeconds=LONG),
     topologySpreadConstraints=_SPREAD,
     volumes=_VOLUMES,
-    schedulingGates=structs(name=TEXT),
+    schedulingGates=structs_of(name=TEXT),
     hostNetwork=BOOL,
     terminationGracePeriodSeconds=LONG,
-    resourceClaims=structs(name=TEXT, resourceClaimName=TEXT, resourceClaimTemplateName=TEXT),
+    resourceClaims=structs_of(name=TEXT, resourceClaimName=TEXT, resourceClaimTemplateName=TEXT),
 )
-_CONTAINER_STATUSES = structs(name=TEXT, resources=_RESOURCES, allocatedResources=QUANTITIES)
-_CONDITIONS = structs(
+_CONTAINER_STATUSES = structs_of(name=TEXT, resources=_RESOURCES, allocatedResources=QUANTITIES)
+_CONDITIONS = structs_of(
     type=TEXT, status=TEXT, reason=TEXT, message=TEXT, lastTransitionTime=TIME, lastHeartbeatTime=TIME
 )
-_POD = _kind(
+_POD = _kind_shape(
     spec=_POD_SPEC,
-    status=alike(
+    status=alike_struct(
         phase=TEXT,
         nominatedNodeName=TEXT,
         startTime=TIME,
         conditions=_CONDITIONS,
         containerStatuses=_CONTAINER_STATUSES,
         initContainerStatuses=_CONTAINER_STATUSES,
-        resourceClaimStatuses=structs(name=TEXT, resourceClaimName=TEXT),
+        resourceClaimStatuses=structs_of(name=TEXT, resourceClaimName=TEXT),
     ),
 )
-_NODE = _kind(
-    spec=struct(
+_NODE = _kind_shape(
+    spec=struct_of(
         unschedulable=BOOL,
-        taints=structs(key=TEXT, value=TEXT, effect=TEXT, timeAdded=TIME),
+        taints=structs_of(key=TEXT, value=TEXT, effect=TEXT, timeAdded=TIME),
     ),
-    status=struct(
+    status=struct_of(
         allocatable=QUANTITIES,
         capacity=QUANTITIES,
         conditions=_CONDITIONS,
-        images=structs(names=TEXTS, sizeBytes=LONG),
+        images=structs_of(names=TEXTS, sizeBytes=LONG),
         volumesInUse=TEXTS,
     ),
 )
-_TOPOLOGY = struct(mode=TEXT, highestTierAllowed=INT, highestTierName=TEXT)
-_POD_GROUP = _kind(
-    spec=struct(
+_TOPOLOGY = struct_of(mode=TEXT, highestTierAllowed=INT, highestTierName=TEXT)
+_POD_GROUP = _kind_shape(
+    spec=struct_of(
         minMember=INT,
         minTaskMember=MapOf(INT),
         minResources=QUANTITIES,
         queue=TEXT,
         priorityClassName=TEXT,
         networkTopology=_TOPOLOGY,
-        subGroupPolicy=structs(
+        subGroupPolicy=structs_of(
             name=TEXT,
             subGroupSize=INT,
             minSubGroups=INT,
@@ -166,22 +166,22 @@ _POD_GROUP = _kind(
             networkTopology=_TOPOLOGY,
         ),
     ),
-    status=struct(
+    status=struct_of(
         phase=TEXT,
         running=INT,
         succeeded=INT,
         failed=INT,
-        conditions=structs(
+        conditions=structs_of(
             type=TEXT, status=TEXT, reason=TEXT, message=TEXT, transitionID=TEXT, lastTransitionTime=TIME
         ),
     ),
 )
-_NODE_GROUPS = struct(
+_NODE_GROUPS = struct_of(
     requiredDuringSchedulingIgnoredDuringExecution=TEXTS,
     preferredDuringSchedulingIgnoredDuringExecution=TEXTS,
 )
-_QUEUE = _kind(
-    spec=struct(
+_QUEUE = _kind_shape(
+    spec=struct_of(
         weight=INT,
         priority=INT,
         parent=TEXT,
@@ -189,27 +189,27 @@ _QUEUE = _kind(
         dequeueStrategy=TEXT,
         capability=QUANTITIES,
         deserved=QUANTITIES,
-        guarantee=struct(resource=QUANTITIES),
-        affinity=struct(nodeGroupAffinity=_NODE_GROUPS, nodeGroupAntiAffinity=_NODE_GROUPS),
+        guarantee=struct_of(resource=QUANTITIES),
+        affinity=struct_of(nodeGroupAffinity=_NODE_GROUPS, nodeGroupAntiAffinity=_NODE_GROUPS),
     ),
-    status=struct(state=TEXT, allocated=QUANTITIES, reservation=struct(nodes=TEXTS, resource=QUANTITIES)),
+    status=struct_of(state=TEXT, allocated=QUANTITIES, reservation=struct_of(nodes=TEXTS, resource=QUANTITIES)),
 )
-_PERSISTENT_VOLUME = _kind(
-    spec=struct(
+_PERSISTENT_VOLUME = _kind_shape(
+    spec=struct_of(
         **_IN_TREE_VOLUMES,
         capacity=QUANTITIES,
         accessModes=TEXTS,
         storageClassName=TEXT,
         volumeMode=TEXT,
         volumeAttributesClassName=TEXT,
-        claimRef=struct(namespace=TEXT, name=TEXT, uid=TEXT),
-        nodeAffinity=struct(required=_NODE_SELECTOR),
-        csi=struct(driver=TEXT, volumeHandle=TEXT),
+        claimRef=struct_of(namespace=TEXT, name=TEXT, uid=TEXT),
+        nodeAffinity=struct_of(required=_NODE_SELECTOR),
+        csi=struct_of(driver=TEXT, volumeHandle=TEXT),
     ),
-    status=struct(phase=TEXT),
+    status=struct_of(phase=TEXT),
 )
-_PERSISTENT_VOLUME_CLAIM = _kind(
-    spec=struct(
+_PERSISTENT_VOLUME_CLAIM = _kind_shape(
+    spec=struct_of(
         accessModes=TEXTS,
         resources=_RESOURCES,
         storageClassName=TEXT,
@@ -218,107 +218,111 @@ _PERSISTENT_VOLUME_CLAIM = _kind(
         volumeAttributesClassName=TEXT,
         selector=_LABEL_SELECTOR,
     ),
-    status=struct(phase=TEXT),
+    status=struct_of(phase=TEXT),
 )
-_STORAGE_CLASS = _kind(
+_STORAGE_CLASS = _kind_shape(
     provisioner=TEXT,
     parameters=TEXT_MAP,
     volumeBindingMode=TEXT,
     reclaimPolicy=TEXT,
     allowVolumeExpansion=BOOL,
-    allowedTopologies=structs(matchLabelExpressions=structs(key=TEXT, values=TEXTS)),
+    allowedTopologies=structs_of(matchLabelExpressions=structs_of(key=TEXT, values=TEXTS)),
 )
-_HYPER_NODE = _kind(
-    spec=struct(
+_HYPER_NODE = _kind_shape(
+    spec=struct_of(
         tier=INT,
         tierName=TEXT,
-        members=structs(
+        members=structs_of(
             type=TEXT,
-            selector=struct(exactMatch=struct(name=TEXT), regexMatch=struct(pattern=TEXT), labelMatch=_LABEL_SELECTOR),
+            selector=struct_of(
+                exactMatch=struct_of(name=TEXT), regexMatch=struct_of(pattern=TEXT), labelMatch=_LABEL_SELECTOR
+            ),
         ),
     )
 )
-_NUMATOPOLOGY = _kind(
-    spec=struct(
+_NUMATOPOLOGY = _kind_shape(
+    spec=struct_of(
         policies=TEXT_MAP,
         resReserved=TEXT_MAP,
-        numares=MapOf(struct(allocatable=TEXT, capacity=INT)),
-        cpuDetail=MapOf(struct(numa=INT, socket=INT, core=INT)),
-        podAllocations=structs(uid=TEXT, name=TEXT, namespace=TEXT),
+        numares=MapOf(struct_of(allocatable=TEXT, capacity=INT)),
+        cpuDetail=MapOf(struct_of(numa=INT, socket=INT, core=INT)),
+        podAllocations=structs_of(uid=TEXT, name=TEXT, namespace=TEXT),
     )
 )
-_DISRUPTION_BUDGET = _kind(
-    spec=struct(minAvailable=INT_OR_TEXT, maxUnavailable=INT_OR_TEXT, selector=_LABEL_SELECTOR),
-    status=struct(
+_DISRUPTION_BUDGET = _kind_shape(
+    spec=struct_of(minAvailable=INT_OR_TEXT, maxUnavailable=INT_OR_TEXT, selector=_LABEL_SELECTOR),
+    status=struct_of(
         **dict.fromkeys(("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"), INT),
         disruptedPods=MapOf(TIME),
     ),
 )
-_CSI_NODE = _kind(
-    spec=struct(drivers=structs(name=TEXT, nodeID=TEXT, topologyKeys=TEXTS, allocatable=struct(count=INT)))
+_CSI_NODE = _kind_shape(
+    spec=struct_of(drivers=structs_of(name=TEXT, nodeID=TEXT, topologyKeys=TEXTS, allocatable=struct_of(count=INT)))
 )
 
-_CEL_SELECTORS = structs(cel=struct(expression=TEXT))
+_CEL_SELECTORS = structs_of(cel=struct_of(expression=TEXT))
 _TAINT_PARTS = ("key", "value", "effect")
 _DEVICE_REQUEST: dict[str, Shape] = {
     **dict.fromkeys(("deviceClassName", "allocationMode"), TEXT),
     "count": LONG,
-    "capacity": struct(requests=QUANTITIES),
+    "capacity": struct_of(requests=QUANTITIES),
     "selectors": _CEL_SELECTORS,
-    "tolerations": structs(operator=TEXT, **dict.fromkeys(_TAINT_PARTS, TEXT)),
+    "tolerations": structs_of(operator=TEXT, **dict.fromkeys(_TAINT_PARTS, TEXT)),
 }
-_DEVICE_REQUESTS = structs(
+_DEVICE_REQUESTS = structs_of(
     **_DEVICE_REQUEST,
     name=TEXT,
-    exactly=struct(**_DEVICE_REQUEST, adminAccess=BOOL),
-    firstAvailable=structs(**_DEVICE_REQUEST, name=TEXT),
+    exactly=struct_of(**_DEVICE_REQUEST, adminAccess=BOOL),
+    firstAvailable=structs_of(**_DEVICE_REQUEST, name=TEXT),
 )
-_DEVICE_RESULTS = structs(
+_DEVICE_RESULTS = structs_of(
     **dict.fromkeys(("request", "driver", "pool", "device", "shareID"), TEXT),
     adminAccess=BOOL,
     consumedCapacity=QUANTITIES,
 )
-_RESOURCE_CLAIM = _kind(
-    spec=struct(
-        devices=struct(
+_RESOURCE_CLAIM = _kind_shape(
+    spec=struct_of(
+        devices=struct_of(
             requests=_DEVICE_REQUESTS,
-            constraints=structs(requests=TEXTS, matchAttribute=TEXT, distinctAttribute=TEXT),
+            constraints=structs_of(requests=TEXTS, matchAttribute=TEXT, distinctAttribute=TEXT),
         )
     ),
-    status=struct(
-        allocation=struct(nodeSelector=_NODE_SELECTOR, devices=struct(results=_DEVICE_RESULTS)),
-        reservedFor=structs(apiGroup=TEXT, resource=TEXT, name=TEXT, uid=TEXT),
+    status=struct_of(
+        allocation=struct_of(nodeSelector=_NODE_SELECTOR, devices=struct_of(results=_DEVICE_RESULTS)),
+        reservedFor=structs_of(apiGroup=TEXT, resource=TEXT, name=TEXT, uid=TEXT),
     ),
 )
-_COUNTERS = MapOf(struct(value=QUANTITY))
-_RANGE = struct(**dict.fromkeys(("min", "max", "step"), QUANTITY))
+_COUNTERS = MapOf(struct_of(value=QUANTITY))
+_RANGE = struct_of(**dict.fromkeys(("min", "max", "step"), QUANTITY))
 _DEVICE_PLACE: dict[str, Shape] = {"nodeName": TEXT, "nodeSelector": _NODE_SELECTOR, "allNodes": BOOL}
-_DEVICES = structs(
+_DEVICES = structs_of(
     **_DEVICE_PLACE,
     name=TEXT,
-    attributes=MapOf(struct(int=LONG, bool=BOOL, string=TEXT, version=TEXT)),
+    attributes=MapOf(struct_of(int=LONG, bool=BOOL, string=TEXT, version=TEXT)),
     capacity=MapOf(
-        struct(value=QUANTITY, requestPolicy=struct(default=QUANTITY, validValues=ListOf(QUANTITY), validRange=_RANGE))
+        struct_of(
+            value=QUANTITY, requestPolicy=struct_of(default=QUANTITY, validValues=ListOf(QUANTITY), validRange=_RANGE)
+        )
     ),
-    consumesCounters=structs(counterSet=TEXT, counters=_COUNTERS),
-    taints=structs(**dict.fromkeys(_TAINT_PARTS, TEXT)),
+    consumesCounters=structs_of(counterSet=TEXT, counters=_COUNTERS),
+    taints=structs_of(**dict.fromkeys(_TAINT_PARTS, TEXT)),
     bindingConditions=TEXTS,
     **dict.fromkeys(("bindsToNode", "allowMultipleAllocations"), BOOL),
 )
-_RESOURCE_SLICE = _kind(
-    spec=struct(
+_RESOURCE_SLICE = _kind_shape(
+    spec=struct_of(
         **_DEVICE_PLACE,
         driver=TEXT,
-        pool=struct(name=TEXT, generation=LONG, resourceSliceCount=LONG),
+        pool=struct_of(name=TEXT, generation=LONG, resourceSliceCount=LONG),
         perDeviceNodeSelection=BOOL,
-        sharedCounters=structs(name=TEXT, counters=_COUNTERS),
+        sharedCounters=structs_of(name=TEXT, counters=_COUNTERS),
         devices=_DEVICES,
     )
 )
-_DEVICE_TAINT_RULE = _kind(
-    spec=struct(
-        deviceSelector=struct(**dict.fromkeys(("driver", "pool", "device"), TEXT)),
-        taint=struct(**dict.fromkeys(_TAINT_PARTS, TEXT)),
+_DEVICE_TAINT_RULE = _kind_shape(
+    spec=struct_of(
+        deviceSelector=struct_of(**dict.fromkeys(("driver", "pool", "device"), TEXT)),
+        taint=struct_of(**dict.fromkeys(_TAINT_PARTS, TEXT)),
     )
 )
 
@@ -327,57 +331,61 @@ SHAPES: Mapping[str, Struct] = {
     "Pod": _POD,
     "PodGroup": _POD_GROUP,
     "Queue": _QUEUE,
-    "PriorityClass": _kind(value=INT, globalDefault=BOOL, preemptionPolicy=TEXT),
-    "ResourceQuota": _kind(spec=struct(hard=QUANTITIES, scopes=TEXTS), status=struct(hard=QUANTITIES, used=QUANTITIES)),
+    "PriorityClass": _kind_shape(value=INT, globalDefault=BOOL, preemptionPolicy=TEXT),
+    "ResourceQuota": _kind_shape(
+        spec=struct_of(hard=QUANTITIES, scopes=TEXTS), status=struct_of(hard=QUANTITIES, used=QUANTITIES)
+    ),
     "PodDisruptionBudget": _DISRUPTION_BUDGET,
     "HyperNode": _HYPER_NODE,
     "Numatopology": _NUMATOPOLOGY,
-    "NodeShard": _kind(
-        spec=struct(nodesDesired=TEXTS), status=struct(nodesInUse=TEXTS, nodesToAdd=TEXTS, nodesToRemove=TEXTS)
+    "NodeShard": _kind_shape(
+        spec=struct_of(nodesDesired=TEXTS), status=struct_of(nodesInUse=TEXTS, nodesToAdd=TEXTS, nodesToRemove=TEXTS)
     ),
     "CSINode": _CSI_NODE,
     "PersistentVolume": _PERSISTENT_VOLUME,
     "PersistentVolumeClaim": _PERSISTENT_VOLUME_CLAIM,
     "StorageClass": _STORAGE_CLASS,
-    "CSIDriver": _kind(spec=struct(storageCapacity=BOOL, attachRequired=BOOL)),
-    "CSIStorageCapacity": _kind(
+    "CSIDriver": _kind_shape(spec=struct_of(storageCapacity=BOOL, attachRequired=BOOL)),
+    "CSIStorageCapacity": _kind_shape(
         nodeTopology=_LABEL_SELECTOR, storageClassName=TEXT, capacity=QUANTITY, maximumVolumeSize=QUANTITY
     ),
-    "VolumeAttachment": _kind(
-        spec=struct(attacher=TEXT, nodeName=TEXT, source=struct(persistentVolumeName=TEXT)),
-        status=struct(attached=BOOL),
+    "VolumeAttachment": _kind_shape(
+        spec=struct_of(attacher=TEXT, nodeName=TEXT, source=struct_of(persistentVolumeName=TEXT)),
+        status=struct_of(attached=BOOL),
     ),
-    "Service": _kind(spec=struct(selector=TEXT_MAP)),
-    "ReplicationController": _kind(spec=struct(selector=TEXT_MAP)),
-    "ReplicaSet": _kind(spec=struct(selector=_LABEL_SELECTOR)),
-    "StatefulSet": _kind(spec=struct(selector=_LABEL_SELECTOR)),
-    "Namespace": _kind(),
+    "Service": _kind_shape(spec=struct_of(selector=TEXT_MAP)),
+    "ReplicationController": _kind_shape(spec=struct_of(selector=TEXT_MAP)),
+    "ReplicaSet": _kind_shape(spec=struct_of(selector=_LABEL_SELECTOR)),
+    "StatefulSet": _kind_shape(spec=struct_of(selector=_LABEL_SELECTOR)),
+    "Namespace": _kind_shape(),
     "ResourceClaim": _RESOURCE_CLAIM,
     "ResourceSlice": _RESOURCE_SLICE,
     "DeviceTaintRule": _DEVICE_TAINT_RULE,
-    "DeviceClass": _kind(spec=struct(selectors=_CEL_SELECTORS, extendedResourceName=TEXT)),
+    "DeviceClass": _kind_shape(spec=struct_of(selectors=_CEL_SELECTORS, extendedResourceName=TEXT)),
 }
 """The fields read per kind: a row for every kind that a snapshot keeps."""
 
 
-def check_types(kind: str, manifest: Manifest, file: str, name: str, report: Report) -> Manifest:
+def check_types(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:
     """The manifest, or a copy without its wrongly typed values; each of them becomes a Problem."""
-    return manifest if SHAPES[kind].fits(manifest) else _repaired(kind, manifest, file, name, report)
+    return manifest if SHAPES[kind].fits_type(manifest) else _repair_manifest(kind, manifest, file, name, report)
 
 
-def take_over(kind: str, manifest: Manifest, file: str, name: str, report: Report, intake: Intake) -> Manifest:
+def slim_manifest(
+    kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport, intake: ObjectIntake
+) -> Manifest:
     """As check_types, with the fields alone that something reads."""
     shape = SHAPES[kind]
     try:
-        taken: Manifest = shape.slim(manifest, intake)
+        taken: Manifest = shape.slim_value(manifest, intake)
     except MisfitError:
-        taken = shape.slim(_repaired(kind, manifest, file, name, report), intake.of_repaired())
+        taken = shape.slim_value(_repair_manifest(kind, manifest, file, name, report), intake.of_repaired())
     return taken
 
 
-def _repaired(kind: str, manifest: Manifest, file: str, name: str, report: Report) -> Manifest:
+def _repair_manifest(kind: str, manifest: Manifest, file: str, name: str, report: ProblemReport) -> Manifest:
     def complain(field: str, what: str, effect: str) -> None:
-        report.add(what, effect, file=file, object=name, field=field)
+        report.add_problem(what, effect, file=file, object=name, field=field)
 
-    repaired = SHAPES[kind].repair(manifest, "", complain)
+    repaired = SHAPES[kind].repair_value(manifest, "", complain)
     return {} if repaired is DROP else repaired

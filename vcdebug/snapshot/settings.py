@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from vcdebug.snapshot.chance import SEARCHES, Chance
+from vcdebug.snapshot.chance import SEARCHES_PATTERN, ChanceSettings
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import PERSISTENCE, CpuReservation, Persistence, Process
+from vcdebug.snapshot.process import PERSISTENCE_SETTINGS, CpuReservation, PersistenceSetting, SchedulerProcess
 from vcdebug.snapshot.provenance import Provenance, read_provenance
-from vcdebug.snapshot.report import Report
-from vcdebug.snapshot.shapes import shown_value
-from vcdebug.snapshot.snapshot import DEFAULT_NOW, Flags, Manifest
+from vcdebug.snapshot.report import ProblemReport
+from vcdebug.snapshot.shapes import describe_value
+from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags
 
-Readers = Mapping[str, Callable[[Any], Any]]
+ValueReaders = Mapping[str, Callable[[Any], Any]]
 """Name → what reads its value; None for one that is not valid."""
 
 CONF_KEY = "volcano-scheduler.conf"
@@ -32,7 +32,7 @@ _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
 @dataclass(frozen=True, slots=True)
-class Meta:
+class MetaSettings:
     """What meta.json says; a missing file says nothing."""
 
     now: datetime = DEFAULT_NOW
@@ -42,33 +42,33 @@ class Meta:
     flags: Mapping[str, Any] = field(default_factory=dict)
     chance: Mapping[str, Any] = field(default_factory=dict)
     scheduler: Mapping[str, Any] = field(default_factory=dict)
-    persistence: Persistence = "auto"
+    persistence: PersistenceSetting = "auto"
     capture: Provenance | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     """Problems found when the snapshot was made, which it no longer shows by itself."""
 
 
-def read_meta(file: str, document: Manifest, report: Report) -> Meta:
+def read_meta(file: str, document: Manifest, report: ProblemReport) -> MetaSettings:
     """meta.json with every value checked; keys that nothing reads are passed over."""
-    readers: Readers = {
-        "now": _time,
-        "complete": _boolean,
-        "name": _text,
-        "description": _text,
-        "flags": _mapping,
-        "chance": _mapping,
-        "scheduler": _mapping,
-        "persistence": _persistence,
+    readers: ValueReaders = {
+        "now": _read_time,
+        "complete": _read_boolean,
+        "name": _read_text,
+        "description": _read_text,
+        "flags": _read_mapping,
+        "chance": _read_mapping,
+        "scheduler": _read_mapping,
+        "persistence": _read_persistence,
         "capture": read_provenance,
         "bound": _names_by_name,
-        "problems": _problems,
+        "problems": _read_problems,
     }
-    return Meta(**_checked(document, readers, file, report))
+    return MetaSettings(**_read_checked(document, readers, file, report))
 
 
-def _checked(
-    values: Mapping[str, Any], readers: Readers, file: str, report: Report, prefix: str = ""
+def _read_checked(
+    values: Mapping[str, Any], readers: ValueReaders, file: str, report: ProblemReport, prefix: str = ""
 ) -> dict[str, Any]:
     """What is stated and valid, by name; a value that is not becomes a Problem."""
     valid: dict[str, Any] = {}
@@ -77,56 +77,60 @@ def _checked(
             continue
         value = read(values[name])
         if value is None:
-            what = f"{shown_value(values[name])} is not valid"
-            report.add(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
+            what = f"{describe_value(values[name])} is not valid"
+            report.add_problem(what, _DEFAULT_STANDS, file=file, field=f"{prefix}{name}")
         else:
             valid[name] = value
     return valid
 
 
-def with_flags(flags: Flags, values: Mapping[str, Any], file: str, report: Report, prefix: str = "flags.") -> Flags:
+def with_flags(
+    flags: SchedulerFlags, values: Mapping[str, Any], file: str, report: ProblemReport, prefix: str = "flags."
+) -> SchedulerFlags:
     """The flags with these values set, each of them checked; unknown names are passed over."""
-    return replace(flags, **_checked(values, _FLAG_READERS, file, report, prefix))
+    return replace(flags, **_read_checked(values, _FLAG_READERS, file, report, prefix))
 
 
-def read_chance(values: Mapping[str, Any], file: str, report: Report) -> Chance:
+def read_chance(values: Mapping[str, Any], file: str, report: ProblemReport) -> ChanceSettings:
     """What upstream leaves to chance, each setting checked; unknown names are passed over."""
-    readers = {row.name: _CHANCE_READERS[row.name] for row in fields(Chance)}
-    return Chance(**_checked(values, readers, file, report, "chance."))
+    readers = {row.name: _CHANCE_READERS[row.name] for row in fields(ChanceSettings)}
+    return ChanceSettings(**_read_checked(values, readers, file, report, "chance."))
 
 
-def read_process(values: Mapping[str, Any], file: str, report: Report) -> Process:
+def read_process(values: Mapping[str, Any], file: str, report: ProblemReport) -> SchedulerProcess:
     """What the scheduler process remembers, each value checked; unknown names are passed over."""
     readers = {key: read for key, (_, read) in _PROCESS_READERS.items()}
-    found = _checked(values, readers, file, report, "scheduler.")
-    return Process(**{_PROCESS_READERS[key][0]: value for key, value in found.items()})
+    found = _read_checked(values, readers, file, report, "scheduler.")
+    return SchedulerProcess(**{_PROCESS_READERS[key][0]: value for key, value in found.items()})
 
 
-def with_release(flags: Flags, stated: Any, report: Report, *, file: str = "", field: str = "") -> Flags:
+def with_release(
+    flags: SchedulerFlags, stated: Any, report: ProblemReport, *, file: str = "", field: str = ""
+) -> SchedulerFlags:
     """The flags of a scheduler of this release; of the nearest one that is replayed, with a Problem, for another."""
     if stated is None or stated == "":
         return flags
-    from vcdebug.releases.naming import named_release
+    from vcdebug.releases.naming import resolve_release
 
-    named = named_release(stated if isinstance(stated, str) else shown_value(stated))
+    named = resolve_release(stated if isinstance(stated, str) else describe_value(stated))
     if named.what:
-        report.add(named.what, named.effect, file=file, field=field)
+        report.add_problem(named.what, named.effect, file=file, field=field)
     return replace(flags, release=named.release)
 
 
-def read_answers(file: str, document: Manifest, report: Report) -> dict[str, Any]:
+def read_answers(file: str, document: Manifest, report: ProblemReport) -> dict[str, Any]:
     """extender.json with what is no answer taken out: verb -> key -> a mapping."""
     answers: dict[str, Any] = {}
     for verb, by_key in document.items():
         if not isinstance(by_key, dict):
-            what = f"is {shown_value(by_key)}, not a mapping"
-            report.add(what, "the verb's answers count as unknown", file=file, field=verb)
+            what = f"is {describe_value(by_key)}, not a mapping"
+            report.add_problem(what, "the verb's answers count as unknown", file=file, field=verb)
             continue
         answers[verb] = {key: answer for key, answer in by_key.items() if _is_answer(answer)}
         for key, answer in by_key.items():
             if not _is_answer(answer):
-                what = f"is {shown_value(answer)}, neither a mapping nor a list of mappings"
-                report.add(what, "the answer counts as unknown", file=file, field=f"{verb}.{key}")
+                what = f"is {describe_value(answer)}, neither a mapping nor a list of mappings"
+                report.add_problem(what, "the answer counts as unknown", file=file, field=f"{verb}.{key}")
     return answers
 
 
@@ -143,20 +147,20 @@ def conf_of(config_map: Manifest, key: str = CONF_KEY) -> object:
     return data.get(key) if isinstance(data, dict) else None
 
 
-def read_usage(file: str, document: Manifest, report: Report) -> dict[str, Any]:
+def read_usage(file: str, document: Manifest, report: ProblemReport) -> dict[str, Any]:
     """usage.json with what is no number taken out: node -> time, cpu and mem by period."""
     usage: dict[str, Any] = {}
     for node, metrics in document.items():
         if not isinstance(metrics, dict):
-            report.add(
-                f"is {shown_value(metrics)}, not a mapping", "the node counts as unmeasured", file=file, field=node
+            report.add_problem(
+                f"is {describe_value(metrics)}, not a mapping", "the node counts as unmeasured", file=file, field=node
             )
             continue
-        usage[node] = {key: _metric(value, file, f"{node}.{key}", report) for key, value in metrics.items()}
+        usage[node] = {key: _read_metric(value, file, f"{node}.{key}", report) for key, value in metrics.items()}
     return usage
 
 
-def _metric(value: Any, file: str, path: str, report: Report) -> Any:
+def _read_metric(value: Any, file: str, path: str, report: ProblemReport) -> Any:
     if not isinstance(value, dict):
         return value if isinstance(value, str) else ""
     kept = {}
@@ -164,15 +168,15 @@ def _metric(value: Any, file: str, path: str, report: Report) -> Any:
         if isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number):
             kept[period] = number
         else:
-            what = f"is {shown_value(number)}, not a number"
-            report.add(what, "the value is left out", file=file, field=f"{path}.{period}")
+            what = f"is {describe_value(number)}, not a number"
+            report.add_problem(what, "the value is left out", file=file, field=f"{path}.{period}")
     return kept
 
 
-def _persistence(value: Any) -> Persistence | None:
+def _read_persistence(value: Any) -> PersistenceSetting | None:
     if isinstance(value, bool):
         return "on" if value else "off"
-    return next((setting for setting in PERSISTENCE if setting == value), None)
+    return next((setting for setting in PERSISTENCE_SETTINGS if setting == value), None)
 
 
 def _names_by_name(value: Any) -> dict[str, str] | None:
@@ -182,27 +186,27 @@ def _names_by_name(value: Any) -> dict[str, str] | None:
     return dict(value)
 
 
-def _list(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _text(value: Any) -> str | None:
+def _read_text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _mapping(value: Any) -> Manifest | None:
+def _read_mapping(value: Any) -> Manifest | None:
     return value if isinstance(value, dict) else None
 
 
-def _problems(value: Any) -> tuple[Problem, ...] | None:
+def _read_problems(value: Any) -> tuple[Problem, ...] | None:
     """Saved Problems: lists of their five texts."""
-    rows = _list(value)
+    rows = _list_or_empty(value)
     if not all(isinstance(row, list) and len(row) == 5 and all(isinstance(part, str) for part in row) for row in rows):
         return None
     return tuple(Problem(*row) for row in rows)
 
 
-def _boolean(value: Any) -> bool | None:
+def _read_boolean(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
     if value in _TRUE or value in _FALSE:
@@ -210,13 +214,13 @@ def _boolean(value: Any) -> bool | None:
     return None
 
 
-def _number(value: Any) -> int | None:
+def _read_number(value: Any) -> int | None:
     if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,9}", value, re.ASCII):
         return int(value)
     return value if type(value) is int and abs(value) < 1 << 31 else None
 
 
-def _texts(value: Any) -> tuple[str, ...] | None:
+def _read_texts(value: Any) -> tuple[str, ...] | None:
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
@@ -224,16 +228,16 @@ def _texts(value: Any) -> tuple[str, ...] | None:
     return None
 
 
-def _version(value: Any) -> tuple[int, int] | None:
+def _read_version(value: Any) -> tuple[int, int] | None:
     text = ".".join(str(part) for part in value) if isinstance(value, list | tuple) else str(value)
     match = _VERSION.fullmatch(text)
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _gates(value: Any) -> dict[str, bool] | None:
+def _read_gates(value: Any) -> dict[str, bool] | None:
     if not isinstance(value, dict):
         return None
-    gates = {name: _boolean(setting) for name, setting in value.items()}
+    gates = {name: _read_boolean(setting) for name, setting in value.items()}
     return (
         {name: setting for name, setting in gates.items() if setting is not None}
         if None not in gates.values()
@@ -241,7 +245,7 @@ def _gates(value: Any) -> dict[str, bool] | None:
     )
 
 
-def _time(value: Any) -> datetime | None:
+def _read_time(value: Any) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:
@@ -251,8 +255,8 @@ def _time(value: Any) -> datetime | None:
         return None
 
 
-def _count(value: Any) -> int | None:
-    number = _number(value)
+def _read_count(value: Any) -> int | None:
+    number = _read_number(value)
     return number if number is not None and number >= 0 else None
 
 
@@ -274,27 +278,27 @@ def _reserved_cpus(value: Any) -> tuple[CpuReservation, ...] | None:
     return tuple(CpuReservation(**row) for row in value) if known else None
 
 
-def _searches(value: Any) -> dict[str, str] | None:
+def _read_searches(value: Any) -> dict[str, str] | None:
     """namespace/name → places of nodes, one group of ranges per search."""
     found = _names_by_name(value)
-    return found if found is not None and all(SEARCHES.fullmatch(text) for text in found.values()) else None
+    return found if found is not None and all(SEARCHES_PATTERN.fullmatch(text) for text in found.values()) else None
 
 
 _PROCESS_READERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "started": ("started", _time),
-    "lastRescheduling": ("last_rescheduling", _time),
-    "lastEviction": ("last_eviction", _time),
-    "sessions": ("sessions", _count),
+    "started": ("started", _read_time),
+    "lastRescheduling": ("last_rescheduling", _read_time),
+    "lastEviction": ("last_eviction", _read_time),
+    "sessions": ("sessions", _read_count),
     "hyperNodes": ("hyper_nodes", _hyper_nodes),
     "reservedCpus": ("reserved_cpus", _reserved_cpus),
 }
 
-_CHANCE_READERS: Readers = {
-    "search_start": _count,
-    "order_seed": _number,
-    "tie_seed": _number,
+_CHANCE_READERS: ValueReaders = {
+    "search_start": _read_count,
+    "order_seed": _read_number,
+    "tie_seed": _read_number,
     "choices": _names_by_name,
-    "searches": _searches,
+    "searches": _read_searches,
     "dry_runs": _names_by_name,
     "preempts": _names_by_name,
     "reclaims": _names_by_name,
@@ -303,19 +307,19 @@ _CHANCE_READERS: Readers = {
     "cards": _names_by_name,
 }
 
-_FLAG_READERS: Readers = {
-    "default_queue": _text,
-    "scheduler_names": _texts,
-    "priority_class": _boolean,
-    "minimum_feasible_nodes": _number,
-    "minimum_percentage_nodes_to_find": _number,
-    "percentage_nodes_to_find": _number,
-    "node_selector": _texts,
-    "ignored_provisioners": _texts,
-    "csi_storage": _boolean,
-    "sharding_mode": _text,
-    "sharding_name": _text,
-    "server_version": _version,
-    "feature_gates": _gates,
-    "panic_on_error": _boolean,
+_FLAG_READERS: ValueReaders = {
+    "default_queue": _read_text,
+    "scheduler_names": _read_texts,
+    "priority_class": _read_boolean,
+    "minimum_feasible_nodes": _read_number,
+    "minimum_percentage_nodes_to_find": _read_number,
+    "percentage_nodes_to_find": _read_number,
+    "node_selector": _read_texts,
+    "ignored_provisioners": _read_texts,
+    "csi_storage": _read_boolean,
+    "sharding_mode": _read_text,
+    "sharding_name": _read_text,
+    "server_version": _read_version,
+    "feature_gates": _read_gates,
+    "panic_on_error": _read_boolean,
 }

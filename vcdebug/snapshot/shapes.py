@@ -9,13 +9,13 @@ from functools import lru_cache
 from marshal import dumps
 from typing import Any, Final, Protocol
 
-from vcdebug.snapshot.quantity import QuantityError, has_digits, milli_value, overflows, value
+from vcdebug.snapshot.quantity import QuantityError, has_digits, milli_value, overflows_int64, whole_value
 
 Complain = Callable[[str, str, str], None]
 """Called with the field's path, what is wrong, and what is done about it."""
 
-REMOVED = "the value is left out of the replay"
-KEPT = "the replay reads it as the scheduler would"
+REMOVED_EFFECT = "the value is left out of the replay"
+KEPT_EFFECT = "the replay reads it as the scheduler would"
 
 INT32 = (-(1 << 31), (1 << 31) - 1)
 INT64 = (-(1 << 63), (1 << 63) - 1)
@@ -25,23 +25,23 @@ _WHOLE_UNITS = ("memory", "pods", "storage", "requests.memory", "limits.memory")
 
 _AMOUNT = re.compile(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?[numkKMGTPE]?i?", re.ASCII)
 
-Path = tuple[str, ...]
+FieldPath = tuple[str, ...]
 """The fields that lead to a value; a list's elements have the path of the list."""
 
 
-class Names(Protocol):
+class TextRenamer(Protocol):
     """Gives texts other words."""
 
-    def text(self, text: str, path: Path) -> str | None:
+    def rename_text(self, text: str, path: FieldPath) -> str | None:
         """The text of a field, or None when it is to be dropped."""
 
-    def key(self, text: str, path: Path) -> str:
+    def rename_key(self, text: str, path: FieldPath) -> str:
         """The key of a mapping with free keys."""
 
-    def drops(self, field: str, path: Path) -> bool:
+    def drops_key(self, field: str, path: FieldPath) -> bool:
         """Whether a key of a mapping with free keys is dropped."""
 
-    def dropped(self, path: Path, field: str) -> None:
+    def note_dropped(self, path: FieldPath, field: str) -> None:
         """Told of each field that the schema does not name."""
 
 
@@ -51,11 +51,11 @@ class MisfitError(Exception):
 
 _WITHOUT_REFERENCES: Final = 2
 """A version of marshal's format in which equal values have equal bytes; these are compared, never read."""
-MOST_PARTS: Final = 1 << 14
+MAX_PARTS: Final = 1 << 14
 """So many parts of one shape are remembered at a time."""
 
 
-class Intake:
+class ObjectIntake:
     """What objects are read into: equal texts become one, and so do equal lists and mappings inside objects."""
 
     __slots__ = ("_parts", "once", "repaired")
@@ -68,13 +68,13 @@ class Intake:
         self.repaired = repaired
         """Whether amounts that are odd, and known to be, are taken over."""
 
-    def of_repaired(self) -> Intake:
+    def of_repaired(self) -> ObjectIntake:
         """For an object that was repaired, with the same texts."""
-        other = Intake(repaired=True)
+        other = ObjectIntake(repaired=True)
         other.once = self.once
         return other
 
-    def shared(self, item: Any, shape: Shape, slim: Callable[[Any, Intake], Any]) -> Any:
+    def share_part(self, item: Any, shape: Shape, slim: Callable[[Any, ObjectIntake], Any]) -> Any:
         """A part of an object, once for all that state the same: the pods of a job differ in few places."""
         known = self._parts_of(shape)
         try:
@@ -83,10 +83,10 @@ class Intake:
             raise MisfitError from None
         part = known.get(key)
         if part is None:
-            part = known[key] = self.one(slim(item, self), shape)
+            part = known[key] = self.intern_part(slim(item, self), shape)
         return part
 
-    def one(self, part: Any, shape: Shape) -> Any:
+    def intern_part(self, part: Any, shape: Shape) -> Any:
         """The same part wherever the same is kept, whatever else was stated beside it."""
         return self._parts_of(shape).setdefault(dumps(part, _WITHOUT_REFERENCES), part)
 
@@ -94,7 +94,7 @@ class Intake:
         known = self._parts.get(shape)
         if known is None:
             known = self._parts[shape] = {}
-        if len(known) > MOST_PARTS:
+        if len(known) > MAX_PARTS:
             known.clear()
         return known
 
@@ -109,19 +109,19 @@ DROP = _Drop()
 class Shape(Protocol):
     """The type of a value."""
 
-    def fits(self, item: Any) -> bool:
+    def fits_type(self, item: Any) -> bool:
         """Whether the value and everything below it has the right type."""
 
-    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+    def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         """The value with what does not fit taken out, or DROP."""
 
-    def keep(self, item: Any) -> Any:
+    def keep_named(self, item: Any) -> Any:
         """The value with only the parts that the shape names."""
 
-    def slim(self, item: Any, intake: Intake) -> Any:
+    def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         """As keep, with equal texts as one; raises MisfitError where the value does not fit."""
 
-    def rename(self, item: Any, path: Path, names: Names) -> Any:
+    def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         """As keep, with other words for texts, or DROP for what does not fit."""
 
 
@@ -135,79 +135,79 @@ class Scalar:
         self._test = test
         self._zero = zero
 
-    def fits(self, item: Any) -> bool:
+    def fits_type(self, item: Any) -> bool:
         return self._test(item)
 
-    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+    def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if self._test(item):
             return item
         if item is None:
             return self._zero
         if type(item) is float and item.is_integer() and self._test(int(item)):
             return int(item)
-        complain(path, f"is {shown_value(item)}, not {self._article}", REMOVED)
+        complain(path, f"is {describe_value(item)}, not {self._article}", REMOVED_EFFECT)
         return DROP
 
-    def keep(self, item: Any) -> Any:
+    def keep_named(self, item: Any) -> Any:
         return item
 
-    def slim(self, item: Any, intake: Intake) -> Any:
+    def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         if not self._test(item) and not (intake.repaired and self is QUANTITY):
             raise MisfitError
         return intake.once(item, item) if type(item) is str else item
 
-    def rename(self, item: Any, path: Path, names: Names) -> Any:
+    def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if not self._test(item):
             return None if item is None else DROP
         if type(item) is not str or self is TIME or self is QUANTITY:
             return item
-        renamed = names.text(item, path)
+        renamed = names.rename_text(item, path)
         return DROP if renamed is None else renamed
 
 
-class Quantities:
+class QuantityMap:
     """A resource list: names to quantities."""
 
     __slots__ = ()
 
-    def fits(self, item: Any) -> bool:
-        return type(item) is dict and all(_is_sane(name, amount) for name, amount in item.items())
+    def fits_type(self, item: Any) -> bool:
+        return type(item) is dict and all(_is_sane_amount(name, amount) for name, amount in item.items())
 
-    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+    def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not dict:
-            complain(path, f"is {shown_value(item)}, not resources with their quantities", REMOVED)
+            complain(path, f"is {describe_value(item)}, not resources with their quantities", REMOVED_EFFECT)
             return DROP
         kept = {}
         for name, amount in item.items():
             fault, effect = _quantity_fault(name, amount)
             if fault:
                 complain(f"{path}.{name}", fault, effect)
-            if effect != REMOVED:
+            if effect != REMOVED_EFFECT:
                 kept[name] = amount
         return kept
 
-    def keep(self, item: Any) -> Any:
+    def keep_named(self, item: Any) -> Any:
         return item
 
-    def slim(self, item: Any, intake: Intake) -> Any:
+    def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         if type(item) is not dict:
             raise MisfitError
-        return intake.shared(item, self, self._slim)
+        return intake.share_part(item, self, self._slim_amounts)
 
-    def _slim(self, item: dict[Any, Any], intake: Intake) -> dict[Any, Any]:
+    def _slim_amounts(self, item: dict[Any, Any], intake: ObjectIntake) -> dict[Any, Any]:
         once = intake.once
         kept: dict[Any, Any] = {}
         for name, amount in item.items():
-            if not _is_sane(name, amount) and not intake.repaired:
+            if not _is_sane_amount(name, amount) and not intake.repaired:
                 raise MisfitError
             kept[once(name, name)] = once(amount, amount) if type(amount) is str else amount
         return kept
 
-    def rename(self, item: Any, path: Path, names: Names) -> Any:
+    def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not dict:
             return DROP
         amounts = {name: amount for name, amount in item.items() if _is_amount(amount)}
-        return {names.key(str(name), path): amount for name, amount in amounts.items()}
+        return {names.rename_key(str(name), path): amount for name, amount in amounts.items()}
 
 
 class ListOf:
@@ -217,34 +217,34 @@ class ListOf:
 
     def __init__(self, item: Shape) -> None:
         self.item = item
-        self._fits = item.fits
+        self._fits = item.fits_type
 
-    def fits(self, item: Any) -> bool:
+    def fits_type(self, item: Any) -> bool:
         return type(item) is list and all(map(self._fits, item))
 
-    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+    def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not list:
-            complain(path, f"is {shown_value(item)}, not a list", REMOVED)
+            complain(path, f"is {describe_value(item)}, not a list", REMOVED_EFFECT)
             return DROP
-        repaired = [self.item.repair(element, f"{path}[{i}]", complain) for i, element in enumerate(item)]
+        repaired = [self.item.repair_value(element, f"{path}[{i}]", complain) for i, element in enumerate(item)]
         return [element for element in repaired if element is not DROP]
 
-    def keep(self, item: Any) -> Any:
-        return [self.item.keep(element) for element in item] if type(item) is list else []
+    def keep_named(self, item: Any) -> Any:
+        return [self.item.keep_named(element) for element in item] if type(item) is list else []
 
-    def slim(self, item: Any, intake: Intake) -> Any:
+    def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         if type(item) is not list:
             raise MisfitError
-        return intake.shared(item, self, self._slim)
+        return intake.share_part(item, self, self._slim_elements)
 
-    def _slim(self, item: list[Any], intake: Intake) -> list[Any]:
-        slim = self.item.slim
+    def _slim_elements(self, item: list[Any], intake: ObjectIntake) -> list[Any]:
+        slim = self.item.slim_value
         return [slim(element, intake) for element in item]
 
-    def rename(self, item: Any, path: Path, names: Names) -> Any:
+    def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not list:
             return DROP
-        renamed = [self.item.rename(element, path, names) for element in item]
+        renamed = [self.item.rename_texts(element, path, names) for element in item]
         return [element for element in renamed if element is not DROP]
 
 
@@ -255,40 +255,41 @@ class MapOf:
 
     def __init__(self, item: Shape) -> None:
         self.item = item
-        self._fits = item.fits
+        self._fits = item.fits_type
 
-    def fits(self, item: Any) -> bool:
+    def fits_type(self, item: Any) -> bool:
         return type(item) is dict and all(map(self._fits, item.values()))
 
-    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+    def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if type(item) is not dict:
-            complain(path, f"is {shown_value(item)}, not a mapping", REMOVED)
+            complain(path, f"is {describe_value(item)}, not a mapping", REMOVED_EFFECT)
             return DROP
-        repaired = {key: self.item.repair(element, f"{path}.{key}", complain) for key, element in item.items()}
+        repaired = {key: self.item.repair_value(element, f"{path}.{key}", complain) for key, element in item.items()}
         return {key: element for key, element in repaired.items() if element is not DROP}
 
-    def keep(self, item: Any) -> Any:
-        return {key: self.item.keep(element) for key, element in item.items()} if type(item) is dict else {}
+    def keep_named(self, item: Any) -> Any:
+        return {key: self.item.keep_named(element) for key, element in item.items()} if type(item) is dict else {}
 
-    def slim(self, item: Any, intake: Intake) -> Any:
+    def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         if type(item) is not dict:
             raise MisfitError
-        return intake.shared(item, self, self._slim)
+        return intake.share_part(item, self, self._slim_entries)
 
-    def _slim(self, item: dict[Any, Any], intake: Intake) -> dict[Any, Any]:
-        slim, once = self.item.slim, intake.once
+    def _slim_entries(self, item: dict[Any, Any], intake: ObjectIntake) -> dict[Any, Any]:
+        slim, once = self.item.slim_value, intake.once
         if self.item is not TEXT:
             return {once(key, key): slim(element, intake) for key, element in item.items()}
         if not all(type(element) is str for element in item.values()):
             raise MisfitError
         return {once(key, key): once(element, element) for key, element in item.items()}
 
-    def rename(self, item: Any, path: Path, names: Names) -> Any:
+    def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not dict:
             return DROP
-        kept = {str(key): element for key, element in item.items() if not names.drops(str(key), path)}
+        kept = {str(key): element for key, element in item.items() if not names.drops_key(str(key), path)}
         renamed = {
-            names.key(key, path): self.item.rename(element, (*path, "*"), names) for key, element in kept.items()
+            names.rename_key(key, path): self.item.rename_texts(element, (*path, "*"), names)
+            for key, element in kept.items()
         }
         return {key: element for key, element in renamed.items() if element is not DROP}
 
@@ -301,10 +302,10 @@ class Struct:
     def __init__(self, fields: Mapping[str, Shape], *, alike: bool = False) -> None:
         self.fields = fields
         self.alike = alike
-        self._fits = {name: shape.fits for name, shape in fields.items()}
-        self._slims = {name: (name, None if shape is TEXT else shape.slim) for name, shape in fields.items()}
+        self._fits = {name: shape.fits_type for name, shape in fields.items()}
+        self._slims = {name: (name, None if shape is TEXT else shape.slim_value) for name, shape in fields.items()}
 
-    def fits(self, item: Any) -> bool:
+    def fits_type(self, item: Any) -> bool:
         if type(item) is not dict:
             return False
         checks = self._fits
@@ -313,11 +314,11 @@ class Struct:
                 return False
         return True
 
-    def repair(self, item: Any, path: str, complain: Complain) -> Any:
+    def repair_value(self, item: Any, path: str, complain: Complain) -> Any:
         if item is None:
             return {}
         if type(item) is not dict:
-            complain(path, f"is {shown_value(item)}, not a mapping", REMOVED)
+            complain(path, f"is {describe_value(item)}, not a mapping", REMOVED_EFFECT)
             return DROP
         kept = {}
         for name, element in item.items():
@@ -325,23 +326,23 @@ class Struct:
             if shape is None:
                 kept[name] = element
             elif element is not None:
-                repaired = shape.repair(element, f"{path}.{name}" if path else name, complain)
+                repaired = shape.repair_value(element, f"{path}.{name}" if path else name, complain)
                 if repaired is not DROP:
                     kept[name] = repaired
         return kept
 
-    def keep(self, item: Any) -> Any:
+    def keep_named(self, item: Any) -> Any:
         fields = self.fields
         if type(item) is not dict:
             return {}
-        return {name: fields[name].keep(element) for name, element in item.items() if name in fields}
+        return {name: fields[name].keep_named(element) for name, element in item.items() if name in fields}
 
-    def slim(self, item: Any, intake: Intake) -> Any:
+    def slim_value(self, item: Any, intake: ObjectIntake) -> Any:
         if type(item) is not dict:
             raise MisfitError
-        return intake.shared(item, self, self._slim) if self.alike else self._slim(item, intake)
+        return intake.share_part(item, self, self._slim_fields) if self.alike else self._slim_fields(item, intake)
 
-    def _slim(self, item: dict[str, Any], intake: Intake) -> dict[str, Any]:
+    def _slim_fields(self, item: dict[str, Any], intake: ObjectIntake) -> dict[str, Any]:
         """Texts, most of what there is, without a call of their own."""
         slims, once = self._slims, intake.once
         if not slims:
@@ -358,21 +359,21 @@ class Struct:
                     raise MisfitError
         return kept
 
-    def rename(self, item: Any, path: Path, names: Names) -> Any:
+    def rename_texts(self, item: Any, path: FieldPath, names: TextRenamer) -> Any:
         if type(item) is not dict:
             return DROP
         kept = {}
         for name, element in item.items():
             shape = self.fields.get(name)
-            renamed = DROP if shape is None else shape.rename(element, (*path, name), names)
+            renamed = DROP if shape is None else shape.rename_texts(element, (*path, name), names)
             if renamed is not DROP:
                 kept[name] = renamed
             elif isinstance(name, str):
-                names.dropped(path, name)
+                names.note_dropped(path, name)
         return kept
 
 
-def shown_value(item: Any) -> str:
+def describe_value(item: Any) -> str:
     """A wrong value in a few words."""
     if isinstance(item, dict):
         return "a mapping"
@@ -391,14 +392,14 @@ def _is_amount(amount: Any) -> bool:
     return amount is None or type(amount) in (int, float)
 
 
-def _is_sane(name: str, amount: Any) -> bool:
-    return type(amount) in (str, int, float) and _sane(name, amount)
+def _is_sane_amount(name: str, amount: Any) -> bool:
+    return type(amount) in (str, int, float) and _is_sane_quantity(name, amount)
 
 
 @lru_cache(maxsize=65536)
-def _sane(name: str, amount: str | float) -> bool:
+def _is_sane_quantity(name: str, amount: str | float) -> bool:
     try:
-        return value(amount) >= 0 and not overflows(amount, _power(name)) and has_digits(amount)
+        return whole_value(amount) >= 0 and not overflows_int64(amount, _unit_power(name)) and has_digits(amount)
     except QuantityError:
         return False
 
@@ -410,23 +411,23 @@ def _lacks_digits(amount: Any) -> bool:
         return False
 
 
-def _power(name: str) -> int:
+def _unit_power(name: str) -> int:
     """Which multiple the scheduler reads: whole units for memory and pods, thousandths for everything else."""
     return 0 if name in _WHOLE_UNITS else 3
 
 
 def _quantity_fault(name: str, amount: Any) -> tuple[str, str]:
-    if amount is None or _is_sane(name, amount):
+    if amount is None or _is_sane_amount(name, amount):
         return "", ""
     try:
-        read = milli_value(amount) if _power(name) else value(amount)
+        read = milli_value(amount) if _unit_power(name) else whole_value(amount)
     except QuantityError:
-        return f"is {shown_value(amount)}, not a quantity", REMOVED
+        return f"is {describe_value(amount)}, not a quantity", REMOVED_EFFECT
     if not has_digits(amount):
-        return f"{shown_value(amount)} has no digits", "it counts as 0, as Go reads it"
-    if overflows(amount, _power(name)):
-        return f"{shown_value(amount)} is too large for the scheduler's 64-bit numbers", f"it counts as {read}"
-    return f"{shown_value(amount)} is negative", KEPT
+        return f"{describe_value(amount)} has no digits", "it counts as 0, as Go reads it"
+    if overflows_int64(amount, _unit_power(name)):
+        return f"{describe_value(amount)} is too large for the scheduler's 64-bit numbers", f"it counts as {read}"
+    return f"{describe_value(amount)} is negative", KEPT_EFFECT
 
 
 @lru_cache(maxsize=65536)
@@ -440,33 +441,33 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _is_int(bounds: tuple[int, int]) -> Callable[[Any], bool]:
+def _int_test(bounds: tuple[int, int]) -> Callable[[Any], bool]:
     low, high = bounds
     return lambda item: type(item) is int and low <= item <= high
 
 
 TEXT = Scalar("text", lambda item: type(item) is str, "")
 BOOL = Scalar("true or false", lambda item: type(item) is bool, False)
-INT = Scalar("a whole number of 32 bits", _is_int(INT32), 0)
-LONG = Scalar("a whole number of 64 bits", _is_int(INT64), 0)
+INT = Scalar("a whole number of 32 bits", _int_test(INT32), 0)
+LONG = Scalar("a whole number of 64 bits", _int_test(INT64), 0)
 TIME = Scalar("a time as 2026-11-01T00:00:00Z", lambda item: type(item) is str and _is_time(item), DROP)
-INT_OR_TEXT = Scalar("a number or text", lambda item: type(item) is str or _is_int(INT32)(item), 0)
-QUANTITY = Scalar("a quantity", lambda item: _is_sane("", item) or _lacks_digits(item), DROP)
-QUANTITIES = Quantities()
+INT_OR_TEXT = Scalar("a number or text", lambda item: type(item) is str or _int_test(INT32)(item), 0)
+QUANTITY = Scalar("a quantity", lambda item: _is_sane_amount("", item) or _lacks_digits(item), DROP)
+QUANTITIES = QuantityMap()
 TEXTS = ListOf(TEXT)
 TEXT_MAP = MapOf(TEXT)
 
 
-def struct(**fields: Shape) -> Struct:
+def struct_of(**fields: Shape) -> Struct:
     """A mapping with these fields."""
     return Struct(fields)
 
 
-def alike(**fields: Shape) -> Struct:
+def alike_struct(**fields: Shape) -> Struct:
     """A mapping that says the same of many objects."""
     return Struct(fields, alike=True)
 
 
-def structs(**fields: Shape) -> ListOf:
+def structs_of(**fields: Shape) -> ListOf:
     """A list of mappings with these fields."""
-    return ListOf(struct(**fields))
+    return ListOf(struct_of(**fields))

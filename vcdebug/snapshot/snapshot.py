@@ -14,10 +14,10 @@ from vcdebug.releases.nodes import FEATURE_GATES_1_33, VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import NO_SHARDS, QUEUE_ALLOCATION_GATE
 from vcdebug.snapshot.answers import ForcedAnswer
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import Persistence, Process
+from vcdebug.snapshot.process import PersistenceSetting, SchedulerProcess
 from vcdebug.snapshot.provenance import Provenance
 
 Manifest = JsonDict
@@ -42,7 +42,7 @@ VOLCANO_GATES: Mapping[str, bool] = MappingProxyType(
 LATER_GATES: Mapping[str, Change] = MappingProxyType({"SchedulingGatesQueueAdmission": QUEUE_ALLOCATION_GATE})
 """Gates that older releases do not know."""
 
-NEVER = (99, 0)
+NEVER_ON = (99, 0)
 
 KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
@@ -65,18 +65,18 @@ KUBERNETES_GATES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "DRADeviceBindingConditions": (1, 36),
         "DRADeviceTaints": (1, 36),
         "DRAPartitionableDevices": (1, 36),
-        "DRADeviceTaintRules": NEVER,
-        "StorageCapacityScoring": NEVER,
-        "TaintTolerationComparisonOperators": NEVER,
-        "DRANodeAllocatableResources": NEVER,
-        "VolumeLimitScaling": NEVER,
+        "DRADeviceTaintRules": NEVER_ON,
+        "StorageCapacityScoring": NEVER_ON,
+        "TaintTolerationComparisonOperators": NEVER_ON,
+        "DRANodeAllocatableResources": NEVER_ON,
+        "VolumeLimitScaling": NEVER_ON,
     }
 )
 """Kubernetes feature gates and the first server version that has them on by default."""
 
 
 @dataclass(frozen=True, slots=True)
-class Flags:
+class SchedulerFlags:
     """The scheduler's command line, with upstream's defaults."""
 
     default_queue: str = "default"
@@ -101,22 +101,22 @@ class Flags:
     """What the scheduler is built from."""
 
     @property
-    def csi_storage_on(self) -> bool:
+    def is_csi_storage_on(self) -> bool:
         """Whether the capacity of storage is looked at: what no informer has read is not.
         Upstream: cache.addEventHandler.
         """
-        if not self.release.has(VOLUMEBINDING_CAPACITY):
+        if not self.release.has_older_form(VOLUMEBINDING_CAPACITY):
             return self.csi_storage is not False
-        return self.csi_storage is True and self.gate("CSIStorage")
+        return self.csi_storage is True and self.is_gate_on("CSIStorage")
 
     @property
-    def sharding(self) -> str:
+    def effective_sharding_mode(self) -> str:
         """How nodes are shared out among schedulers."""
-        return "none" if self.release.has(NO_SHARDS) else self.sharding_mode
+        return "none" if self.release.has_older_form(NO_SHARDS) else self.sharding_mode
 
-    def gate(self, name: str) -> bool:
+    def is_gate_on(self, name: str) -> bool:
         """Whether a feature gate is on: set explicitly, else Volcano's or the server version's default."""
-        if name in LATER_GATES and self.release.has(LATER_GATES[name]):
+        if name in LATER_GATES and self.release.has_older_form(LATER_GATES[name]):
             return False
         if name in self.feature_gates:
             return self.feature_gates[name]
@@ -124,8 +124,8 @@ class Flags:
             return VOLCANO_GATES[name]
         if name not in KUBERNETES_GATES:
             raise EngineError(f"feature gate {name} is unknown")
-        library = self.release.kubernetes
-        known = library if self.release.has(FEATURE_GATES_1_33) else min(self.server_version, library)
+        library = self.release.kubernetes_version
+        known = library if self.release.has_older_form(FEATURE_GATES_1_33) else min(self.server_version, library)
         return known >= KUBERNETES_GATES[name]
 
 
@@ -139,8 +139,8 @@ class Snapshot:
     scheduler_conf: str | None = None
     """The text of volcano-scheduler.conf; None stands for upstream's built-in default."""
     now: datetime = DEFAULT_NOW
-    flags: Flags = field(default_factory=Flags)
-    chance: Chance = field(default_factory=Chance)
+    flags: SchedulerFlags = field(default_factory=SchedulerFlags)
+    chance: ChanceSettings = field(default_factory=ChanceSettings)
     """What the real scheduler would have drawn."""
     answers: tuple[ForcedAnswer, ...] = ()
     """What plugins are made to say."""
@@ -150,9 +150,9 @@ class Snapshot:
     """Recorded answers of the extender's webhook: verb -> key -> answer or answers in order."""
     device_config: str | None = None
     """The text of device-config.yaml; None stands for the built-in names of virtual GPUs."""
-    process: Process = field(default_factory=Process)
+    process: SchedulerProcess = field(default_factory=SchedulerProcess)
     """What the scheduler remembers of earlier cycles."""
-    persistence: Persistence = "auto"
+    persistence: PersistenceSetting = "auto"
     """Whether task state is restored from pods' annotations."""
     bound: Mapping[str, str] = field(default_factory=dict)
     """Pods that somebody else binds while the cycle runs, and where: the scheduler does not see it."""
@@ -168,6 +168,6 @@ class Snapshot:
         """What the scheduler is built from."""
         return self.flags.release
 
-    def of(self, kind: str) -> list[Manifest]:
+    def objects_of(self, kind: str) -> list[Manifest]:
         """The manifests of one kind, in input order."""
         return self.objects.get(kind, [])

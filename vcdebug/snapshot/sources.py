@@ -10,38 +10,38 @@ from typing import IO, BinaryIO
 
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.archive import (
-    BROKEN,
+    ARCHIVE_ERRORS,
     FOREIGN_MAGICS,
     GZIP_MAGIC,
     ZIP_MAGICS,
-    Budget,
+    CountedGzip,
     SourceFile,
-    Unpacked,
-    gunzip,
+    UnpackBudget,
+    gunzip_bytes,
     is_tar,
-    shown,
+    printable_name,
     tar_files,
     zip_files,
 )
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
-from vcdebug.snapshot.report import Report
+from vcdebug.snapshot.report import ProblemReport
 
-Begins = Callable[[int, int, str], None]
+FileBegins = Callable[[int, int, str], None]
 """Called where a file begins: bytes before it, bytes in all (0 if unknown), and its name."""
 
 Source = str | Path | BinaryIO
 
 READ_SUFFIXES = ("", ".json", ".yaml", ".yml", ".ndjson", ".jsonl", ".conf")
 """Suffixes of the files that are read in a folder or archive, also with `.gz`."""
-COMPANIONS = ("expected.json", "question.json")
+COMPANION_FILES = ("expected.json", "question.json")
 """Files that lie beside a snapshot and are no part of it."""
 _RECORDING_STARTS = (b'{"ev":', b'{"seq":')
 _TAR_BLOCK = 512
 
 
-def open_source(source: Source, report: Report, begins: Begins | None = None) -> Iterator[SourceFile]:
+def open_source(source: Source, report: ProblemReport, begins: FileBegins | None = None) -> Iterator[SourceFile]:
     """The files of a snapshot in a fixed order; raises SnapshotError if the source cannot be read at all."""
-    budget = Budget()
+    budget = UnpackBudget()
     if source == "-":
         return _data_files(read_stdin(budget.max_bytes), "stdin", budget, report)
     if isinstance(source, str | Path):
@@ -62,7 +62,9 @@ def source_name(source: Source) -> str:
     return name or path.name
 
 
-def _path_files(path: Path, budget: Budget, report: Report, begins: Begins | None) -> Iterator[SourceFile]:
+def _path_files(
+    path: Path, budget: UnpackBudget, report: ProblemReport, begins: FileBegins | None
+) -> Iterator[SourceFile]:
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
@@ -75,7 +77,7 @@ def _path_files(path: Path, budget: Budget, report: Report, begins: Begins | Non
     return _data_files(data, path.name, budget, report)
 
 
-def _stream_files(stream: IO[bytes], name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+def _stream_files(stream: IO[bytes], name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
     try:
         data = stream.read(budget.max_bytes + 1)
     except (OSError, ValueError) as error:
@@ -83,7 +85,7 @@ def _stream_files(stream: IO[bytes], name: str, budget: Budget, report: Report) 
     return _data_files(data, name, budget, report)
 
 
-def _data_files(data: bytes, name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+def _data_files(data: bytes, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
     """The files in one file's bytes: an archive's members, or the file itself; what it is shows in its first bytes."""
     if not data.strip():
         raise SnapshotError("is empty", where=name)
@@ -91,45 +93,47 @@ def _data_files(data: bytes, name: str, budget: Budget, report: Report) -> Itera
         if data.startswith(magic):
             raise SnapshotError(f"is packed with {packer}", "use .tar.gz, .zip or plain files", name)
     if data.startswith(ZIP_MAGICS):
-        yield from _wanted(zip_files(io.BytesIO(data), name, budget, report), budget, report)
+        yield from _wanted_files(zip_files(io.BytesIO(data), name, budget, report), budget, report)
     elif data.startswith(GZIP_MAGIC):
         yield from _gzip_files(data, name, budget, report)
     elif is_tar(data[:_TAR_BLOCK]):
-        yield from _wanted(tar_files(io.BytesIO(data), name, budget, report), budget, report)
+        yield from _wanted_files(tar_files(io.BytesIO(data), name, budget, report), budget, report)
     elif _is_recording(data):
         raise SnapshotError("is a recording, not a snapshot", where=name)
     else:
-        budget.take(len(data), name)
+        budget.take_bytes(len(data), name)
         yield SourceFile(name, data)
 
 
-def _gzip_files(data: bytes, name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+def _gzip_files(data: bytes, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
     try:
-        head = Unpacked(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
+        head = CountedGzip(io.BytesIO(data), budget, name).read(_TAR_BLOCK)
         if _is_recording(head):
             raise SnapshotError("is a recording, not a snapshot", where=name)
         if not is_tar(head):
-            yield SourceFile(name.removesuffix(".gz"), gunzip(data, budget, name))
+            yield SourceFile(name.removesuffix(".gz"), gunzip_bytes(data, budget, name))
             return
-    except BROKEN as error:
+    except ARCHIVE_ERRORS as error:
         raise SnapshotError(f"is damaged: {error}", where=name) from error
-    unpacked = Unpacked(io.BytesIO(data), budget, name)
-    yield from _wanted(tar_files(unpacked, name, budget, report), budget, report)
+    unpacked = CountedGzip(io.BytesIO(data), budget, name)
+    yield from _wanted_files(tar_files(unpacked, name, budget, report), budget, report)
 
 
-def _folder_files(folder: Path, budget: Budget, report: Report, begins: Begins | None) -> Iterator[SourceFile]:
+def _folder_files(
+    folder: Path, budget: UnpackBudget, report: ProblemReport, begins: FileBegins | None
+) -> Iterator[SourceFile]:
     paths = [path for path in _folder_paths(folder, budget, report) if is_wanted(path.name)]
     sizes = [path.stat().st_size for path in paths]
     total, done = sum(sizes), 0
     for path, size in zip(paths, sizes, strict=True):
         name = path.relative_to(folder).as_posix()
         if begins:
-            begins(done, total, shown(name))
+            begins(done, total, printable_name(name))
         done += size
-        yield from _wanted(_read_file(path, shown(name), budget, report), budget, report)
+        yield from _wanted_files(_read_file(path, printable_name(name), budget, report), budget, report)
 
 
-def _folder_paths(folder: Path, budget: Budget, report: Report) -> list[Path]:
+def _folder_paths(folder: Path, budget: UnpackBudget, report: ProblemReport) -> list[Path]:
     """Regular files below a folder, in name order; links that lead out of it and devices are left out."""
     root = folder.resolve()
     found: list[Path] = []
@@ -138,7 +142,7 @@ def _folder_paths(folder: Path, budget: Budget, report: Report) -> list[Path]:
         try:
             entries = sorted(waiting.pop().iterdir())
         except OSError as error:
-            report.add(describe_read_error(error), "the folder is left out", file=str(folder))
+            report.add_problem(describe_read_error(error), "the folder is left out", file=str(folder))
             continue
         for path in entries:
             budget.take_file(str(folder))
@@ -149,24 +153,24 @@ def _folder_paths(folder: Path, budget: Budget, report: Report) -> list[Path]:
             elif path.is_file() and path.resolve().is_relative_to(root):
                 found.append(path)
             elif not path.is_dir():
-                name = shown(path.relative_to(folder).as_posix())
-                report.add("is not a regular file of this folder", "it is left out", file=name)
+                name = printable_name(path.relative_to(folder).as_posix())
+                report.add_problem("is not a regular file of this folder", "it is left out", file=name)
     return sorted(found)
 
 
-def _read_file(path: Path, name: str, budget: Budget, report: Report) -> Iterator[SourceFile]:
+def _read_file(path: Path, name: str, budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
     try:
         if path.stat().st_size > budget.max_bytes:
             raise SnapshotError(f"is larger than {budget.max_bytes >> 20} MiB", where=name)
         data = path.read_bytes()
     except OSError as error:
-        report.add(describe_read_error(error), "the file is left out", file=name)
+        report.add_problem(describe_read_error(error), "the file is left out", file=name)
         return
-    budget.take(len(data), name)
+    budget.take_bytes(len(data), name)
     yield SourceFile(name, data)
 
 
-def _wanted(files: Iterator[SourceFile], budget: Budget, report: Report) -> Iterator[SourceFile]:
+def _wanted_files(files: Iterator[SourceFile], budget: UnpackBudget, report: ProblemReport) -> Iterator[SourceFile]:
     """The files that may hold objects or settings, unpacked; recordings are passed over."""
     for file in files:
         if not is_wanted(file.name):
@@ -175,11 +179,11 @@ def _wanted(files: Iterator[SourceFile], budget: Budget, report: Report) -> Iter
         if data.startswith(GZIP_MAGIC):
             name = name.removesuffix(".gz")
             try:
-                if _is_recording(Unpacked(io.BytesIO(data), budget, name).read(64)):
+                if _is_recording(CountedGzip(io.BytesIO(data), budget, name).read(64)):
                     continue
-                data = gunzip(data, budget, name)
-            except BROKEN as error:
-                report.add(f"is damaged: {error}", "the file is left out", file=file.name)
+                data = gunzip_bytes(data, budget, name)
+            except ARCHIVE_ERRORS as error:
+                report.add_problem(f"is damaged: {error}", "the file is left out", file=file.name)
                 continue
         if not _is_recording(data[:64]):
             yield SourceFile(name, data)
@@ -188,7 +192,7 @@ def _wanted(files: Iterator[SourceFile], budget: Budget, report: Report) -> Iter
 def is_wanted(name: str) -> bool:
     """Whether a file of this name in a folder or archive may hold objects or settings."""
     path = PurePosixPath(name)
-    if path.name in COMPANIONS or any(part.startswith((".", "__MACOSX")) for part in path.parts):
+    if path.name in COMPANION_FILES or any(part.startswith((".", "__MACOSX")) for part in path.parts):
         return False
     return PurePosixPath(path.name.removesuffix(".gz")).suffix.lower() in READ_SUFFIXES
 

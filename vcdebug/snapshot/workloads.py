@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from vcdebug.errors import SnapshotError
-from vcdebug.gotime import time_text
+from vcdebug.gotime import api_time_text
 from vcdebug.snapshot.manifest import metadata_of, name_of, spec_of
-from vcdebug.snapshot.quantity import milli_value, value
+from vcdebug.snapshot.quantity import milli_value, whole_value
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
@@ -22,14 +22,14 @@ TASK_SPEC: Final = "volcano.sh/task-spec"
 JOB_NAME: Final = "volcano.sh/job-name"
 TASK_INDEX: Final = "volcano.sh/task-index"
 NUMA_POLICY: Final = "volcano.sh/numa-topology-policy"
-INHERITED: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
+INHERITED_ANNOTATIONS: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time", "volcano.sh/revocable-zone")
 """Annotations of a Volcano Job that its pods take over."""
 MOST_PODS: Final = 100_000
 _PREFIX: Final = "volcano.sh/"
-_LISTS: Final = ("List", "PodList", "JobList")
+_LIST_KINDS: Final = ("List", "PodList", "JobList")
 
 
-class Submitted(NamedTuple):
+class SubmittedWorkloads(NamedTuple):
     """A snapshot with workloads added, and the PodGroups that they made."""
 
     snapshot: Snapshot
@@ -37,43 +37,43 @@ class Submitted(NamedTuple):
     """`namespace/name` of each PodGroup."""
 
 
-def submitted(snapshot: Snapshot, manifests: Sequence[Manifest]) -> Submitted:
+def submit_workloads(snapshot: Snapshot, manifests: Sequence[Manifest]) -> SubmittedWorkloads:
     """The snapshot just after the controllers have seen the workloads; raises SnapshotError for other kinds."""
-    made = [one for manifest in _flat(manifests) for one in _made(snapshot, manifest)]
+    made = [one for manifest in _flatten_lists(manifests) for one in _make_objects(snapshot, manifest)]
     objects = {kind: list(there) for kind, there in snapshot.objects.items()}
     for one in made:
-        names = [_key(other) for other in objects.setdefault(one["kind"], [])]
-        if _key(one) in names:
+        names = [_object_key(other) for other in objects.setdefault(one["kind"], [])]
+        if _object_key(one) in names:
             raise SnapshotError(
-                "is in the snapshot already", "rename it, or remove the other one", f"{one['kind']} {_key(one)}"
+                "is in the snapshot already", "rename it, or remove the other one", f"{one['kind']} {_object_key(one)}"
             )
         objects[one["kind"]].append(one)
-    jobs = tuple(_key(one) for one in made if one["kind"] == "PodGroup")
+    jobs = tuple(_object_key(one) for one in made if one["kind"] == "PodGroup")
     if not jobs:
         raise SnapshotError("there is nothing to schedule", f"give a manifest of {', '.join(WORKLOADS)}")
-    return Submitted(replace(snapshot, objects=objects), jobs)
+    return SubmittedWorkloads(replace(snapshot, objects=objects), jobs)
 
 
-def _flat(manifests: Sequence[Manifest]) -> Iterator[Manifest]:
+def _flatten_lists(manifests: Sequence[Manifest]) -> Iterator[Manifest]:
     for manifest in manifests:
-        if manifest.get("kind") in _LISTS:
+        if manifest.get("kind") in _LIST_KINDS:
             yield from manifest.get("items") or ()
         else:
             yield manifest
 
 
-def _made(snapshot: Snapshot, manifest: Manifest) -> Iterator[Manifest]:
+def _make_objects(snapshot: Snapshot, manifest: Manifest) -> Iterator[Manifest]:
     kind = manifest.get("kind") or ""
     volcano = str(manifest.get("apiVersion") or "").startswith("batch.volcano.sh/")
     maker = _volcano_job if kind == "Job" and volcano else WORKLOADS.get(kind)
     if maker is None:
         raise SnapshotError(
-            f"no controller is known for {kind or 'it'}", f"give {', '.join(WORKLOADS)}", _key(manifest)
+            f"no controller is known for {kind or 'it'}", f"give {', '.join(WORKLOADS)}", _object_key(manifest)
         )
     yield from maker(snapshot, manifest)
 
 
-def _key(manifest: Manifest) -> str:
+def _object_key(manifest: Manifest) -> str:
     metadata = metadata_of(manifest)
     return f"{metadata.get('namespace') or 'default'}/{metadata.get('name') or ''}"
 
@@ -81,9 +81,9 @@ def _key(manifest: Manifest) -> str:
 def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     """A PodGroup for the job, and the pods of each task."""
     metadata, spec = metadata_of(job), spec_of(job)
-    tasks = [_named(task, at) for at, task in enumerate(spec.get("tasks") or ())]
+    tasks = [_with_task_name(task, at) for at, task in enumerate(spec.get("tasks") or ())]
     _refuse_too_many(job, sum(int(task.get("replicas") or 0) for task in tasks))  # exact: ints
-    least = {task["name"]: _least(task) for task in tasks}
+    least = {task["name"]: _task_minimum(task) for task in tasks}
     minimum = spec.get("minAvailable") or sum(least.values())  # exact: ints
     group = {
         "minMember": minimum,
@@ -95,8 +95,8 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
     }
     name = f"{metadata.get('name')}-{metadata.get('uid') or 'submitted'}"
     annotations = metadata.get("annotations") or {}
-    yield _pod_group(snapshot, job, name, group, annotations, metadata.get("labels") or {})
-    inherited = {key: annotations[key] for key in INHERITED if key in annotations}
+    yield _make_pod_group(snapshot, job, name, group, annotations, metadata.get("labels") or {})
+    inherited = {key: annotations[key] for key in INHERITED_ANNOTATIONS if key in annotations}
     for task in tasks:
         for index in range(int(task.get("replicas") or 0)):
             said = {
@@ -115,29 +115,31 @@ def _volcano_job(snapshot: Snapshot, job: Manifest) -> Iterator[Manifest]:
                 template.setdefault("priorityClassName", spec["priorityClassName"])
             labels = ((task.get("template") or {}).get("metadata") or {}).get("labels")
             pod_name = f"{metadata.get('name')}-{task['name']}-{index}"
-            yield _pod(snapshot, job, pod_name, template, said, {**(labels or {}), JOB_NAME: str(metadata.get("name"))})
+            yield _make_pod(
+                snapshot, job, pod_name, template, said, {**(labels or {}), JOB_NAME: str(metadata.get("name"))}
+            )
 
 
 def _refuse_too_many(owner: Manifest, pods: int) -> None:
     """Raise SnapshotError for a number of pods that only a mistake asks for, before memory is full of them."""
     if pods > MOST_PODS:
-        raise SnapshotError(f"asks for {pods} pods", f"at most {MOST_PODS} are made of a workload", _key(owner))
+        raise SnapshotError(f"asks for {pods} pods", f"at most {MOST_PODS} are made of a workload", _object_key(owner))
 
 
-def _named(task: Mapping[str, Any], at: int) -> dict[str, Any]:
+def _with_task_name(task: Mapping[str, Any], at: int) -> dict[str, Any]:
     return {**task, "name": task.get("name") or f"default{at}"}
 
 
-def _least(task: Mapping[str, Any]) -> int:
+def _task_minimum(task: Mapping[str, Any]) -> int:
     stated = task.get("minAvailable")
     return int(stated if stated is not None else task.get("replicas") or 0)
 
 
 def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minimum: int) -> dict[str, str]:
     """Of the first pods by priority that make up the minimum: of each task its own minimum, where that is enough."""
-    ordered = sorted(tasks, key=lambda task: -_priority(snapshot, (task.get("template") or {}).get("spec") or {}))
-    by_task = minimum >= sum(_least(task) for task in tasks)  # exact: ints
-    counts = [_least(task) if by_task else int(task.get("replicas") or 0) for task in ordered]
+    ordered = sorted(tasks, key=lambda task: -_pod_priority(snapshot, (task.get("template") or {}).get("spec") or {}))
+    by_task = minimum >= sum(_task_minimum(task) for task in tasks)  # exact: ints
+    counts = [_task_minimum(task) if by_task else int(task.get("replicas") or 0) for task in ordered]
     left, chosen = minimum, []
     for task, count in zip(ordered, counts, strict=True):
         chosen.append((task, min(left, count)))
@@ -146,47 +148,49 @@ def _min_resources(snapshot: Snapshot, tasks: Sequence[Mapping[str, Any]], minim
         more = min(left, int(task.get("replicas") or 0) - count)
         chosen[place] = (task, count + more)
         left -= more
-    return _summed([((task.get("template") or {}).get("spec") or {}, count) for task, count in chosen if count > 0])
+    return _sum_resources(
+        [((task.get("template") or {}).get("spec") or {}, count) for task, count in chosen if count > 0]
+    )
 
 
-def _summed(pods: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, str]:
+def _sum_resources(pods: Sequence[tuple[Mapping[str, Any], int]]) -> dict[str, str]:
     """What a quota would count: requests and limits of containers, and the pods themselves."""
     totals: dict[str, int] = {}
     for spec, count in pods:
-        _count(totals, "pods", count)
+        _add_amount(totals, "pods", count)
         for container in spec.get("containers") or ():
             stated = container.get("resources") or {}
             limits = stated.get("limits") or {}
             for resource, amount in {**limits, **(stated.get("requests") or {})}.items():
-                _count(totals, resource, _units(resource, amount) * count)
-                _count(totals, f"requests.{resource}", _units(resource, amount) * count)
+                _add_amount(totals, resource, _units_of(resource, amount) * count)
+                _add_amount(totals, f"requests.{resource}", _units_of(resource, amount) * count)
             for resource in ("cpu", "memory"):
                 if resource in limits:
-                    _count(totals, f"limits.{resource}", _units(resource, limits[resource]) * count)
+                    _add_amount(totals, f"limits.{resource}", _units_of(resource, limits[resource]) * count)
     return {name: f"{total}m" if name.endswith("cpu") else str(total) for name, total in totals.items()}
 
 
-def _count(totals: dict[str, int], name: str, amount: int) -> None:
+def _add_amount(totals: dict[str, int], name: str, amount: int) -> None:
     totals[name] = totals.get(name, 0) + amount
 
 
-def _units(resource: str, amount: object) -> int:
-    return milli_value(amount) if resource == "cpu" else value(amount)
+def _units_of(resource: str, amount: object) -> int:
+    return milli_value(amount) if resource == "cpu" else whole_value(amount)
 
 
-def _replicated(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
+def _replicated_pods(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
     """A Deployment, ReplicaSet or StatefulSet: all pods of one owner share a PodGroup."""
-    yield from _owned(snapshot, owner, int(spec_of(owner).get("replicas", 1)))
+    yield from _owned_pods(snapshot, owner, int(spec_of(owner).get("replicas", 1)))
 
 
 def _kubernetes_job(snapshot: Snapshot, owner: Manifest) -> Iterator[Manifest]:
     """As many pods at once as parallelism and completions allow."""
     spec = spec_of(owner)
     parallel = int(spec.get("parallelism", 1))
-    yield from _owned(snapshot, owner, min(parallel, int(spec.get("completions") or parallel)))
+    yield from _owned_pods(snapshot, owner, min(parallel, int(spec.get("completions") or parallel)))
 
 
-def _owned(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Manifest]:
+def _owned_pods(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Manifest]:
     _refuse_too_many(owner, count)
     metadata, template = metadata_of(owner), spec_of(owner).get("template") or {}
     name, spec = str(metadata.get("name")), dict(spec_of(template))
@@ -195,12 +199,12 @@ def _owned(snapshot: Snapshot, owner: Manifest, count: int) -> Iterator[Manifest
     if spec.get("schedulerName") in snapshot.flags.scheduler_names:
         annotations[GROUP_NAME] = f"podgroup-{name}"
         above = metadata.get("annotations") or {}
-        yield _group_of_pods(snapshot, owner, f"podgroup-{name}", spec, annotations, above)
+        yield _build_pod_group_from_pod(snapshot, owner, f"podgroup-{name}", spec, annotations, above)
     for index in range(count):
-        yield _pod(snapshot, owner, f"{name}-{index}", spec, annotations, inner.get("labels") or {})
+        yield _make_pod(snapshot, owner, f"{name}-{index}", spec, annotations, inner.get("labels") or {})
 
 
-def _group_of_pods(
+def _build_pod_group_from_pod(
     snapshot: Snapshot,
     owner: Manifest,
     name: str,
@@ -212,12 +216,12 @@ def _group_of_pods(
     minimum = int(stated) if stated.isdecimal() else 1
     group = {
         "minMember": minimum,
-        "minResources": _summed([(spec, minimum)]),
+        "minResources": _sum_resources([(spec, minimum)]),
         "queue": annotations.get(QUEUE_NAME) or above.get(QUEUE_NAME),
         "priorityClassName": spec.get("priorityClassName"),
     }
     kept = {key: text for key, text in {**above, **annotations}.items() if _PREFIX in key}
-    return _pod_group(snapshot, owner, name, group, kept, {})
+    return _make_pod_group(snapshot, owner, name, group, kept, {})
 
 
 def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
@@ -227,17 +231,17 @@ def _single_pod(snapshot: Snapshot, pod: Manifest) -> Iterator[Manifest]:
     name = str(metadata.get("name"))
     if GROUP_NAME not in annotations and spec.get("schedulerName") in snapshot.flags.scheduler_names:
         annotations[GROUP_NAME] = f"podgroup-{name}"
-        yield _group_of_pods(snapshot, pod, f"podgroup-{name}", spec, annotations, {})
-    yield _pod(snapshot, pod, name, spec, annotations, metadata.get("labels") or {})
+        yield _build_pod_group_from_pod(snapshot, pod, f"podgroup-{name}", spec, annotations, {})
+    yield _make_pod(snapshot, pod, name, spec, annotations, metadata.get("labels") or {})
 
 
 def _own_group(snapshot: Snapshot, group: Manifest) -> Iterator[Manifest]:
     metadata = metadata_of(group)
     annotations, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
-    yield _pod_group(snapshot, group, str(metadata.get("name")), spec_of(group), annotations, labels)
+    yield _make_pod_group(snapshot, group, str(metadata.get("name")), spec_of(group), annotations, labels)
 
 
-def _pod_group(
+def _make_pod_group(
     snapshot: Snapshot,
     owner: Manifest,
     name: str,
@@ -247,10 +251,10 @@ def _pod_group(
 ) -> Manifest:
     stated = {key: what for key, what in spec.items() if what is not None}
     kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
-    return {**kind, **_made_now(snapshot, owner, name, stated, annotations=annotations, labels=labels)}
+    return {**kind, **_make_object(snapshot, owner, name, stated, annotations=annotations, labels=labels)}
 
 
-def _pod(
+def _make_pod(
     snapshot: Snapshot,
     owner: Manifest,
     name: str,
@@ -260,12 +264,12 @@ def _pod(
 ) -> Manifest:
     """As admission leaves it: requests from limits, the priority of its class."""
     containers = [_with_requests(one) for one in spec.get("containers") or ()]
-    complete = {**spec, "containers": containers, "priority": _priority(snapshot, spec)}
+    complete = {**spec, "containers": containers, "priority": _pod_priority(snapshot, spec)}
     kind = {"apiVersion": "v1", "kind": "Pod"}
-    return {**kind, **_made_now(snapshot, owner, name, complete, annotations=annotations, labels=labels)}
+    return {**kind, **_make_object(snapshot, owner, name, complete, annotations=annotations, labels=labels)}
 
 
-def _made_now(
+def _make_object(
     snapshot: Snapshot, owner: Manifest, name: str, spec: Mapping[str, Any], **words: Mapping[str, str]
 ) -> dict[str, Any]:
     """What a controller says of any object that it makes."""
@@ -274,7 +278,7 @@ def _made_now(
         "name": name,
         "namespace": namespace,
         "uid": f"submitted-{namespace}-{name}",
-        "creationTimestamp": time_text(snapshot.now),
+        "creationTimestamp": api_time_text(snapshot.now),
         **{key: dict(said) for key, said in words.items() if said},
     }
     return {"metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
@@ -286,10 +290,10 @@ def _with_requests(container: Mapping[str, Any]) -> dict[str, Any]:
     return {**container, "resources": {**stated, "requests": requests}} if requests else dict(container)
 
 
-def _priority(snapshot: Snapshot, spec: Mapping[str, Any]) -> int:
+def _pod_priority(snapshot: Snapshot, spec: Mapping[str, Any]) -> int:
     if spec.get("priority") is not None:
         return int(spec["priority"])
-    classes = {name_of(one): one for one in snapshot.of("PriorityClass")}
+    classes = {name_of(one): one for one in snapshot.objects_of("PriorityClass")}
     chosen = classes.get(spec.get("priorityClassName") or "")
     if chosen is None:
         chosen = next((one for one in classes.values() if one.get("globalDefault")), {})
@@ -298,9 +302,9 @@ def _priority(snapshot: Snapshot, spec: Mapping[str, Any]) -> int:
 
 WORKLOADS: Final[Mapping[str, Callable[[Snapshot, Manifest], Iterator[Manifest]]]] = {
     "Job": _kubernetes_job,
-    "Deployment": _replicated,
-    "ReplicaSet": _replicated,
-    "StatefulSet": _replicated,
+    "Deployment": _replicated_pods,
+    "ReplicaSet": _replicated_pods,
+    "StatefulSet": _replicated_pods,
     "Pod": _single_pod,
     "PodGroup": _own_group,
 }

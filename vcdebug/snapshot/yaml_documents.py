@@ -33,7 +33,7 @@ class DocumentError(ValueError):
     """A document that is not read; the text says why and where."""
 
 
-class _Loader(SAFE_LOADER):  # type: ignore[misc]
+class _KubernetesLoader(SAFE_LOADER):  # type: ignore[misc]
     """PyYAML's safe loader with Kubernetes' implicit types: null, bool, int, float, else text."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}
@@ -45,7 +45,7 @@ class _Loader(SAFE_LOADER):  # type: ignore[misc]
             self._tell_repeated_keys(node)
         if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
             self.flatten_mapping(node)
-        return {self._key(key): self.construct_object(value, deep=deep) for key, value in node.value}
+        return {self._key_text(key): self.construct_object(value, deep=deep) for key, value in node.value}
 
     def _tell_repeated_keys(self, node: yaml.MappingNode) -> None:
         """Before keys of `<<` are mixed in, which own keys may replace."""
@@ -54,18 +54,18 @@ class _Loader(SAFE_LOADER):  # type: ignore[misc]
             return
         seen: dict[str, None] = {}
         for key, _ in node.value:
-            text = self._key(key)
+            text = self._key_text(key)
             if text in seen:
                 self.tell_repeated(text, key.start_mark.line + 1)
             seen[text] = None
 
-    def _key(self, node: yaml.Node) -> str:
+    def _key_text(self, node: yaml.Node) -> str:
         if isinstance(node, yaml.ScalarNode):
             return str(node.value)
-        raise DocumentError(f"{_place(node)}a key is not text")
+        raise DocumentError(f"{_position_text(node)}a key is not text")
 
 
-class Words:
+class WordSet:
     """Stands where a resolver has a pattern of whole words, which would be compiled at every start."""
 
     def __init__(self, *words: str) -> None:
@@ -79,25 +79,25 @@ class Words:
 BOOLEANS: Final = tuple(
     form for word in ("yes", "no", "true", "false", "on", "off") for form in (word, word.capitalize(), word.upper())
 )
-NULLS: Final = Words("~", "null", "Null", "NULL", "")
-MERGE: Final = Words("<<")
+NULLS: Final = WordSet("~", "null", "Null", "NULL", "")
+MERGE: Final = WordSet("<<")
 
 
-def _resolve(tag: str, pattern: str, first: str) -> None:
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
+def _add_resolver(tag: str, pattern: str, first: str) -> None:
+    _KubernetesLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", Words(*BOOLEANS), list("yYnNtTfFoO"))
-_resolve("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", "-+0123456789")
+_KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:bool", WordSet(*BOOLEANS), list("yYnNtTfFoO"))
+_add_resolver("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)", "-+0123456789")
 _NUMBER = r"[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-_resolve("float", rf"{_NUMBER}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+0123456789.")
-_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", MERGE, ["<"])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", NULLS, ["~", "n", "N", ""])
+_add_resolver("float", rf"{_NUMBER}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+0123456789.")
+_KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:merge", MERGE, ["<"])
+_KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:null", NULLS, ["~", "n", "N", ""])
 
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_str)
-_Loader.add_constructor("tag:yaml.org,2002:binary", _Loader.construct_yaml_str)
+_KubernetesLoader.add_constructor("tag:yaml.org,2002:timestamp", _KubernetesLoader.construct_yaml_str)
+_KubernetesLoader.add_constructor("tag:yaml.org,2002:binary", _KubernetesLoader.construct_yaml_str)
 for _tag in ("set", "omap", "pairs"):
-    _Loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _Loader.construct_undefined)
+    _KubernetesLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", _KubernetesLoader.construct_undefined)
 
 
 def yaml_documents(
@@ -107,24 +107,24 @@ def yaml_documents(
     refuse_deep(text)
     aliases = "&" in text and "*" in text
     try:
-        loader = _Loader(text if read_so_far is None else _Pieces(text, read_so_far))
+        loader = _KubernetesLoader(text if read_so_far is None else _ObservedText(text, read_so_far))
         loader.tell_repeated = tell_repeated
         try:
             while loader.check_node():
                 node = loader.get_node()
-                _refuse_glued(node)
-                yield _construct(loader, node, aliases=aliases)
+                _refuse_two_kinds(node)
+                yield _construct_document(loader, node, aliases=aliases)
         finally:
             loader.dispose()
     except DocumentError:
         raise
     except yaml.YAMLError as error:
-        raise DocumentError(_explained(error)) from error
+        raise DocumentError(_explain_error(error)) from error
     except (ValueError, TypeError, OverflowError, RecursionError, AttributeError) as error:
         raise DocumentError(f"is not YAML: {error}") from error
 
 
-class _Pieces:
+class _ObservedText:
     """A text that a loader takes piece by piece, so that somebody can follow it."""
 
     def __init__(self, text: str, read_so_far: Callable[[int], None]) -> None:
@@ -140,13 +140,15 @@ class _Pieces:
         return self._text[start : self._position]
 
 
-def _refuse_glued(document: yaml.Node) -> None:
+def _refuse_two_kinds(document: yaml.Node) -> None:
     """Files put together without a separator: one document that says twice what it is."""
     if not isinstance(document, yaml.MappingNode):
         return
     kinds = [key for key, _ in document.value if key.value == "kind"]
     if len(kinds) > 1:
-        raise DocumentError(f"{_place(kinds[1])}kind is there twice in one document: is a line with --- missing above?")
+        raise DocumentError(
+            f"{_position_text(kinds[1])}kind is there twice in one document: is a line with --- missing above?"
+        )
 
 
 def may_be_deep(text: str) -> bool:
@@ -174,54 +176,54 @@ def _count_levels(text: str) -> None:
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > MAX_DEPTH:
-                    raise DocumentError(f"{_place(event)}nests deeper than {MAX_DEPTH} levels")
+                    raise DocumentError(f"{_position_text(event)}nests deeper than {MAX_DEPTH} levels")
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
     except yaml.YAMLError:
         return
 
 
-def _construct(loader: Any, node: yaml.Node, *, aliases: bool) -> Any:
+def _construct_document(loader: Any, node: yaml.Node, *, aliases: bool) -> Any:
     if not aliases:
         return loader.construct_document(node)
-    expanded, _, own = _Expansion().measure(node)
+    expanded, _, own = _AliasExpansion().measure_node(node)
     if expanded > EXPANSION_FREE_NODES and expanded > MAX_EXPANSION * own:
-        raise DocumentError(f"{_place(node)}its aliases expand to {expanded} values")
+        raise DocumentError(f"{_position_text(node)}its aliases expand to {expanded} values")
     return json.loads(json.dumps(loader.construct_document(node)))
 
 
-class _Expansion:
+class _AliasExpansion:
     """Measures a node graph as if every alias were written out."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[int, int]] = {}
         self._open: dict[int, bool] = {}
 
-    def measure(self, node: yaml.Node) -> tuple[int, int, int]:
+    def measure_node(self, node: yaml.Node) -> tuple[int, int, int]:
         """Values when written out, depth when written out, values as written."""
-        size, depth = self._visit(node)
+        size, depth = self._visit_node(node)
         return size, depth, len(self._known)
 
-    def _visit(self, node: yaml.Node) -> tuple[int, int]:
+    def _visit_node(self, node: yaml.Node) -> tuple[int, int]:
         key = id(node)
         if key in self._known:
             return self._known[key]
         if key in self._open:
-            raise DocumentError(f"{_place(node)}an alias contains itself")
+            raise DocumentError(f"{_position_text(node)}an alias contains itself")
         self._open[key] = True
         size, depth = 1, 0
-        for child in _children(node):
-            child_size, child_depth = self._visit(child)
+        for child in _child_nodes(node):
+            child_size, child_depth = self._visit_node(child)
             size += child_size
             depth = max(depth, child_depth)
         del self._open[key]
         if depth >= MAX_DEPTH:
-            raise DocumentError(f"{_place(node)}nests deeper than {MAX_DEPTH} levels")
+            raise DocumentError(f"{_position_text(node)}nests deeper than {MAX_DEPTH} levels")
         self._known[key] = size, depth + 1
         return size, depth + 1
 
 
-def _children(node: yaml.Node) -> Iterator[yaml.Node]:
+def _child_nodes(node: yaml.Node) -> Iterator[yaml.Node]:
     if isinstance(node, yaml.SequenceNode):
         yield from node.value
     elif isinstance(node, yaml.MappingNode):
@@ -230,12 +232,12 @@ def _children(node: yaml.Node) -> Iterator[yaml.Node]:
             yield value
 
 
-def _place(part: yaml.Node | yaml.Event) -> str:
+def _position_text(part: yaml.Node | yaml.Event) -> str:
     mark = part.start_mark
     return f"line {mark.line + 1}: " if mark else ""
 
 
-def _explained(error: yaml.YAMLError) -> str:
+def _explain_error(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", None) or error).splitlines()[0]
     return f"line {mark.line + 1}: is not YAML: {problem}" if mark else f"is not YAML: {problem}"

@@ -11,7 +11,7 @@ from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.snapshot.manifest import metadata_of
 
-MAGIC: Final = b"vcdebug recording 1\n"
+FILE_MAGIC: Final = b"vcdebug recording 1\n"
 DIGEST_SIZE: Final = 32
 """Of everything behind it."""
 ALIGNMENT: Final = 8
@@ -42,14 +42,14 @@ MANIFEST: Final = "manifest"
 """Kinds of tables. Beside Python's own: arrays of numpy and of the module array, instances of a class, named tuples,
 bound methods, calls with bound arguments, patterns, and manifests as JSON."""
 
-PARTS: Final = {"labels": LABELS, "annotations": ANNOTATIONS, "spec": SPEC, "status": STATUS}
+MANIFEST_PARTS: Final = {"labels": LABELS, "annotations": ANNOTATIONS, "spec": SPEC, "status": STATUS}
 """What objects hold of their manifest, by attribute."""
-_OF_METADATA: Final = ("labels", "annotations")
+_METADATA_PARTS: Final = ("labels", "annotations")
 
 
-def part(manifest: JsonDict, name: str) -> Any:  # Any: whatever a manifest says
+def manifest_part(manifest: JsonDict, name: str) -> Any:  # Any: whatever a manifest says
     """A part of a manifest by the attribute that holds it; None where it has none."""
-    return metadata_of(manifest).get(name) if name in _OF_METADATA else manifest.get(name)
+    return metadata_of(manifest).get(name) if name in _METADATA_PARTS else manifest.get(name)
 
 
 class ColumnForm(NamedTuple):
@@ -94,9 +94,9 @@ class UnstorableError(VcdebugError):
     """Something in the recording has no stored form."""
 
 
-class DamagedError(VcdebugError):
+class DamagedRecordingError(VcdebugError):
     """The bytes are not those of a recording that was stored."""
 
 
-class ForeignError(VcdebugError):
+class ForeignRecordingError(VcdebugError):
     """The recording was stored by another program; the message says by which."""

@@ -15,19 +15,19 @@ import numpy as np
 
 from vcdebug.model.names import IntArray
 from vcdebug.stored import form
-from vcdebug.stored.answers import ANSWERED
-from vcdebug.stored.form import UnstorableError, part
-from vcdebug.stored.holders import HOLDERS, PLAIN
-from vcdebug.stored.later import WHOLE, fill_all
-from vcdebug.stored.left_out import LEFT_OUT
-from vcdebug.stored.names import name_of
-from vcdebug.stored.tables import Pieces, Table, Values
-from vcdebug.trace.postings import Numbers
+from vcdebug.stored.answers import STORED_ANSWERS
+from vcdebug.stored.form import UnstorableError, manifest_part
+from vcdebug.stored.holders import CONTAINER_FORMS, PLAIN_CONTAINERS
+from vcdebug.stored.later import FILL_MARK, fill_instances
+from vcdebug.stored.left_out import STORED_INSTEAD
+from vcdebug.stored.names import stored_name
+from vcdebug.stored.tables import BytePieces, ColumnValues, ObjectTable
+from vcdebug.trace.postings import Numbering
 from vcdebug.trace.recording import Recording
 
 Held = Any  # Any: whatever a recording holds
-Step = Callable[[], object]
-_CODES: Final[Mapping[type, int]] = {
+CallStep = Callable[[], object]
+_CODE_BY_TYPE: Final[Mapping[type, int]] = {
     type(None): form.NONE,
     bool: form.BOOL,
     int: form.INT,
@@ -35,18 +35,18 @@ _CODES: Final[Mapping[type, int]] = {
     str: form.TEXT,
     datetime: form.MOMENT,
 }
-_NAMED: Final = (type, FunctionType, Enum)
-_NOTHING: Final = object()
+_NAMED_TYPES: Final = (type, FunctionType, Enum)
+_NO_ATTRIBUTE: Final = object()
 _LARGEST: Final = 2**63
 
 
-class Gathered:
+class ObjectTables:
     """Tables of all objects below a recording."""
 
-    def __init__(self, recording: Recording, step: Step) -> None:
-        self.texts = Numbers[str]()
-        self.tables: list[Table] = []
-        self.pieces = Pieces()
+    def __init__(self, recording: Recording, step: CallStep) -> None:
+        self.texts = Numbering[str]()
+        self.tables: list[ObjectTable] = []
+        self.pieces = BytePieces()
         self.count = 0
         self._number_of: dict[int, int] = {}
         """By identity."""
@@ -54,11 +54,11 @@ class Gathered:
         """Objects without a table by type; lists and their like also by what holds them, since that is of one kind."""
         self._kept: list[list[Held]] = []
         """What has been numbered has to live on: another object may have its identity else."""
-        self._manifests(recording.snapshot.objects)
+        self._add_manifests(recording.snapshot.objects)
         self._wholes = self.count
-        _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.problems
-        whole = (recording, *(question(recording) for question in ANSWERED))
-        self.root = int(self._values([whole], "").numbers[0])
+        _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.own_problems
+        whole = (recording, *(question(recording) for question in STORED_ANSWERS))
+        self.root = int(self._encode_values([whole], "").numbers[0])
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
             for (kind, held_by), (found, objects) in waiting.items():
@@ -68,7 +68,7 @@ class Gathered:
 
     # Objects
 
-    def _manifests(self, objects: Mapping[str, Sequence[Held]]) -> None:
+    def _add_manifests(self, objects: Mapping[str, Sequence[Held]]) -> None:
         """Manifests stay JSON, one text each."""
         every = list(chain.from_iterable(objects.values()))
         encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
@@ -76,12 +76,12 @@ class Gathered:
             texts = [encode(manifest).encode("utf-8", "surrogatepass") for manifest in every]
         except (TypeError, ValueError) as error:
             raise UnstorableError(f"a manifest is no JSON: {error}") from error
-        table = Table(form.MANIFEST, "", self._numbered(every))
-        table.ends = Values.of_numbers(accumulate(map(len, texts)), len(texts))
-        table.add("at", Values.alike(self.pieces.place(b"".join(texts)), len(texts)))
+        table = ObjectTable(form.MANIFEST, "", self._number_objects(every))
+        table.ends = ColumnValues.of_numbers(accumulate(map(len, texts)), len(texts))
+        table.append_column("at", ColumnValues.of_one_number(self.pieces.place_bytes(b"".join(texts)), len(texts)))
         self.tables.append(table)
 
-    def _numbered(self, objects: Sequence[Held]) -> list[int]:
+    def _number_objects(self, objects: Sequence[Held]) -> list[int]:
         """Numbers of objects that were not there."""
         numbers = list(range(self.count, self.count + len(objects)))
         self.count += len(objects)
@@ -89,75 +89,77 @@ class Gathered:
         return numbers
 
     def _add_table(self, kind: type, held_by: str, found: list[int], objects: list[Held]) -> None:
-        holder = HOLDERS.get(kind)
+        holder = CONTAINER_FORMS.get(kind)
         if holder is not None:
-            table = Table(holder.kind, "", found, held_by)
+            table = ObjectTable(holder.kind, "", found, held_by)
             holder.hold(self, table, objects)
         elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
-            table = Table(form.FIELDS, name_of(kind), found)
+            table = ObjectTable(form.FIELDS, stored_name(kind), found)
             for number, name in enumerate(kind._fields):
-                self.add(table, name, [one[number] for one in objects])
+                self.add_column(table, name, [one[number] for one in objects])
         else:
-            table = self._of_class(kind, found, objects)
+            table = self._instance_table(kind, found, objects)
         self.tables.append(table)
 
-    def _of_class(self, kind: type, found: list[int], objects: list[Held]) -> Table:
+    def _instance_table(self, kind: type, found: list[int], objects: list[Held]) -> ObjectTable:
         """Instances; what their class has of a dictionary or a list comes before their attributes."""
-        holder = next((HOLDERS[base] for base in (dict, list) if issubclass(kind, base)), None)
-        if holder is None and (issubclass(kind, _NOT_HERE) or not kind.__module__.startswith("vcdebug.")):
+        holder = next((CONTAINER_FORMS[base] for base in (dict, list) if issubclass(kind, base)), None)
+        if holder is None and (issubclass(kind, _UNSTORABLE_BASES) or not kind.__module__.startswith("vcdebug.")):
             raise UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
-        table = Table(form.INSTANCE if holder is None else holder.kind, name_of(kind), found)
+        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, stored_name(kind), found)
         if holder is not None:
             holder.hold(self, table, objects)
-        left_out = LEFT_OUT.get(table.type_name, {})
+        left_out = STORED_INSTEAD.get(table.type_name, {})
         for name, values in _attribute_columns(kind, objects):
             if name in left_out:
                 values = [left_out[name]] * len(objects)
-            if name in form.PARTS and hasattr(objects[0], "manifest"):
-                table.add(name, self._parts(name, [one.manifest for one in objects], values))
+            if name in form.MANIFEST_PARTS and hasattr(objects[0], "manifest"):
+                table.append_column(name, self._part_values(name, [one.manifest for one in objects], values))
             elif not name.startswith("__"):
-                self.add(table, name, values)
+                self.add_column(table, name, values)
         return table
 
-    def _parts(self, name: str, manifests: list[Held], values: list[Held]) -> Values:
+    def _part_values(self, name: str, manifests: list[Held], values: list[Held]) -> ColumnValues:
         """What objects hold of their manifest is there again when that is."""
         wholes = [self._number_of.get(id(one), self._wholes) for one in manifests]
         same = [
-            number < self._wholes and part(manifest, name) is value
+            number < self._wholes and manifest_part(manifest, name) is value
             for number, manifest, value in zip(wholes, manifests, values, strict=True)
         ]
-        others = self._values([None if one else value for one, value in zip(same, values, strict=True)], name)
+        others = self._encode_values([None if one else value for one, value in zip(same, values, strict=True)], name)
         chosen = np.array(same)
         numbers = np.where(chosen, np.array(wholes, dtype=np.int64), others.numbers)
-        return Values(-1, numbers, np.where(chosen, form.PARTS[name], others.all_codes()).astype(np.uint8))
+        return ColumnValues(
+            -1, numbers, np.where(chosen, form.MANIFEST_PARTS[name], others.all_codes()).astype(np.uint8)
+        )
 
     # Columns
 
-    def add(self, table: Table, name: str, values: list[Held]) -> None:
+    def add_column(self, table: ObjectTable, name: str, values: list[Held]) -> None:
         """One more attribute of a table's objects."""
-        table.add(name, self._values(values, f"{table.path}.{name}"))
+        table.append_column(name, self._encode_values(values, f"{table.path}.{name}"))
 
-    def _values(self, values: list[Held], held_by: str) -> Values:
+    def _encode_values(self, values: list[Held], held_by: str) -> ColumnValues:
         types = set(map(type, values))
-        if any(WHOLE in vars(kind) for kind in types):
-            fill_all(values)
+        if any(FILL_MARK in vars(kind) for kind in types):
+            fill_instances(values)
             types = set(map(type, values))
         if len(types) == 1:
-            return Values(*self._of_one_type(types.pop(), values, held_by))
-        kinds = Numbers[type]()
-        numbered = kinds.of(map(type, values), len(values))
+            return ColumnValues(*self._encode_one_type(types.pop(), values, held_by))
+        kinds = Numbering[type]()
+        numbered = kinds.numbers_of(map(type, values), len(values))
         codes = np.zeros(len(values), dtype=np.uint8)
         numbers = np.zeros(len(values), dtype=np.int64)
         for kind, number in kinds.items():
             chosen = numbered == number
             theirs = list(compress(values, chosen.tolist()))
-            codes[chosen], numbers[chosen] = self._of_one_type(kind, theirs, held_by)
-        return Values(-1, numbers, codes)
+            codes[chosen], numbers[chosen] = self._encode_one_type(kind, theirs, held_by)
+        return ColumnValues(-1, numbers, codes)
 
-    def _of_one_type(self, kind: type, values: list[Held], held_by: str) -> tuple[int, IntArray]:
-        code = _CODES.get(kind)
+    def _encode_one_type(self, kind: type, values: list[Held], held_by: str) -> tuple[int, IntArray]:
+        code = _CODE_BY_TYPE.get(kind)
         if code is None:
-            code, values = self._coded(kind, values, held_by)
+            code, values = self._encode_named(kind, values, held_by)
         elif code == form.MOMENT:
             values = [one.isoformat() for one in values]
         elif code == form.INT and not -_LARGEST <= min(values) <= max(values) < _LARGEST:
@@ -167,20 +169,20 @@ class Gathered:
         if code == form.FLOAT:
             return code, np.array(values, dtype=np.float64).view(np.int64)
         if code in (form.TEXT, form.NAME, form.BIG, form.MOMENT):
-            return code, self.texts.of(values, len(values))
+            return code, self.texts.numbers_of(values, len(values))
         return code, np.fromiter(values, dtype=np.int64, count=len(values))
 
-    def _coded(self, kind: type, values: list[Held], held_by: str) -> tuple[int, list[Held]]:
+    def _encode_named(self, kind: type, values: list[Held], held_by: str) -> tuple[int, list[Held]]:
         if kind is object:
-            if any(one is not _NOTHING for one in values):
+            if any(one is not _NO_ATTRIBUTE for one in values):
                 raise UnstorableError("a mere object has no stored form")
             return form.MISSING, values
-        if issubclass(kind, _NAMED):
-            names = {one: name_of(one) for one in dict.fromkeys(values)}
+        if issubclass(kind, _NAMED_TYPES):
+            names = {one: stored_name(one) for one in dict.fromkeys(values)}
             return form.NAME, list(map(names.__getitem__, values))
-        return form.OBJECT, self._objects(kind, values, held_by)
+        return form.OBJECT, self._object_numbers(kind, values, held_by)
 
-    def _objects(self, kind: type, values: list[Held], held_by: str) -> list[int]:
+    def _object_numbers(self, kind: type, values: list[Held], held_by: str) -> list[int]:
         """The objects' numbers; what is new waits for its table."""
         known = self._number_of
         ids = list(map(id, values))
@@ -194,13 +196,13 @@ class Gathered:
         else:
             once = dict(zip(ids, values, strict=True))
         new = list(once.values())
-        found, objects = self._waiting.setdefault((kind, held_by if kind in PLAIN else ""), ([], []))
-        found += self._numbered(new)
+        found, objects = self._waiting.setdefault((kind, held_by if kind in PLAIN_CONTAINERS else ""), ([], []))
+        found += self._number_objects(new)
         objects += new
         return list(map(known.__getitem__, ids))
 
 
-_NOT_HERE: Final = (tuple, set, frozenset, str, int, float, BaseException)
+_UNSTORABLE_BASES: Final = (tuple, set, frozenset, str, int, float, BaseException)
 
 
 def _attribute_columns(kind: type, objects: list[Held]) -> Iterator[tuple[str, list[Held]]]:
@@ -209,11 +211,11 @@ def _attribute_columns(kind: type, objects: list[Held]) -> Iterator[tuple[str, l
         try:
             yield name, list(map(attrgetter(name), objects))
         except AttributeError:
-            yield name, [getattr(one, name, _NOTHING) for one in objects]
+            yield name, [getattr(one, name, _NO_ATTRIBUTE) for one in objects]
     if hasattr(objects[0], "__dict__"):
         theirs = [one.__dict__ for one in objects]
         for name in dict.fromkeys(chain.from_iterable(theirs)):
-            yield name, [one.get(name, _NOTHING) for one in theirs]
+            yield name, [one.get(name, _NO_ATTRIBUTE) for one in theirs]
 
 
 def _slots_of(kind: type) -> Iterator[str]:

@@ -8,32 +8,32 @@ from functools import cached_property
 from types import FunctionType, MethodType
 from typing import Any, Final, overload
 
-from vcdebug.stored.columns import Column
+from vcdebug.stored.columns import StoredColumn
 
 Value = Any  # Any: whatever a recording holds
 Unfilled = Any  # Any: an instance of whatever class a recording holds
-Fill = Callable[[Unfilled, int, bool], bool]
+FillInstance = Callable[[Unfilled, int, bool], bool]
 """Sets the quick attributes of an instance from a row, or the slow ones; says whether slow ones are left."""
-Read = Callable[[int, str], Value]
+ReadAttribute = Callable[[int, str], Value]
 """An attribute of the instance in a row, or nothing where it has none of this name that can be read by itself."""
-NOTHING: Final = object()
-AT_A_TIME: Final = 64
+NO_VALUE: Final = object()
+ROWS_PER_READ: Final = 64
 """Values of a list that are read together."""
-SEARCHED: Final = 16
+READS_PER_SEARCH: Final = 16
 """Looking a key up without reading the others costs as much as reading so many."""
-LOOKS: Final = 8
+MAX_LOOKS: Final = 8
 """After so many looks at attributes an instance is filled."""
-MANIFEST: Final = "manifest"
-WHOLE: Final = "_vcdebug_whole"
+MANIFEST_ATTRIBUTE: Final = "manifest"
+FILL_MARK: Final = "_vcdebug_whole"
 """What a class that is not filled has in place of everything else: it fills an instance."""
 
-LATER: Final[Mapping[str, tuple[str, ...]]] = {
+LAZY_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.record:Record": ("events",),
     "vcdebug.trace.mentions:EventColumns": ("_events",),
     "vcdebug.framework.record:StateEvent": ("nodes", "jobs", "books"),
     "vcdebug.framework.record:CloseEvent": ("jobs", "nodes"),
     "vcdebug.framework.record:JobClose": ("tasks",),
-    "vcdebug.trace.timeline:Timeline": (
+    "vcdebug.trace.timeline:StateTimeline": (
         "tasks",
         "opening_tasks",
         "opening_nodes",
@@ -47,7 +47,7 @@ LATER: Final[Mapping[str, tuple[str, ...]]] = {
         "touched",
         "touched_on_node",
     ),
-    "vcdebug.trace.index:Index": ("_spans",),
+    "vcdebug.trace.index:EventIndex": ("_spans",),
     "vcdebug.trace.mentions:Owners": ("jobs", "sub_jobs", "queues"),
     "vcdebug.framework.columns:ChangeLog": ("kinds", "_keys", "_values"),
     "vcdebug.framework.columns:SpanLog": ("levels", "names"),
@@ -55,7 +55,7 @@ LATER: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.trace.postings:Postings": ("_numbers",),
 }
 """Attributes with so many values that these are made one by one: a sequence, or a mapping, that is only read."""
-LAST: Final[Mapping[str, tuple[str, ...]]] = {
+SLOW_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.session:Session": (
         "plugins",
         "plugin_calls",
@@ -71,16 +71,16 @@ LAST: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.trace.recording:Recording": ("answered",),
 }
 """Attributes whose classes are read in only when somebody asks for them."""
-_AT_ONCE: Final = frozenset(("Resource",))
+_FILLED_AT_ONCE: Final = frozenset(("Resource",))
 """Values whose class is compared as it is."""
 
 
-class LaterList(Sequence[Value]):
+class LazyList(Sequence[Value]):
     """A list whose values are made when somebody looks at them."""
 
     __slots__ = ("_column", "_end", "_start")
 
-    def __init__(self, column: Column, start: int, end: int) -> None:
+    def __init__(self, column: StoredColumn, start: int, end: int) -> None:
         self._column = column
         self._start = start
         self._end = end
@@ -98,16 +98,16 @@ class LaterList(Sequence[Value]):
         rows = range(self._start, self._end)[index]
         if isinstance(rows, int):
             return self._column.at(rows)
-        return self._column.run(rows.start, rows.stop) if rows.step == 1 else list(map(self._column.at, rows))
+        return self._column.read_rows(rows.start, rows.stop) if rows.step == 1 else list(map(self._column.at, rows))
 
     def number(self, index: int) -> int:
         """The number of the object at an index."""
-        return self._column.number(self._start + index)
+        return self._column.object_number(self._start + index)
 
     def __iter__(self) -> Iterator[Value]:
         """Some at a time: they are read faster together, and not everybody goes on to the end."""
-        for start in range(self._start, self._end, AT_A_TIME):
-            yield from self._column.run(start, min(start + AT_A_TIME, self._end))
+        for start in range(self._start, self._end, ROWS_PER_READ):
+            yield from self._column.read_rows(start, min(start + ROWS_PER_READ, self._end))
 
     def __add__(self, other: Sequence[Value]) -> list[Value]:
         return [*self, *other]
@@ -116,10 +116,10 @@ class LaterList(Sequence[Value]):
         return [*other, *self]
 
 
-class LaterMap(Mapping[Value, Value]):
+class LazyMapping(Mapping[Value, Value]):
     """A mapping whose values are made when somebody looks at them."""
 
-    def __init__(self, keys: Column, values: Column, start: int, end: int) -> None:
+    def __init__(self, keys: StoredColumn, values: StoredColumn, start: int, end: int) -> None:
         self._keys = keys
         self._values = values
         self._start = start
@@ -127,61 +127,61 @@ class LaterMap(Mapping[Value, Value]):
         self._looks = 0
 
     @cached_property
-    def _rows(self) -> dict[Value, int]:
-        return dict(zip(self._keys.run(self._start, self._end), range(self._start, self._end), strict=True))
+    def _row_by_key(self) -> dict[Value, int]:
+        return dict(zip(self._keys.read_rows(self._start, self._end), range(self._start, self._end), strict=True))
 
     @cached_property
-    def _places(self) -> Callable[[str], int | None] | None:
-        return self._keys.places(self._start, self._end) if len(self) >= SEARCHED else None
+    def _find_place(self) -> Callable[[str], int | None] | None:
+        return self._keys.find_places(self._start, self._end) if len(self) >= READS_PER_SEARCH else None
 
-    def _row(self, key: object) -> int | None:
+    def _find_row(self, key: object) -> int | None:
         """A few keys are searched for; after that it is cheaper to read all of them."""
-        if "_rows" in self.__dict__ or type(key) is not str or self._looks > len(self) // SEARCHED:
-            return self._rows.get(key)
+        if "_rows" in self.__dict__ or type(key) is not str or self._looks > len(self) // READS_PER_SEARCH:
+            return self._row_by_key.get(key)
         self._looks += 1
-        return self._rows.get(key) if self._places is None else self._places(key)
+        return self._row_by_key.get(key) if self._find_place is None else self._find_place(key)
 
     def __getitem__(self, key: Value) -> Value:
-        row = self._row(key)
+        row = self._find_row(key)
         if row is None:
             raise KeyError(key)
         return self._values.at(row)
 
     def __contains__(self, key: object) -> bool:
-        return self._row(key) is not None
+        return self._find_row(key) is not None
 
     def __iter__(self) -> Iterator[Value]:
-        return iter(self._rows)
+        return iter(self._row_by_key)
 
     def __len__(self) -> int:
         return self._end - self._start
 
     @cached_property
-    def _whole(self) -> dict[Value, Value]:
-        return dict(zip(self._rows, self._values.run(self._start, self._end), strict=True))
+    def _all_pairs(self) -> dict[Value, Value]:
+        return dict(zip(self._row_by_key, self._values.read_rows(self._start, self._end), strict=True))
 
     def items(self) -> ItemsView[Value, Value]:
         """Whoever goes over all of it reads it in one go."""
-        return self._whole.items()
+        return self._all_pairs.items()
 
     def values(self) -> ValuesView[Value]:
         """As items."""
-        return self._whole.values()
+        return self._all_pairs.values()
 
 
-def filled_at_once(kind: type) -> bool:
+def is_filled_at_once(kind: type) -> bool:
     """Whether instances are made whole: plain values, which are compared with others."""
-    return kind.__name__ in _AT_ONCE or dataclasses.is_dataclass(kind)
+    return kind.__name__ in _FILLED_AT_ONCE or dataclasses.is_dataclass(kind)
 
 
-class LaterClass:
+class LazyClass:
     """Makes instances of a class that are filled from a row at the first look.
 
     Until then they are of a class of their own, which adds nothing to the other, so that they can become its.
     What takes long to read follows when somebody asks for it.
     """
 
-    def __init__(self, kind: type, fill: Fill, read: Read) -> None:
+    def __init__(self, kind: type, fill: FillInstance, read: ReadAttribute) -> None:
         self._kind = kind
         self._fill = fill
         self._read = read
@@ -189,89 +189,89 @@ class LaterClass:
         """How often somebody has looked at an instance."""
         self._rows: dict[int, int] = {}
         """By the identity of instances that are not filled."""
-        get, rest = self._get, self._rest
+        get, rest = self._get_attribute, self._get_slow_attribute
         named = {"__slots__": (), "__module__": kind.__module__}
         unfilled = {
             "__getattribute__": lambda made, name: get(made, name),
-            **self._writing(self._look),
+            **self._write_methods(self._fill_quick),
             **named,
-            WHOLE: self._whole,
+            FILL_MARK: self._fill_whole,
         }
         half = {
             "__getattr__": lambda made, name: rest(made, name),
-            **self._writing(self._complete),
+            **self._write_methods(self._fill_slow),
             **named,
-            WHOLE: self._complete,
+            FILL_MARK: self._fill_slow,
         }
         self._unfilled: Unfilled = type(kind)(kind.__name__, (kind,), unfilled)
         self._half: Unfilled = type(kind)(kind.__name__, (kind,), half)
 
-    def make(self, row: int) -> Unfilled:
+    def make_instance(self, row: int) -> Unfilled:
         """An instance that is not filled yet."""
         made = self._unfilled.__new__(self._unfilled)
         self._rows[id(made)] = row
         return made
 
-    def _look(self, made: Unfilled) -> None:
+    def _fill_quick(self, made: Unfilled) -> None:
         left = self._fill(made, self._rows[id(made)], False)
         object.__setattr__(made, "__class__", self._half if left else self._kind)
 
-    def _complete(self, made: Unfilled) -> None:
+    def _fill_slow(self, made: Unfilled) -> None:
         self._fill(made, self._rows[id(made)], True)
         object.__setattr__(made, "__class__", self._kind)
 
-    def _whole(self, made: Unfilled) -> None:
-        self._look(made)
-        self._complete(made)
+    def _fill_whole(self, made: Unfilled) -> None:
+        self._fill_quick(made)
+        self._fill_slow(made)
 
-    def _get(self, made: Unfilled, name: str) -> Value:
+    def _get_attribute(self, made: Unfilled, name: str) -> Value:
         """Whoever goes over all instances looks at an attribute or two of each: that fills none."""
         if name == "__class__":
             return self._kind
         number = id(made)
         looks = self._looks[number] = self._looks.get(number, 0) + 1
-        if looks <= LOOKS:
+        if looks <= MAX_LOOKS:
             value = self._read(self._rows[number], name)
-            if value is NOTHING:
-                value = self._of_class(made, name)
-            if value is not NOTHING:
+            if value is NO_VALUE:
+                value = self._class_attribute(made, name)
+            if value is not NO_VALUE:
                 return value
-        self._look(made)
+        self._fill_quick(made)
         return getattr(made, name)
 
-    def _of_class(self, made: Unfilled, name: str) -> Value:
+    def _class_attribute(self, made: Unfilled, name: str) -> Value:
         """What the class works out looks at attributes in its turn."""
-        found = getattr(self._kind, name, NOTHING)
+        found = getattr(self._kind, name, NO_VALUE)
         if isinstance(found, property) and found.fget is not None:
             return found.fget(made)
-        return MethodType(found, made) if isinstance(found, FunctionType) else NOTHING
+        return MethodType(found, made) if isinstance(found, FunctionType) else NO_VALUE
 
-    def _rest(self, made: Unfilled, name: str) -> Value:
+    def _get_slow_attribute(self, made: Unfilled, name: str) -> Value:
         """One of the slow attributes; the others wait."""
         value = self._read(self._rows[id(made)], name)
-        if value is NOTHING:
-            self._complete(made)
+        if value is NO_VALUE:
+            self._fill_slow(made)
             return getattr(made, name)
         object.__setattr__(made, name, value)
         return value
 
-    def _writing(self, before: Callable[[Unfilled], None]) -> dict[str, Callable[..., None]]:
+    def _write_methods(self, before: Callable[[Unfilled], None]) -> dict[str, Callable[..., None]]:
         """Whoever sets or deletes an attribute finds all of them there."""
 
-        def put(made: Unfilled, name: str, value: Value) -> None:
+        def set_attribute(made: Unfilled, name: str, value: Value) -> None:
             before(made)
             setattr(made, name, value)
 
-        def remove(made: Unfilled, name: str) -> None:
+        def delete_attribute(made: Unfilled, name: str) -> None:
             before(made)
             delattr(made, name)
 
-        return {"__setattr__": put, "__delattr__": remove}
+        return {"__setattr__": set_attribute, "__delattr__": delete_attribute}
 
 
-def fill_all(values: Sequence[Value]) -> None:
+def fill_instances(values: Sequence[Value]) -> None:
     """Fill what is not filled yet."""
     for value in values:
-        whole = vars(type(value)).get(WHOLE)
+        whole = vars(type(value)).get(FILL_MARK)
         if whole is not None:
             whole(value)

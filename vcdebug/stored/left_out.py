@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-LEFT_OUT: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: what stands there instead
+STORED_INSTEAD: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: what stands there instead
     "vcdebug.trace.recording:Recording": {"memo": {}},
     "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None, "standing": None},
     "vcdebug.framework.record:Record": {"bound": None},
     "vcdebug.model.pod:Pod": {"shape": None},
     "vcdebug.model.nodetable:NodeTable": {"_asked_for": {}},
-    "vcdebug.plugins.predicates.foretelling:Foretelling": {"_last": None},
+    "vcdebug.plugins.predicates.foretelling:PreFilterCache": {"_last": None},
     "vcdebug.kube.dynamic_resources:DynamicResources": {"_read": None},
     "vcdebug.kube.pod_shape:PodShape": {"mark": None},
     "vcdebug.kube.pod_shape:PodShapes": {

@@ -10,25 +10,25 @@ import numpy as np
 
 from vcdebug.model.names import IntArray
 from vcdebug.stored import form
-from vcdebug.stored.checksum import checksum
+from vcdebug.stored.checksum import square_checksum
 from vcdebug.stored.form import StoredForm
-from vcdebug.stored.gather import Gathered, Step
+from vcdebug.stored.gather import CallStep, ObjectTables
 from vcdebug.stored.tables import Buffer
 from vcdebug.trace.recording import Recording
 
 
-def stored(recording: Recording, program: str, step: Step = lambda: None) -> Iterator[Buffer]:
+def store_recording(recording: Recording, program: str, step: CallStep = lambda: None) -> Iterator[Buffer]:
     """The recording's bytes, piece by piece; raises UnstorableError before the first if something has no stored form.
 
     `step` is called again and again, and may raise if nobody waits for it any more.
     """
-    pieces = _pieces(Gathered(recording, step), program)
-    yield form.MAGIC
-    yield checksum(pieces)
+    pieces = _layout_pieces(ObjectTables(recording, step), program)
+    yield form.FILE_MAGIC
+    yield square_checksum(pieces)
     yield from pieces
 
 
-def _sorted_texts(found: Iterable[str]) -> tuple[list[bytes], IntArray]:
+def _sort_texts(found: Iterable[str]) -> tuple[list[bytes], IntArray]:
     """Texts in order, so that one can be looked up; and where each of them went."""
     texts = [one.encode("utf-8", "surrogatepass") for one in found]
     order = sorted(range(len(texts)), key=texts.__getitem__)
@@ -37,16 +37,16 @@ def _sorted_texts(found: Iterable[str]) -> tuple[list[bytes], IntArray]:
     return [texts[number] for number in order], places
 
 
-def _pieces(found: Gathered, program: str) -> list[Buffer]:
+def _layout_pieces(found: ObjectTables, program: str) -> list[Buffer]:
     """The directory, then everything else."""
     final = np.zeros(found.count, dtype=np.int64)
     order = np.concatenate([np.array(table.found, dtype=np.int64) for table in found.tables])
     final[order] = np.arange(len(order))
     pieces = found.pieces
-    texts, places = _sorted_texts(found.texts)
-    tables = [table.form(pieces, final, places) for table in found.tables]
+    texts, places = _sort_texts(found.texts)
+    tables = [table.table_form(pieces, final, places) for table in found.tables]
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.uint32, count=len(texts))
-    where = (len(texts), pieces.place(ends.tobytes()), pieces.place(b"".join(texts)))
+    where = (len(texts), pieces.place_bytes(ends.tobytes()), pieces.place_bytes(b"".join(texts)))
     directory = StoredForm(program, int(final[found.root]), pieces.size, where, tables)
     text = json.dumps(directory, separators=(",", ":")).encode()
     text += b" " * (-len(text) % form.ALIGNMENT)  # exact: ints

@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeVar
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import Event, HookEvent, Level, OpEvent, PopEvent, Span, StatementEvent
 from vcdebug.model.names import JobId
-from vcdebug.trace.index import during
+from vcdebug.trace.index import seqs_during
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
-Kind = TypeVar("Kind")
+EventKind = TypeVar("EventKind")
 
 
 class ActionOutcome(NamedTuple):
@@ -32,29 +32,31 @@ class ActionOutcome(NamedTuple):
 @per_recording()
 def action_outcomes(recording: Recording) -> Mapping[int, ActionOutcome]:
     """By the index of the action's span."""
-    actions = (span for span in recording.tree.children(None) if span.level is Level.ACTION)
-    return {span.index: _outcome(recording, span) for span in actions}
+    actions = (span for span in recording.span_tree.children_of(None) if span.level is Level.ACTION)
+    return {span.index: _count_outcome(recording, span) for span in actions}
 
 
-def _outcome(recording: Recording, span: Span) -> ActionOutcome:
-    fates = [statement.what for statement in _within(recording, StatementEvent, span) if statement.ops]
-    asked = recording.of_kind(HookEvent, during(recording.index.at_point(JOB_ENQUEUEABLE.upstream), span))
+def _count_outcome(recording: Recording, span: Span) -> ActionOutcome:
+    fates = [statement.what for statement in _events_within(recording, StatementEvent, span) if statement.ops]
+    asked = recording.filter_events(
+        HookEvent, seqs_during(recording.index.seqs_at_point(JOB_ENQUEUEABLE.upstream), span)
+    )
     return ActionOutcome(
-        len([event for event in _within(recording, PopEvent, span) if event.kind == "job"]),
-        len(dict.fromkeys(job for job, _ in rejections(event for _, event in asked))),
+        len([event for event in _events_within(recording, PopEvent, span) if event.kind == "job"]),
+        len(dict.fromkeys(job for job, _ in iter_rejections(event for _, event in asked))),
         fates.count("commit"),
         fates.count("discard"),
-        len([event for event in _within(recording, OpEvent, span) if event.op == "bind"]),
+        len([event for event in _events_within(recording, OpEvent, span) if event.op == "bind"]),
     )
 
 
-def _within(recording: Recording, kind: type[Kind], span: Span) -> Iterator[Kind]:
+def _events_within(recording: Recording, kind: type[EventKind], span: Span) -> Iterator[EventKind]:
     """The events of one type that belong to a span."""
-    for _, event in recording.of_kind(kind, during(recording.index.of_type(kind), span)):
+    for _, event in recording.filter_events(kind, seqs_during(recording.index.seqs_of_type(kind), span)):
         yield event
 
 
-def rejections(events: Iterable[Event]) -> Iterator[tuple[JobId, str]]:
+def iter_rejections(events: Iterable[Event]) -> Iterator[tuple[JobId, str]]:
     """(job, plugin that kept it from being enqueued)."""
     for event in events:
         if isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:

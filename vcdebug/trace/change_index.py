@@ -10,12 +10,12 @@ import numpy as np
 from vcdebug.framework.columns import OPERATION
 from vcdebug.framework.record import OpEvent, Record
 from vcdebug.model.names import IntArray, NodeName
-from vcdebug.trace.postings import Numbers, Postings, Seqs
+from vcdebug.trace.postings import Numbering, Postings, Seqs
 
 TASK, NODE, PHASE, BOOK = "task", "node", "phase", "book"
 FigureKey = tuple[str, str, str]
 """(plugin, job or queue or nothing, figure)."""
-Group = tuple[str, str, tuple[str, ...]]
+FigureGroup = tuple[str, str, tuple[str, ...]]
 """(kind, plugin, figures that are written together); the last two are empty for what is no plugin's."""
 
 
@@ -23,33 +23,33 @@ class ChangeIndex:
     """Places by figure: kind is task, node, phase or book."""
 
     def __init__(self, record: Record, nodes: Collection[NodeName]) -> None:
-        self._numbers = Numbers[str]()
-        self._columns: dict[Group, list[tuple[IntArray, IntArray]]] = {}
+        self._numbers = Numbering[str]()
+        self._columns: dict[FigureGroup, list[tuple[IntArray, IntArray]]] = {}
         self._postings: dict[tuple[str, str, str], Postings] = {}
         kinds = record.changes.kinds
         operations = np.flatnonzero(np.fromiter(map(OPERATION.__eq__, kinds), dtype=np.bool_, count=len(kinds)))
         self._add_operations(record, operations, nodes)
         self._add_others(record, np.setdiff1d(np.arange(len(kinds)), operations, assume_unique=True))
 
-    def of(self, kind: str, key: str | FigureKey) -> Seqs:
+    def places_of(self, kind: str, key: str | FigureKey) -> Seqs:
         """Places of the changes that wrote a figure."""
         plugin, name, figure = ("", key, "") if isinstance(key, str) else key
-        return self._by_name(kind, plugin, figure).of(name)
+        return self._postings_for(kind, plugin, figure).seqs_of(name)
 
-    def last(self, kind: str, key: str | FigureKey, before: int) -> int | None:
+    def last_place(self, kind: str, key: str | FigureKey, before: int) -> int | None:
         """The last place before another one at which a figure was written."""
         plugin, name, figure = ("", key, "") if isinstance(key, str) else key
-        return self._by_name(kind, plugin, figure).last(name, before)
+        return self._postings_for(kind, plugin, figure).last_seq(name, before)
 
-    def latest(self, kind: str, before: int) -> dict[str, int]:
+    def latest_places(self, kind: str, before: int) -> dict[str, int]:
         """The last place before another one, for every task, node or job that was written by then."""
-        return self._by_name(kind, "", "").latest(before)
+        return self._postings_for(kind, "", "").latest_seqs(before)
 
-    def names(self, kind: str) -> Sequence[str]:
+    def changed_names(self, kind: str) -> Sequence[str]:
         """The tasks, nodes or jobs that changed, in order of the first change."""
-        return self._by_name(kind, "", "").names()
+        return self._postings_for(kind, "", "").stated_names()
 
-    def _by_name(self, kind: str, plugin: str, figure: str) -> Postings:
+    def _postings_for(self, kind: str, plugin: str, figure: str) -> Postings:
         wanted = (kind, plugin, figure)
         if wanted not in self._postings:
             groups = self._columns.items()
@@ -57,8 +57,8 @@ class ChangeIndex:
             self._postings[wanted] = Postings(self._numbers, [column for group in parts for column in group])
         return self._postings[wanted]
 
-    def _add(self, group: Group, places: IntArray, names: Iterable[str]) -> None:
-        column = (places, self._numbers.of(names, len(places)))
+    def _add_column(self, group: FigureGroup, places: IntArray, names: Iterable[str]) -> None:
+        column = (places, self._numbers.numbers_of(names, len(places)))
         self._columns.setdefault(group, []).append(column)
 
     def _add_operations(self, record: Record, places: IntArray, nodes: Collection[NodeName]) -> None:
@@ -66,16 +66,16 @@ class ChangeIndex:
         events, seqs = record.events, record.changes.seqs
         done = [one for place in places.tolist() if isinstance(one := events[seqs[place] - 1], OpEvent)]
         assert len(done) == len(places)
-        self._add((TASK, "", ("",)), places, map(attrgetter("task"), done))
+        self._add_column((TASK, "", ("",)), places, map(attrgetter("task"), done))
         known = np.fromiter((event.node in nodes for event in done), dtype=np.bool_, count=len(done))
-        self._add((NODE, "", ("",)), places[known], (event.node for event in done if event.node in nodes))
+        self._add_column((NODE, "", ("",)), places[known], (event.node for event in done if event.node in nodes))
         rows = np.fromiter(map(attrgetter("place"), done), dtype=np.int64, count=len(done))
-        for entry, having, owners in record.figures.written(rows):
-            self._add((BOOK, entry.plugin, entry.names), places[having], owners)
+        for entry, having, owners in record.figures.rows_by_entry(rows):
+            self._add_column((BOOK, entry.plugin, entry.names), places[having], owners)
 
     def _add_others(self, record: Record, places: IntArray) -> None:
         """Changes that say themselves what they wrote."""
-        found: dict[Group, tuple[list[int], list[str]]] = {}
+        found: dict[FigureGroup, tuple[list[int], list[str]]] = {}
         for place in places.tolist():
             _, kind, key, value = record.changes[place]
             plugin, name = key if kind == BOOK else ("", key)
@@ -84,4 +84,4 @@ class ChangeIndex:
             at.append(place)
             names.append(name or "")
         for group, (at, names) in found.items():
-            self._add(group, np.array(at, dtype=np.int64), names)
+            self._add_column(group, np.array(at, dtype=np.int64), names)

@@ -29,22 +29,22 @@ from vcdebug.framework.record import (
     StatementEvent,
     TaskClose,
 )
-from vcdebug.framework.subject import Result
-from vcdebug.framework.trace_form import statuses
+from vcdebug.framework.subject import CallResult
+from vcdebug.framework.trace_form import status_documents
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU, MAX_FLOAT64, MEMORY, Resource
 from vcdebug.plugins import DRF
 from vcdebug.snapshot.json_values import JsonDict
 from vcdebug.trace.recording import Recording
 
-UNWRITTEN = ((DRF, "allocated"),)
+UNWRITTEN_FIGURES = ((DRF, "allocated"),)
 """(plugin, figure) of operations that time travel needs and the schema does not have."""
 
-AT_ONCE = 500
+EVENTS_PER_DIGEST_PART = 500
 """Events that are spelt together where nobody reads them one by one."""
-_AS_THEY_ARE = (str, bool, int, NoneType)
+_PLAIN_TYPES = (str, bool, int, NoneType)
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
 def write_jsonl(recording: Recording, file: TextIO) -> None:
@@ -52,11 +52,11 @@ def write_jsonl(recording: Recording, file: TextIO) -> None:
     _write_events(recording, file, 0)
 
 
-def digest(recording: Recording) -> bytes:
+def trace_digest(recording: Recording) -> bytes:
     """The same for recordings that would be written alike."""
     encoder, total, events = EventEncoder(recording), sha256(), iter(recording.events)
-    while part := [encoder.encode(event) for event in islice(events, AT_ONCE)]:
-        total.update(_encode(part).encode())
+    while part := [encoder.encode_event(event) for event in islice(events, EVENTS_PER_DIGEST_PART)]:
+        total.update(_encode_json(part).encode())
     return total.digest()
 
 
@@ -75,25 +75,25 @@ def _write_events(recording: Recording, file: TextIO, written: int) -> int:
     encoder = EventEncoder(recording)
     for event in recording.events:
         written += 1
-        body = encoder.encode(event)
+        body = encoder.encode_event(event)
         body["seq"] = written
         _write_line(body, file)
     return written
 
 
 def _write_line(body: JsonDict, file: TextIO) -> None:
-    file.write(_encode(body))
+    file.write(_encode_json(body))
     file.write("\n")
 
 
 def event_json(recording: Recording, seq: Seq) -> JsonDict:
     """One event as the trace writes it."""
-    body = EventEncoder(recording).encode(recording.event(seq))
+    body = EventEncoder(recording).encode_event(recording.event_at(seq))
     body["seq"] = seq
     return body
 
 
-def number(amount: float) -> int | float | str:
+def json_number(amount: float) -> int | float | str:
     """Infinity and the largest float64 as text, whole numbers without a fraction."""
     if -MAX_FLOAT64 < amount < MAX_FLOAT64:
         whole = int(amount)
@@ -105,53 +105,53 @@ def number(amount: float) -> int | float | str:
 
 def resource_json(resource: Resource) -> JsonDict:
     """cpu and memory always, scalars only where the resource has them."""
-    body: JsonDict = {CPU: number(resource.milli_cpu), MEMORY: number(resource.memory)}
+    body: JsonDict = {CPU: json_number(resource.milli_cpu), MEMORY: json_number(resource.memory)}
     if resource.scalars:
-        body.update((name, number(amount)) for name, amount in sorted(resource.scalars.items()))
+        body.update((name, json_number(amount)) for name, amount in sorted(resource.scalars.items()))
     return body
 
 
-def plain(value: Result) -> Result:
+def plain_json(value: CallResult) -> CallResult:
     """Figures of a plugin as JSON data."""
     kind = type(value)
     if kind is float:
-        return number(value)
-    if kind in _AS_THEY_ARE:
+        return json_number(value)
+    if kind in _PLAIN_TYPES:
         return value
     if kind is Resource:
         return resource_json(value)
     if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
+        return {key: plain_json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return number(value) if isinstance(value, float) else value
+        return [plain_json(item) for item in value]
+    return json_number(value) if isinstance(value, float) else value
 
 
-def _amounts(amounts: NodeAmounts) -> JsonDict:
+def _node_amounts_json(amounts: NodeAmounts) -> JsonDict:
     return dict(zip(NodeAmounts._fields, map(resource_json, amounts), strict=True))
 
 
-def _nodes(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> JsonDict:
-    return {name: _amounts(one) for name, one in zip(names, amounts, strict=True)}
+def _nodes_json(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> JsonDict:
+    return {name: _node_amounts_json(one) for name, one in zip(names, amounts, strict=True)}
 
 
-def _books(books: Books) -> JsonDict:
-    return {plugin: plain(figures) for plugin, figures in books}
+def _books_json(books: Books) -> JsonDict:
+    return {plugin: plain_json(figures) for plugin, figures in books}
 
 
-def _ledgers(books: Books) -> JsonDict:
+def _operation_books_json(books: Books) -> JsonDict:
     return {
-        plugin: {name: plain(value) for name, value in figures.items() if (plugin, name) not in UNWRITTEN}
+        plugin: {name: plain_json(value) for name, value in figures.items() if (plugin, name) not in UNWRITTEN_FIGURES}
         for plugin, figures in books
     }
 
 
-def _scores(names: list[NodeName], scores: list[float]) -> JsonDict:
+def _scores_json(names: list[NodeName], scores: list[float]) -> JsonDict:
     """A NaN marks a node without an entry."""
-    return {name: number(score) for name, score in zip(names, scores, strict=True) if score == score}
+    return {name: json_number(score) for name, score in zip(names, scores, strict=True) if score == score}
 
 
-def _job_close(job: JobClose) -> JsonDict:
+def _job_close_json(job: JobClose) -> JsonDict:
     conditions = [
         {"type": c.type, "status": c.status, "reason": c.reason, "message": c.message} for c in job.conditions
     ]
@@ -160,18 +160,18 @@ def _job_close(job: JobClose) -> JsonDict:
         "conditions": conditions,
         "fitError": job.fit_error,
         "jobFitErrors": job.job_fit_errors,
-        "tasks": {key: _task_close(task) for key, task in job.tasks.items()},
+        "tasks": {key: _task_close_json(task) for key, task in job.tasks.items()},
     }
 
 
-def _task_close(task: TaskClose) -> JsonDict:
-    body: JsonDict = {"status": task.status.label, "node": task.node}
+def _task_close_json(task: TaskClose) -> JsonDict:
+    body: JsonDict = {"status": task.status.upstream_name, "node": task.node}
     optional = {"reason": task.reason, "message": task.message, "nominated": task.nominated}
     body.update((field, value) for field, value in optional.items() if value is not None)
     return body
 
 
-Form = Callable[[object, "EventEncoder"], JsonDict]
+EventForm = Callable[[object, "EventEncoder"], JsonDict]
 
 
 class EventEncoder:
@@ -179,45 +179,45 @@ class EventEncoder:
 
     def __init__(self, recording: Recording) -> None:
         self.names = recording.node_names
-        self._reasons = recording.reasons
+        self._reasons = recording.reason_table
         self._statuses: dict[int, list[dict[str, object]]] = {}
-        self._forms: dict[type, Form] = {}
+        self._forms: dict[type, EventForm] = {}
 
-    def encode(self, event: object) -> JsonDict:
+    def encode_event(self, event: object) -> JsonDict:
         """One event without its number."""
         kind = type(event)
         form = self._forms.get(kind)
         if form is None:
-            form = self._forms[kind] = _form.dispatch(kind)
+            form = self._forms[kind] = _event_body.dispatch(kind)
         return form(event, self)
 
-    def statuses_of(self, code: int) -> list[dict[str, object]]:
+    def statuses_of_code(self, code: int) -> list[dict[str, object]]:
         """What a code of a predicate event stands for."""
         if code not in self._statuses:
-            self._statuses[code] = statuses(self._reasons.statuses(code))
+            self._statuses[code] = status_documents(self._reasons.statuses_of(code))
         return self._statuses[code]
 
 
 @singledispatch
-def _form(event: object, encoder: EventEncoder) -> JsonDict:
+def _event_body(event: object, encoder: EventEncoder) -> JsonDict:
     raise TypeError(f"no schema for {type(event).__name__}")
 
 
-@_form.register
-def _hook(event: HookEvent, encoder: EventEncoder) -> JsonDict:
-    body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain(event.result)}
+@_event_body.register
+def _hook_body(event: HookEvent, encoder: EventEncoder) -> JsonDict:
+    body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain_json(event.result)}
     for field, value in event.subject:
-        body[field] = plain(value)
+        body[field] = plain_json(value)
     return body
 
 
-@_form.register
-def _pop(event: PopEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _pop_body(event: PopEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "pop", event.kind: event.name, "left": event.left}
 
 
-@_form.register
-def _predicate(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _predicate_body(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
     names = encoder.names
     return {
         "ev": "predicate",
@@ -226,63 +226,63 @@ def _predicate(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
         "processed": event.processed,
         "feasible": [names[row] for row in event.feasible.tolist()],
         "failed": {
-            names[row]: encoder.statuses_of(code)
+            names[row]: encoder.statuses_of_code(code)
             for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True)
         },
     }
 
 
-@_form.register
-def _score(event: ScoreEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _score_body(event: ScoreEvent, encoder: EventEncoder) -> JsonDict:
     names = [encoder.names[row] for row in event.rows.tolist()]
     return {
         "ev": "score",
         "task": event.task,
-        "plugins": {part: _scores(names, scores.tolist()) for part, scores in event.parts}
+        "plugins": {part: _scores_json(names, scores.tolist()) for part, scores in event.parts}
         | {part: dict.fromkeys(encoder.names, 0) for part in event.everywhere},
-        "total": _scores(names, event.total.tolist()),
+        "total": _scores_json(names, event.total.tolist()),
     }
 
 
-@_form.register
-def _best(event: BestEvent, encoder: EventEncoder) -> JsonDict:
-    return {"ev": "best", event.kind: event.name, "score": number(event.score), "tied": list(event.tied)}
+@_event_body.register
+def _best_body(event: BestEvent, encoder: EventEncoder) -> JsonDict:
+    return {"ev": "best", event.kind: event.name, "score": json_number(event.score), "tied": list(event.tied)}
 
 
-@_form.register
-def _random(event: RandomEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _random_body(event: RandomEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "random", "n": event.n}
 
 
-@_form.register
-def _op(event: OpEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _operation_body(event: OpEvent, encoder: EventEncoder) -> JsonDict:
     body: JsonDict = {
         "ev": "op",
         "op": event.op,
         "task": event.task,
         "node": event.node,
-        "plugins": _ledgers(event.books),
+        "plugins": _operation_books_json(event.books),
     }
     after = event.after
     if after is not None:
-        body["after"] = _amounts(after)
+        body["after"] = _node_amounts_json(after)
     optional = {"reason": event.reason, "eviction": event.eviction, "via": event.via}
     body.update((field, value) for field, value in optional.items() if value is not None)
     return body
 
 
-@_form.register
-def _statement(event: StatementEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _statement_body(event: StatementEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
 
 
-@_form.register
-def _action(event: ActionEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _action_body(event: ActionEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "action", "what": event.what, "action": event.action}
 
 
-@_form.register
-def _state(event: StateEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _state_body(event: StateEvent, encoder: EventEncoder) -> JsonDict:
     jobs = {
         uid: {
             "queue": job.queue,
@@ -293,25 +293,25 @@ def _state(event: StateEvent, encoder: EventEncoder) -> JsonDict:
         }
         for uid, job in event.jobs.items()
     }
-    nodes = _nodes(encoder.names, event.nodes)
-    return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books(event.books)}
+    nodes = _nodes_json(encoder.names, event.nodes)
+    return {"ev": "state", "when": event.when, "nodes": nodes, "jobs": jobs, "plugins": _books_json(event.books)}
 
 
-@_form.register
-def _close(event: CloseEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _close_body(event: CloseEvent, encoder: EventEncoder) -> JsonDict:
     return {
         "ev": "close",
-        "jobs": {uid: _job_close(job) for uid, job in event.jobs.items()},
+        "jobs": {uid: _job_close_json(job) for uid, job in event.jobs.items()},
         "queues": {name: dict(amounts) for name, amounts in event.queues.items()},
-        "nodes": _nodes(encoder.names, event.nodes),
+        "nodes": _nodes_json(encoder.names, event.nodes),
     }
 
 
-@_form.register
-def _panic(event: PanicEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _panic_body(event: PanicEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "panic", "message": event.message}
 
 
-@_form.register
-def _cut(event: CutEvent, encoder: EventEncoder) -> JsonDict:
+@_event_body.register
+def _cut_body(event: CutEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "cut", "bound": event.bound}

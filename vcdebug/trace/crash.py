@@ -11,9 +11,9 @@ CALLS_SHOWN: Final = 4
 _PLUGINS: Final = "plugins/"
 
 
-def crash_of(recording: Recording) -> PanicEvent | None:
+def find_crash(recording: Recording) -> PanicEvent | None:
     """The panic at which the recording ends; None where the process goes on."""
-    last = recording.event(len(recording)) if len(recording) else None
+    last = recording.event_at(len(recording)) if len(recording) else None
     return last if isinstance(last, PanicEvent) else None
 
 

@@ -87,11 +87,11 @@ class Effects:
 
 
 @per_recording()
-def effects(recording: Recording) -> Effects:
+def cycle_effects(recording: Recording) -> Effects:
     """Everything the cycle would write to the API server, summed up."""
     final = _final_states(recording)
-    lost = tuple(effect for effect, _ in evicted(recording))
-    last = recording.event(len(recording)) if len(recording) else None
+    lost = tuple(effect for effect, _ in committed_evictions(recording))
+    last = recording.event_at(len(recording)) if len(recording) else None
     bound, pipelined, held = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
     counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, lost)]
     return Effects(
@@ -99,30 +99,30 @@ def effects(recording: Recording) -> Effects:
         pipelined,
         held,
         lost,
-        tuple(_actions(recording, bound, pipelined, lost)),
+        tuple(_action_summaries(recording, bound, pipelined, lost)),
         tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
         last.message if isinstance(last, PanicEvent) else None,
     )
 
 
-def deciding(recording: Recording) -> Iterator[tuple[Seq, Event]]:
+def deciding_events(recording: Recording) -> Iterator[tuple[Seq, Event]]:
     """Operations, statements and actions, in order."""
     index = recording.index
-    for seq in merge(*(index.of_type(kind) for kind in (ActionEvent, OpEvent, StatementEvent))):
-        yield seq, recording.event(seq)
+    for seq in merge(*(index.seqs_of_type(kind) for kind in (ActionEvent, OpEvent, StatementEvent))):
+        yield seq, recording.event_at(seq)
 
 
 @per_recording()
-def evicted(recording: Recording) -> Sequence[tuple[Effect, str]]:
+def committed_evictions(recording: Recording) -> Sequence[tuple[Effect, str]]:
     """(effect, reason) of every eviction that was committed, or begun outside any statement."""
-    return tuple(_evictions(recording))
+    return tuple(_iter_evictions(recording))
 
 
-def _evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
+def _iter_evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
     action = ""
     reasons: dict[TaskKey, str] = {}
     jobs = recording.owners.jobs
-    for seq, event in deciding(recording):
+    for seq, event in deciding_events(recording):
         moved: Iterable[tuple[TaskKey, NodeName]] = ()
         if isinstance(event, ActionEvent):
             action = event.action
@@ -147,7 +147,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     placed: dict[TaskKey, tuple[Seq, str]] = {}
     handed_over: dict[TaskKey, tuple[Seq, str]] = {}
     action = ""
-    for seq, event in deciding(recording):
+    for seq, event in deciding_events(recording):
         if isinstance(event, ActionEvent):
             action = event.action
         elif isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP):
@@ -167,7 +167,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
-                node = _bound_before(recording, task.key)
+                node = _node_bound_before(recording, task.key)
                 if node:
                     found[TaskStatus.BINDING].append(Effect(*handed_over[task.key], uid, task.key, node))
             if task.status in found and task.key in placed:
@@ -175,17 +175,17 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in found.items()}
 
 
-def _bound_before(recording: Recording, task: TaskKey) -> NodeName:
+def _node_bound_before(recording: Recording, task: TaskKey) -> NodeName:
     """Where a task that was handed over was bound, though it is not being bound any more; empty where it was not."""
-    return next((node for status, node in recording.timeline.history(task) if status is TaskStatus.BINDING), "")
+    return next((node for status, node in recording.timeline.task_history(task) if status is TaskStatus.BINDING), "")
 
 
-def _actions(
+def _action_summaries(
     recording: Recording, bound: tuple[Effect, ...], pipelined: tuple[Effect, ...], evicted: tuple[Effect, ...]
 ) -> Iterator[ActionSummary]:
     open_action: tuple[str, Seq] | None = None
     commits = discards = 0
-    for seq, event in deciding(recording):
+    for seq, event in deciding_events(recording):
         if isinstance(event, StatementEvent):
             commits += event.what == COMMIT and bool(event.ops)
             discards += event.what == DISCARD and bool(event.ops)
@@ -193,11 +193,11 @@ def _actions(
             open_action, commits, discards = (event.action, seq), 0, 0
         elif isinstance(event, ActionEvent) and open_action is not None:
             name, first = open_action
-            counts = (_within(entries, first, seq) for entries in (bound, pipelined, evicted))
+            counts = (_count_within(entries, first, seq) for entries in (bound, pipelined, evicted))
             yield ActionSummary(name, first, seq, commits, discards, *counts)
 
 
-def _within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
+def _count_within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
     return len([entry for entry in entries if first <= entry.seq <= last])
 
 
@@ -211,15 +211,15 @@ def _job_summary(job: JobInfo, moved: list[Counter[JobId]]) -> JobSummary:
         len(job.tasks),
         job.ready_task_num(),
         job.waiting_task_num(),
-        job.count(TaskStatus.PENDING),
+        job.count_tasks(TaskStatus.PENDING),
         counts[0],
         counts[1],
         counts[2],
-        _outcome(job, counts),
+        _job_outcome(job, counts),
     )
 
 
-def _outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
+def _job_outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
     bound, pipelined, evicted = counts
     if evicted:
         return "evicted"
@@ -227,16 +227,16 @@ def _outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
         return "bound"
     if pipelined:
         return "pipelined"
-    if job.count(TaskStatus.ALLOCATED):
+    if job.count_tasks(TaskStatus.ALLOCATED):
         return "waits for its gang"
     if not job.tasks:
         return "no pods"
-    if job.count(TaskStatus.PENDING):
+    if job.count_tasks(TaskStatus.PENDING):
         return "pending"
-    if job.count(TaskStatus.PIPELINED):
+    if job.count_tasks(TaskStatus.PIPELINED):
         return "pipelined"
-    if job.count(TaskStatus.RUNNING, TaskStatus.BOUND):
+    if job.count_tasks(TaskStatus.RUNNING, TaskStatus.BOUND):
         return "running"
-    if job.count(TaskStatus.RELEASING):
+    if job.count_tasks(TaskStatus.RELEASING):
         return "leaving"
     return "done" if job.valid_task_num() >= job.min_available else "incomplete"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.framework.closing import UNSCHEDULABLE_CONDITION, counted_for_phase
 from vcdebug.framework.record import CloseEvent
 from vcdebug.kube.cycle_state import CycleState
@@ -18,121 +18,131 @@ from vcdebug.model.podgroup import COMPLETED, INQUEUE, RUNNING, UNKNOWN, Conditi
 from vcdebug.plugins import GANG, NUMA_AWARE
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.steps import Step
-from vcdebug.trace.writes import Write, pod_group_changes, writes
+from vcdebug.trace.steps import SessionStep
+from vcdebug.trace.writes import ClusterWrite, api_writes, pod_group_changes
 
-NOTHING = "writes nothing"
+WRITES_NOTHING = "writes nothing"
 
 
 @per_recording()
-def ending(recording: Recording) -> Step | None:
+def closing_step(recording: Recording) -> SessionStep | None:
     """The close as a whole, with its stages in order; None where the session never closes."""
     seq = len(recording)
-    if not seq or not isinstance(recording.event(seq), CloseEvent):
+    if not seq or not isinstance(recording.event_at(seq), CloseEvent):
         return None
-    said = plural(len(recording.session.jobs), "job")
-    return Step("session closes", said, seq=seq, parts=partial(_stages, recording))
+    said = count_noun(len(recording.session.jobs), "job")
+    return SessionStep("session closes", said, seq=seq, parts=partial(_closing_stages, recording))
 
 
 @per_recording()
-def _stages(recording: Recording) -> Sequence[Step]:
-    return (_plugins(recording), _job_updater(recording), _pods(recording), _queues(recording), _states(recording))
+def _closing_stages(recording: Recording) -> Sequence[SessionStep]:
+    return (
+        _plugins_step(recording),
+        _job_updater_step(recording),
+        _pod_writes_step(recording),
+        _queue_writes_step(recording),
+        _cycle_states_step(recording),
+    )
 
 
 # Plugins
 
 
-def _plugins(recording: Recording) -> Step:
+def _plugins_step(recording: Recording) -> SessionStep:
     names = sorted(recording.session.plugins)
-    return Step(
+    return SessionStep(
         "plugins close",
-        f"{plural(len(names), 'plugin')}, by name",
+        f"{count_noun(len(names), 'plugin')}, by name",
         seq=len(recording),
-        parts=lambda: [_plugin(recording, name) for name in names],
+        parts=lambda: [_plugin_step(recording, name) for name in names],
     )
 
 
-def _plugin(recording: Recording, name: str) -> Step:
-    found = CLOSING[name](recording) if name in CLOSING else ()
-    words = plural(len(found), "write") if found else NOTHING
-    return Step(name, words, True if found else None, len(recording), parts=lambda: found)
+def _plugin_step(recording: Recording, name: str) -> SessionStep:
+    found = CLOSING_PLUGINS[name](recording) if name in CLOSING_PLUGINS else ()
+    words = count_noun(len(found), "write") if found else WRITES_NOTHING
+    return SessionStep(name, words, True if found else None, len(recording), parts=lambda: found)
 
 
-def _gang(recording: Recording) -> Sequence[Step]:
+def _gang_condition_steps(recording: Recording) -> Sequence[SessionStep]:
     """The conditions of this session, of every PodGroup that has pods."""
     uid, seq = recording.session.uid, len(recording)
     return [
-        Step(f"job {job.uid}", _condition_words(each), each.type != UNSCHEDULABLE_CONDITION, seq, ("job", job.uid))
+        SessionStep(
+            f"job {job.uid}", _format_condition(each), each.type != UNSCHEDULABLE_CONDITION, seq, ("job", job.uid)
+        )
         for job in recording.session.jobs.values()
         for each in job.pod_group.conditions
         if each.transition_id == uid
     ]
 
 
-def _condition_words(condition: Condition) -> str:
+def _format_condition(condition: Condition) -> str:
     message = f": {condition.message}" if condition.message else ""
     return f"condition {condition.type}={condition.status} {condition.reason}{message}"
 
 
-def _numa(recording: Recording) -> Sequence[Step]:
+def _reserved_cpu_steps(recording: Recording) -> Sequence[SessionStep]:
     """CPUs that the cache keeps for pods until a Numatopology shows them."""
     before = dict.fromkeys(recording.snapshot.process.reserved_cpus)
     seq = len(recording)
     return [
-        Step(f"pod {one.pod}", f"CPUs {one.cpus} of {one.node} are kept", True, seq, ("task", one.pod))
+        SessionStep(f"pod {one.pod}", f"CPUs {one.cpus} of {one.node} are kept", True, seq, ("task", one.pod))
         for one in recording.session.process.reserved_cpus
         if one not in before
     ]
 
 
-CLOSING = {GANG: _gang, NUMA_AWARE: _numa}
+CLOSING_PLUGINS = {GANG: _gang_condition_steps, NUMA_AWARE: _reserved_cpu_steps}
 """Plugins that write when the session closes."""
 
 
 # The job updater
 
 
-def _job_updater(recording: Recording) -> Step:
+def _job_updater_step(recording: Recording) -> SessionStep:
     jobs = recording.session.jobs.values()
     written = len([job for job in jobs if pod_group_changes(job)])
     same = f", {len(jobs) - written} as before" if written < len(jobs) else ""
-    said = f"{plural(written, 'PodGroup')} written{same}"
-    return Step("JobUpdater", said, seq=len(recording), parts=partial(_jobs, recording))
+    said = f"{count_noun(written, 'PodGroup')} written{same}"
+    return SessionStep("JobUpdater", said, seq=len(recording), parts=partial(_job_steps, recording))
 
 
 @per_recording()
-def _jobs(recording: Recording) -> Sequence[Step]:
-    return [_job(recording, job) for job in recording.session.jobs.values()]
+def _job_steps(recording: Recording) -> Sequence[SessionStep]:
+    return [_job_step(recording, job) for job in recording.session.jobs.values()]
 
 
-def _job(recording: Recording, job: JobInfo) -> Step:
+def _job_step(recording: Recording, job: JobInfo) -> SessionStep:
     seq, about = len(recording), ("job", job.uid)
     before, changes = PodGroup(job.pod_group.manifest), pod_group_changes(job)
     phase = job.pod_group.phase
     moved = f"{before.phase or 'none'} → {phase}" if before.phase != phase else f"stays {phase}"
     parts = [
-        Step("phase", f"{moved}: {_why(recording, job)}", seq=seq),
-        Step("pods", _counts(job), seq=seq),
+        SessionStep("phase", f"{moved}: {_phase_reason(recording, job)}", seq=seq),
+        SessionStep("pods", _format_pod_counts(job), seq=seq),
         *(
-            Step("condition", _condition_words(each), each.type != UNSCHEDULABLE_CONDITION, seq)
+            SessionStep("condition", _format_condition(each), each.type != UNSCHEDULABLE_CONDITION, seq)
             for each in job.pod_group.conditions
         ),
-        Step(
+        SessionStep(
             "written",
             "; ".join(changes) if changes else "nothing: status and conditions are as they were",
             bool(changes) or None,
             seq,
         ),
     ]
-    return Step(f"job {job.uid}", f"phase {moved}", None if phase == before.phase else True, seq, about, lambda: parts)
+    return SessionStep(
+        f"job {job.uid}", f"phase {moved}", None if phase == before.phase else True, seq, about, lambda: parts
+    )
 
 
-def _counts(job: JobInfo) -> str:
+def _format_pod_counts(job: JobInfo) -> str:
     group = job.pod_group
     return f"running {group.running}, succeeded {group.succeeded}, failed {group.failed}"
 
 
-def _why(recording: Recording, job: JobInfo) -> str:
+def _phase_reason(recording: Recording, job: JobInfo) -> str:
     """The rule of the phase, with its figures."""
     group = job.pod_group
     scheduled, finished = counted_for_phase(job, recording.session.release), group.succeeded + group.failed
@@ -149,32 +159,36 @@ def _why(recording: Recording, job: JobInfo) -> str:
 # What the cache writes
 
 
-def _pods(recording: Recording) -> Step:
-    found = _written(recording, "Pod", ("condition", "annotations"))
-    return Step(
+def _pod_writes_step(recording: Recording) -> SessionStep:
+    found = _writes_of_kind(recording, "Pod", ("condition", "annotations"))
+    return SessionStep(
         "pods that wait",
-        f"{plural(len(found), 'write')}, conditions and annotations" if found else NOTHING,
+        f"{count_noun(len(found), 'write')}, conditions and annotations" if found else WRITES_NOTHING,
         seq=len(recording),
-        parts=partial(_steps, found, "task"),
+        parts=partial(_write_steps, found, "task"),
     )
 
 
-def _queues(recording: Recording) -> Step:
-    found = _written(recording, "Queue", ("status",))
+def _queue_writes_step(recording: Recording) -> SessionStep:
+    found = _writes_of_kind(recording, "Queue", ("status",))
     same = len(recording.session.queues) - len(found)
-    said = f"{plural(len(found), 'queue')} written" + (f", {same} as before" if same else "")
-    return Step("queues' status.allocated", said, seq=len(recording), parts=partial(_steps, found, "queue"))
+    said = f"{count_noun(len(found), 'queue')} written" + (f", {same} as before" if same else "")
+    return SessionStep(
+        "queues' status.allocated", said, seq=len(recording), parts=partial(_write_steps, found, "queue")
+    )
 
 
-def _written(recording: Recording, kind: str, verbs: Sequence[str]) -> Sequence[Write]:
+def _writes_of_kind(recording: Recording, kind: str, verbs: Sequence[str]) -> Sequence[ClusterWrite]:
     return [
-        each for each in writes(recording) if each.kind == kind and each.verb in verbs and each.seq == len(recording)
+        each
+        for each in api_writes(recording)
+        if each.kind == kind and each.verb in verbs and each.seq == len(recording)
     ]
 
 
-def _steps(found: Sequence[Write], subject: str) -> Sequence[Step]:
+def _write_steps(found: Sequence[ClusterWrite], subject: str) -> Sequence[SessionStep]:
     return [
-        Step(f"{each.kind.lower()} {each.object}", each.text, seq=each.seq, subject=(subject, each.object))
+        SessionStep(f"{each.kind.lower()} {each.object}", each.text, seq=each.seq, subject=(subject, each.object))
         for each in found
     ]
 
@@ -182,14 +196,14 @@ def _steps(found: Sequence[Write], subject: str) -> Sequence[Step]:
 # CycleStates
 
 
-def _states(recording: Recording) -> Step:
-    names = _names(recording)
-    said = f"{plural(len(names), 'pod')}, given up with the session" if names else "no pod had a state with keys"
-    return Step("CycleStates", said, seq=len(recording), parts=partial(_keys, recording))
+def _cycle_states_step(recording: Recording) -> SessionStep:
+    names = _written_states(recording)
+    said = f"{count_noun(len(names), 'pod')}, given up with the session" if names else "no pod had a state with keys"
+    return SessionStep("CycleStates", said, seq=len(recording), parts=partial(_state_key_steps, recording))
 
 
 @per_recording()
-def _names(recording: Recording) -> Mapping[TaskKey, CycleState]:
+def _written_states(recording: Recording) -> Mapping[TaskKey, CycleState]:
     """The states that were written to, by pod."""
     states = recording.session.cycle_states
     tasks = [task for job in recording.session.jobs.values() for task in job.tasks.values()]
@@ -198,10 +212,10 @@ def _names(recording: Recording) -> Mapping[TaskKey, CycleState]:
 
 
 @per_recording()
-def _keys(recording: Recording) -> Sequence[Step]:
-    found: list[Step] = []
-    for key, state in _names(recording).items():
+def _state_key_steps(recording: Recording) -> Sequence[SessionStep]:
+    found: list[SessionStep] = []
+    for key, state in _written_states(recording).items():
         kept = ", ".join(state.data) or "none"
         skipped = f"; filters skipped: {', '.join(state.skip)}" if state.skip else ""
-        found.append(Step(f"pod {key}", f"keys: {kept}{skipped}", seq=len(recording), subject=("task", key)))
+        found.append(SessionStep(f"pod {key}", f"keys: {kept}{skipped}", seq=len(recording), subject=("task", key)))
     return found

@@ -27,22 +27,22 @@ class JobCounts(NamedTuple):
     min_available: int
 
     @property
-    def ready(self) -> int:
+    def ready_count(self) -> int:
         """Bound, Binding, Running, Allocated and Succeeded."""
         return sum(self.status.get(status, 0) for status in READY_STATUSES)
 
     @property
-    def waiting(self) -> int:
+    def waiting_count(self) -> int:
         """Pipelined."""
         return self.status.get(TaskStatus.PIPELINED, 0)
 
     @property
-    def pending(self) -> int:
+    def pending_count(self) -> int:
         """Pending."""
         return self.status.get(TaskStatus.PENDING, 0)
 
     @property
-    def total(self) -> int:
+    def total_count(self) -> int:
         """All tasks."""
         return sum(self.status.values())
 

@@ -11,53 +11,55 @@ from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.manifest import name_of
-from vcdebug.trace.odd_nodes import odd_nodes
+from vcdebug.trace.odd_nodes import noteworthy_nodes
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.steps import Step
+from vcdebug.trace.steps import SessionStep
 
 
-def nodes_left_out(recording: Recording) -> Iterator[Step]:
+def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
     """Nodes that the scheduler's node selector does not take, and those that take part although they are not Ready."""
-    for manifest in recording.snapshot.of("Node"):
+    for manifest in recording.snapshot.objects_of("Node"):
         name = name_of(manifest)
         if name not in recording.session.nodes:
-            yield Step(f"node {name}", "left out: --node-selector does not take it", good=False)
-        elif ready := odd_nodes(recording).get(name, ""):
+            yield SessionStep(f"node {name}", "left out: --node-selector does not take it", good=False)
+        elif ready := noteworthy_nodes(recording).get(name, ""):
             said = f"in the session: the condition Ready is {ready}, but only taints keep pods away"
-            yield Step(f"node {name}", said, subject=("node", name))
+            yield SessionStep(f"node {name}", said, subject=("node", name))
 
 
-def jobs_left_out(recording: Recording) -> Iterator[Step]:
+def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
     """PodGroups of queues that do not exist, and pods that name a PodGroup that does not."""
     known: dict[JobId, None] = {}
-    for manifest in recording.snapshot.of("PodGroup"):
+    for manifest in recording.snapshot.objects_of("PodGroup"):
         group = PodGroup(manifest)
         job = f"{group.namespace}/{group.name}"
         known[job] = None
         if job not in recording.session.jobs:
             queue = group.queue or recording.snapshot.flags.default_queue
             why = f"queue {queue} does not exist" if queue not in recording.session.queues else "it cannot be read"
-            yield Step(f"job {job}", f"left out: {why}", good=False)
+            yield SessionStep(f"job {job}", f"left out: {why}", good=False)
     missing = (task.job for task in recording.session.cluster.orphans if task.job not in known)
     for job in dict.fromkeys(missing):
-        yield Step(f"job {job}", "left out: there is no such PodGroup", good=False)
+        yield SessionStep(f"job {job}", "left out: there is no such PodGroup", good=False)
 
 
-def pods_left_out(recording: Recording) -> Iterator[Step]:
+def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
     """Pods that no job of the session has, with what still counts of them."""
     session = recording.session
     tasks = dict.fromkeys(task.key for job in session.jobs.values() for task in job.tasks.values())
-    for manifest in recording.snapshot.of("Pod"):
+    for manifest in recording.snapshot.objects_of("Pod"):
         pod = Pod(manifest)
         if pod.key in tasks:
             if pod.node_name and pod.node_name not in session.nodes:
                 about = ("task", pod.key)
-                yield Step(f"pod {pod.key}", f"on {pod.node_name}, which the session does not have", subject=about)
+                yield SessionStep(
+                    f"pod {pod.key}", f"on {pod.node_name}, which the session does not have", subject=about
+                )
             continue
-        yield Step(f"pod {pod.key}", f"left out: {_reason(recording, pod)}", good=False)
+        yield SessionStep(f"pod {pod.key}", f"left out: {_pod_left_out_reason(recording, pod)}", good=False)
 
 
-def _reason(recording: Recording, pod: Pod) -> str:
+def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
     flags = recording.snapshot.flags
     if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
         return f"it has no node, and names scheduler {pod.scheduler_name or 'none'}"

@@ -12,7 +12,7 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
 
-class Marks(NamedTuple):
+class TimelineMarks(NamedTuple):
     """Event numbers that a timeline shows."""
 
     commits: Sequence[Seq]
@@ -22,12 +22,12 @@ class Marks(NamedTuple):
 
 
 @per_recording()
-def marks(recording: Recording) -> Marks:
+def timeline_marks(recording: Recording) -> TimelineMarks:
     """One look at each such event."""
     commits, discards, evictions, actions = array("I"), array("I"), array("I"), array("I")
-    for seq, statement in recording.every(StatementEvent):
+    for seq, statement in recording.events_of_type(StatementEvent):
         if statement.ops and statement.what in ("commit", "discard"):
             (commits if statement.what == "commit" else discards).append(seq)
-    evictions.extend(seq for seq, event in recording.every(OpEvent) if event.op == "evict")
-    actions.extend(seq for seq, event in recording.every(ActionEvent) if event.what == "start")
-    return Marks(commits, discards, evictions, actions)
+    evictions.extend(seq for seq, event in recording.events_of_type(OpEvent) if event.op == "evict")
+    actions.extend(seq for seq, event in recording.events_of_type(ActionEvent) if event.what == "start")
+    return TimelineMarks(commits, discards, evictions, actions)

@@ -11,35 +11,37 @@ from vcdebug.trace.recording import Recording
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Question = Callable[Concatenate[Recording, P], R]
+RecordingQuestion = Callable[Concatenate[Recording, P], R]
 
 
-def per_recording(most: int | None = None) -> Callable[[Question[P, R]], Question[P, R]]:
+def per_recording(most: int | None = None) -> Callable[[RecordingQuestion[P, R]], RecordingQuestion[P, R]]:
     """A function of a recording, and of what can be hashed, that is computed once for each; `most` bounds the number.
 
     Beyond the bound an answer makes room for another that has not been asked for the longest time.
     """
 
-    def remember(function: Question[P, R]) -> Question[P, R]:
-        return _remembering(function, most)
+    def remember_answers(function: RecordingQuestion[P, R]) -> RecordingQuestion[P, R]:
+        return _remember_per_recording(function, most)
 
-    return remember
+    return remember_answers
 
 
-def _remembering(function: Question[P, R], most: int | None) -> Question[P, R]:
-    def ask(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        own = recording.memo.get(function) or recording.memo.setdefault(function, _answers(function, recording, most))
+def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None) -> RecordingQuestion[P, R]:
+    def ask_once(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        own = recording.memo.get(function) or recording.memo.setdefault(
+            function, _new_answer_cache(function, recording, most)
+        )
         answer: R = own(*args, **kwargs)
         return answer
 
-    update_wrapper(ask, function)
-    return ask
+    update_wrapper(ask_once, function)
+    return ask_once
 
 
-def _answers(function: Question[P, R], recording: Recording, most: int | None) -> Callable[..., R]:
+def _new_answer_cache(function: RecordingQuestion[P, R], recording: Recording, most: int | None) -> Callable[..., R]:
     return lru_cache(most)(partial(function, recording))
 
 
-def answer(recording: Recording, question: Callable[[Recording], R], known: Callable[[], R]) -> None:
+def store_answer(recording: Recording, question: Callable[[Recording], R], known: Callable[[], R]) -> None:
     """The answer to a question is known already; `known` gives it, the same each time."""
     recording.memo[inspect.unwrap(question)] = known

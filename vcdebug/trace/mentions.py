@@ -21,12 +21,12 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.framework.session import Session
-from vcdebug.framework.subject import CANDIDATES, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK, Result
+from vcdebug.framework.subject import CANDIDATES, JOB, NODE, OTHER, QUEUE, SUB_JOB, TASK, CallResult
 from vcdebug.model.names import BoolArray, IntArray, JobId, QueueName, SubJobId, TaskKey
-from vcdebug.trace.postings import Mentions, Numbers
+from vcdebug.trace.postings import Mentions, Numbering
 
 PLUGIN, POINT = "plugin", "point"
-FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
+SUBJECT_FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
 """Field of a hook call's subject → what it names."""
 
 
@@ -38,7 +38,7 @@ class Owners(NamedTuple):
     queues: Mapping[JobId, QueueName]
 
     @classmethod
-    def of(cls, session: Session) -> Owners:
+    def from_session(cls, session: Session) -> Owners:
         """From the jobs of a session."""
         jobs = session.jobs.values()
         return cls(
@@ -53,14 +53,14 @@ class EventColumns:
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
-        numbers = Numbers[type[Event]]()
-        types = numbers.of(map(type, events), len(events))
+        numbers = Numbering[type[Event]]()
+        types = numbers.numbers_of(map(type, events), len(events))
         self.seqs: dict[type[Event], IntArray] = {
             kind: np.flatnonzero(types == number) + 1 for kind, number in numbers.items()
         }
         """Event numbers by type."""
 
-    def of(self, *kinds: type[Event]) -> Iterator[tuple[IntArray, list[Any]]]:  # Any: of these types
+    def events_of(self, *kinds: type[Event]) -> Iterator[tuple[IntArray, list[Any]]]:  # Any: of these types
         """Numbers and events of each of these types that occurs."""
         for kind in kinds:
             if kind in self.seqs:
@@ -68,66 +68,66 @@ class EventColumns:
                 yield seqs, list(map(self._events.__getitem__, (seqs - 1).tolist()))
 
 
-class _Kinds(dict[str, Mentions]):
+class _MentionsByKind(dict[str, Mentions]):
     def __missing__(self, kind: str) -> Mentions:
         mentions = self[kind] = Mentions()
         return mentions
 
 
-def gather(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
+def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
     """Everything that events speak of, by kind; which nodes a pass visited, its rows say."""
-    found = _Kinds()
-    for seqs, hooks in columns.of(HookEvent):
+    found = _MentionsByKind()
+    for seqs, hooks in columns.events_of(HookEvent):
         _add_hooks(found, seqs, hooks)
-    for seqs, events in columns.of(PopEvent, BestEvent):
+    for seqs, events in columns.events_of(PopEvent, BestEvent):
         _add_by_kind(found, seqs, events)
-    for seqs, events in columns.of(PredicateEvent, ScoreEvent, OpEvent):
-        found[TASK].add(seqs, map(attrgetter("task"), events))
-    for seqs, operations in columns.of(OpEvent):
-        found[NODE].add(seqs, map(attrgetter("node"), operations))
-    for seqs, statements in columns.of(StatementEvent):
+    for seqs, events in columns.events_of(PredicateEvent, ScoreEvent, OpEvent):
+        found[TASK].add_names(seqs, map(attrgetter("task"), events))
+    for seqs, operations in columns.events_of(OpEvent):
+        found[NODE].add_names(seqs, map(attrgetter("node"), operations))
+    for seqs, statements in columns.events_of(StatementEvent):
         done = [event.ops for event in statements]
-        found[TASK].add_lists(seqs, [[task for _, task, _ in ops] for ops in done])
-        found[NODE].add_lists(seqs, [[node for _, _, node in ops] for ops in done])
+        found[TASK].add_name_lists(seqs, [[task for _, task, _ in ops] for ops in done])
+        found[NODE].add_name_lists(seqs, [[node for _, _, node in ops] for ops in done])
     found[JOB].add_owners(found[TASK], owners.jobs)
     found[JOB].add_owners(found[SUB_JOB], owners.sub_jobs)
     return found
 
 
-def of_hooks(columns: EventColumns, kind: str) -> Mentions:
+def hook_mentions(columns: EventColumns, kind: str) -> Mentions:
     """The plugins or the points of all hook calls."""
     found = Mentions()
-    for seqs, hooks in columns.of(HookEvent):
-        found.add(seqs, map(attrgetter(kind), hooks))
+    for seqs, hooks in columns.events_of(HookEvent):
+        found.add_names(seqs, map(attrgetter(kind), hooks))
     return found
 
 
-def _add_hooks(found: _Kinds, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
+def _add_hooks(found: _MentionsByKind, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
     subjects = list(map(attrgetter("subject"), hooks))
     lengths = np.fromiter(map(len, subjects), dtype=np.int64, count=len(subjects))
     _add_subjects(found, np.repeat(seqs, lengths), list(chain.from_iterable(subjects)))
     points = map(attrgetter("point"), hooks)
     victims = np.flatnonzero(np.fromiter(map(VICTIM_TASKS.upstream.__eq__, points), dtype=np.bool_, count=len(hooks)))
-    found[TASK].add_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
+    found[TASK].add_name_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
 
 
-def _add_subjects(found: _Kinds, seqs: IntArray, pairs: Sequence[tuple[str, Result]]) -> None:
+def _add_subjects(found: _MentionsByKind, seqs: IntArray, pairs: Sequence[tuple[str, CallResult]]) -> None:
     """(field, value) pairs with the event of each."""
-    for field, chosen in _groups(map(itemgetter(0), pairs), len(pairs)):
+    for field, chosen in _group_by_word(map(itemgetter(0), pairs), len(pairs)):
         values = map(itemgetter(1), compress(pairs, chosen.tolist()))
         if field == CANDIDATES:
-            found[TASK].add_lists(seqs[chosen], list(values))
-        elif field in FIELDS:
-            found[FIELDS[field]].add(seqs[chosen], values)
+            found[TASK].add_name_lists(seqs[chosen], list(values))
+        elif field in SUBJECT_FIELDS:
+            found[SUBJECT_FIELDS[field]].add_names(seqs[chosen], values)
 
 
-def _add_by_kind(found: _Kinds, seqs: IntArray, events: Sequence[PopEvent | BestEvent]) -> None:
-    for kind, chosen in _groups(map(attrgetter("kind"), events), len(events)):
-        found[kind].add(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
+def _add_by_kind(found: _MentionsByKind, seqs: IntArray, events: Sequence[PopEvent | BestEvent]) -> None:
+    for kind, chosen in _group_by_word(map(attrgetter("kind"), events), len(events)):
+        found[kind].add_names(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
 
 
-def _groups(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:
+def _group_by_word(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:
     """(word, a mask of where it stands) for each word of a column."""
-    numbers = Numbers[str]()
-    column = numbers.of(words, count)
+    numbers = Numbering[str]()
+    column = numbers.numbers_of(words, count)
     return [(word, column == number) for word, number in numbers.items()]

@@ -15,27 +15,27 @@ from vcdebug.framework.cycle import run_session
 from vcdebug.framework.record import Event, Record
 from vcdebug.framework.session import Session, read_cluster
 from vcdebug.model.names import Seq
-from vcdebug.trace.conf import actions_of, plugins_of
+from vcdebug.trace.conf import actions_of_release, plugins_of_release
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 
-KEPT = 3
+KEPT_SESSIONS = 3
 """Moments that are kept: each holds a session of its own."""
-EVERY: Final = 1_000
+CANCEL_CHECK_INTERVAL: Final = 1_000
 """Events between two questions whether somebody still waits."""
-AT_ONCE: Final = 2_000
+UNNOTICED_SIZE: Final = 2_000
 """Nodes, pods and events up to which a run is over before anybody notices it."""
-Going = Callable[[Seq, Seq], bool]
+ShouldContinue = Callable[[Seq, Seq], bool]
 """Whether somebody still waits for a run that is at one event and ends at another."""
-Look = Callable[[Session, Seq, Event], None]
+EventObserver = Callable[[Session, Seq, Event], None]
 """What is done at an event: the plugins have answered it, and it is about to be recorded."""
 
 
-class MomentReachedError(RecordFullError):
+class EventReachedError(RecordFullError):
     """The run has come to where one wanted to look."""
 
 
-class _Events(list[Event]):
+class _ObservedEvents(list[Event]):
     """The events of a run that somebody looks at."""
 
     def __init__(self, look: Callable[[Seq, Event], None]) -> None:
@@ -48,7 +48,7 @@ class _Events(list[Event]):
             return
         try:
             self._look(len(self) + 1, event)
-        except MomentReachedError:
+        except EventReachedError:
             self._over = True
             raise
         super().append(event)
@@ -57,18 +57,20 @@ class _Events(list[Event]):
         raise TypeError("events are never taken back")
 
 
-def look_on(recording: Recording, look: Look) -> None:
+def observe_rerun(recording: Recording, look: EventObserver) -> None:
     """Run the recording's cycle again and look at each event; to end it, the look raises MomentReachedError."""
     record = Record()
-    plugins = plugins_of(recording.snapshot.release)
+    plugins = plugins_of_release(recording.snapshot.release)
     cluster = read_cluster(recording.snapshot, recording.conf, plugins, recording.session)
     session = Session(cluster, recording.conf, record, beside=recording.session)
-    record.events = _Events(lambda seq, event: look(session, seq, event))
+    record.events = _ObservedEvents(lambda seq, event: look(session, seq, event))
     with collector_paused():
-        run_session(session, plugins=plugins, actions=actions_of(recording.snapshot.release), beside=recording.session)
+        run_session(
+            session, plugins=plugins, actions=actions_of_release(recording.snapshot.release), beside=recording.session
+        )
 
 
-class NotReachedError(VcdebugError):
+class RerunCancelledError(VcdebugError):
     """Nobody waits for the run that an answer takes."""
 
     def __init__(self, seq: Seq) -> None:
@@ -76,68 +78,68 @@ class NotReachedError(VcdebugError):
         self.seq = seq
 
 
-def _patient(_: Seq, __: Seq) -> bool:
+def _never_cancel(_: Seq, __: Seq) -> bool:
     return True
 
 
-_GOING: ContextVar[Going] = ContextVar("going", default=_patient)
+_SHOULD_CONTINUE: ContextVar[ShouldContinue] = ContextVar("going", default=_never_cancel)
 
 
 @contextmanager
-def as_long_as(going: Going) -> Iterator[None]:
+def cancellable(going: ShouldContinue) -> Iterator[None]:
     """Runs that take long end when nobody waits for them any more, with NotReachedError."""
-    before = _GOING.set(going)
+    before = _SHOULD_CONTINUE.set(going)
     try:
         yield
     finally:
-        _GOING.reset(before)
+        _SHOULD_CONTINUE.reset(before)
 
 
 @contextmanager
-def without_waiting() -> Iterator[None]:
+def refuse_long_runs() -> Iterator[None]:
     """What takes long raises NotReachedError at once."""
-    with as_long_as(lambda _, __: False):
+    with cancellable(lambda _, __: False):
         yield
 
 
-def session_at(recording: Recording, seq: Seq) -> Session | None:
+def session_at_event(recording: Recording, seq: Seq) -> Session | None:
     """The session that an event was found in: what it changed has happened; None where a webhook had a say in it."""
     if recording.session.ask_extender is not None:
         return None
-    kept = _kept(recording)
+    kept = _kept_sessions(recording)
     session = kept.pop(seq, None) or _run_up_to(recording, seq)
     kept[seq] = session
-    for oldest in list(kept)[:-KEPT]:
+    for oldest in list(kept)[:-KEPT_SESSIONS]:
         kept.pop(oldest, None)
     return session
 
 
 @per_recording()
-def _kept(recording: Recording) -> dict[Seq, Session]:
+def _kept_sessions(recording: Recording) -> dict[Seq, Session]:
     """The moments that are kept, the one asked for last at the end."""
     return {}
 
 
 def _run_up_to(recording: Recording, seq: Seq) -> Session:
-    going = _GOING.get() if _takes_long(recording, seq) else _patient
+    going = _SHOULD_CONTINUE.get() if _takes_long(recording, seq) else _never_cancel
     if not going(0, seq):
-        raise NotReachedError(seq)
+        raise RerunCancelledError(seq)
     found: list[Session] = []
-    look_on(recording, partial(_look, found, seq, going))
+    observe_rerun(recording, partial(_stop_at, found, seq, going))
     if not found:
-        raise NotReachedError(seq)
+        raise RerunCancelledError(seq)
     return found[0]
 
 
-def _look(found: list[Session], until: Seq, going: Going, session: Session, at: Seq, _: Event) -> None:
+def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: Session, at: Seq, _: Event) -> None:
     if at == until:
         session.record.silent = 1
         found.append(session)
-        raise MomentReachedError("the moment is reached")
-    if not at % EVERY and not going(at, until):  # exact: ints
-        raise MomentReachedError("nobody waits for it")
+        raise EventReachedError("the moment is reached")
+    if not at % CANCEL_CHECK_INTERVAL and not going(at, until):  # exact: ints
+        raise EventReachedError("nobody waits for it")
 
 
 def _takes_long(recording: Recording, seq: Seq) -> bool:
     """Whether anybody would notice the run."""
-    return len(recording.session.nodes) + len(recording.timeline.tasks) + seq > AT_ONCE
+    return len(recording.session.nodes) + len(recording.timeline.tasks) + seq > UNNOTICED_SIZE

@@ -14,9 +14,9 @@ from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.plugins import PREDICATES
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.registrations import handlers
+from vcdebug.trace.registrations import event_handlers
 
-KEEPER: Final = PREDICATES
+VIEW_PLUGIN: Final = PREDICATES
 """The plugin that keeps the view in step with the session."""
 
 
@@ -29,15 +29,15 @@ class PodCount(NamedTuple):
 
 def pods_in_view(recording: Recording, seq: Seq) -> PodCount | None:
     """The count of the operation's node; None where nobody keeps the view, or it has no such node."""
-    return _counts(recording).get(seq)
+    return _pod_counts(recording).get(seq)
 
 
 @per_recording()
-def _counts(recording: Recording) -> Mapping[Seq, PodCount]:
+def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
     """From the counts that the cycle left, backward to those that it found."""
-    if KEEPER not in dict(handlers(recording)):
+    if VIEW_PLUGIN not in dict(event_handlers(recording)):
         return {}
-    steps = _steps(recording)
+    steps = _pod_count_steps(recording)
     view = recording.session.view
     held: dict[NodeName, int] = {name: int(view.pod_count[row]) for name, row in view.row_of.items()}
     found: dict[Seq, PodCount] = {}
@@ -47,13 +47,13 @@ def _counts(recording: Recording) -> Mapping[Seq, PodCount]:
     return found
 
 
-def _steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
+def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
     """(operation, node, pods more): a pod whose return was refused is not there to leave again."""
     steps: list[tuple[Seq, NodeName, int]] = []
     lost: dict[TaskKey, None] = {}
     rows = recording.session.view.row_of
-    for seq in recording.index.of_type(OpEvent):
-        event = recording.event(seq)
+    for seq in recording.index.seqs_of_type(OpEvent):
+        event = recording.event_at(seq)
         if not isinstance(event, OpEvent) or event.node not in rows or event.op not in (*CHARGING_OPS, *RELEASING_OPS):
             continue
         if event.op in RELEASING_OPS:

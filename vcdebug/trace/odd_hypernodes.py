@@ -20,7 +20,7 @@ WEIGHED = (
 
 def hypernode_problems(recording: Recording) -> Iterator[Problem]:
     """A Problem for each pattern that is refused, and one for the highest tier where it is far above the lowest."""
-    manifests = recording.snapshot.of("HyperNode")
+    manifests = recording.snapshot.objects_of("HyperNode")
     for manifest in manifests:
         yield from _refused_patterns(manifest)
     tiers = [(int(spec_of(manifest).get("tier") or 0), name_of(manifest)) for manifest in manifests]

@@ -12,13 +12,13 @@ from vcdebug.trace.recording import Recording
 
 
 @per_recording()
-def odd_nodes(recording: Recording) -> Mapping[NodeName, str]:
+def noteworthy_nodes(recording: Recording) -> Mapping[NodeName, str]:
     """Each with the status of its condition Ready, where that is stated and not True."""
-    asked = ((node, not_ready(node)) for node in recording.session.nodes.values())
-    return {node.name: ready for node, ready in asked if ready or node.unschedulable or node.taints}
+    asked = ((node, ready_status(node)) for node in recording.session.nodes.values())
+    return {node.name: ready for node, ready in asked if ready or node.is_unschedulable or node.taints}
 
 
-def not_ready(node: NodeInfo) -> str:
+def ready_status(node: NodeInfo) -> str:
     """The status of the condition Ready, where it is stated and not True."""
     conditions = status_of(node.manifest).get("conditions") or ()
     ready = next((one for one in conditions if one.get("type") == "Ready"), None)

@@ -9,7 +9,7 @@ from vcdebug.trace.recording import Recording
 
 
 @contextmanager
-def passing(recording: Recording) -> Iterator[Recording]:
+def disposing(recording: Recording) -> Iterator[Recording]:
     """The recording for as long as the block lasts; what outlives it are plain values.
 
     A session and what belongs to it speak of each other, so that only a search for garbage would find them. They are
@@ -19,4 +19,4 @@ def passing(recording: Recording) -> Iterator[Recording]:
         yield recording
     finally:
         recording.memo.clear()
-        recording.session.take_apart()
+        recording.session.break_cycles()

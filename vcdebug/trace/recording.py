@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import CutEvent, Event, HookEvent, Note, Record, Span
 from vcdebug.framework.session import Session
-from vcdebug.grouping import by_key
+from vcdebug.grouping import group_by_key
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.snapshot.problem import Problem
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.index import Index, Owners
+from vcdebug.trace.index import EventIndex, Owners
 from vcdebug.trace.spans import SpanTree
-from vcdebug.trace.timeline import Timeline
+from vcdebug.trace.timeline import StateTimeline
 
-Kind = TypeVar("Kind")
+EventType = TypeVar("EventType")
 
 
 class Recording:
@@ -49,11 +49,11 @@ class Recording:
         """All events; the one numbered `seq` is at seq - 1."""
         return self.record.events
 
-    def event(self, seq: Seq) -> Event:
+    def event_at(self, seq: Seq) -> Event:
         """The event numbered `seq`, from 1."""
         return self.record.events[seq - 1]
 
-    def of_kind(self, kind: type[Kind], seqs: Iterable[Seq]) -> Iterator[tuple[Seq, Kind]]:
+    def filter_events(self, kind: type[EventType], seqs: Iterable[Seq]) -> Iterator[tuple[Seq, EventType]]:
         """Those of some events that are of one type, numbered."""
         events = self.record.events
         for seq in seqs:
@@ -61,13 +61,13 @@ class Recording:
             if isinstance(event, kind):
                 yield seq, event
 
-    def every(self, kind: type[Kind]) -> Iterator[tuple[Seq, Kind]]:
+    def events_of_type(self, kind: type[EventType]) -> Iterator[tuple[Seq, EventType]]:
         """All events of one type, numbered, in order."""
-        return self.of_kind(kind, self.index.of_type(kind))
+        return self.filter_events(kind, self.index.seqs_of_type(kind))
 
-    def calls(self, point: str) -> Iterator[tuple[Seq, HookEvent]]:
+    def hook_calls(self, point: str) -> Iterator[tuple[Seq, HookEvent]]:
         """All calls of one hook, by upstream's name, numbered, in order."""
-        return self.of_kind(HookEvent, self.index.at_point(point))
+        return self.filter_events(HookEvent, self.index.seqs_at_point(point))
 
     @property
     def spans(self) -> Sequence[Span]:
@@ -80,7 +80,7 @@ class Recording:
         return self.record.notes
 
     @cached_property
-    def problems(self) -> tuple[Problem, ...]:
+    def own_problems(self) -> tuple[Problem, ...]:
         """What is wrong or missing in the input: snapshot, configuration, restored tasks, plugins."""
         plugins = self.session.plugins.values()
         of_plugins = (problem for plugin in plugins for problem in plugin.problems)
@@ -88,7 +88,7 @@ class Recording:
         return (*self.snapshot.problems, *self.conf.problems, *restored, *of_plugins)
 
     @property
-    def cut(self) -> CutEvent | None:
+    def cut_event(self) -> CutEvent | None:
         """The last event, where the record was full before the cycle was over."""
         last = self.record.events[-1] if self.record.events else None
         return last if isinstance(last, CutEvent) else None
@@ -99,13 +99,13 @@ class Recording:
         return self.record.node_names
 
     @property
-    def reasons(self) -> ReasonTable:
+    def reason_table(self) -> ReasonTable:
         """What the codes of predicate events mean."""
         return self.record.reasons
 
     @cached_property
     def _notes_by_seq(self) -> Mapping[Seq, Sequence[Note]]:
-        return by_key((note.seq, note) for note in self.record.notes)
+        return group_by_key((note.seq, note) for note in self.record.notes)
 
     def notes_at(self, seq: Seq) -> Sequence[Note]:
         """Quirks that acted at one event."""
@@ -114,28 +114,28 @@ class Recording:
     @cached_property
     def owners(self) -> Owners:
         """Which job a task belongs to, which queue a job."""
-        return Owners.of(self.session)
+        return Owners.from_session(self.session)
 
     @cached_property
-    def tree(self) -> SpanTree:
+    def span_tree(self) -> SpanTree:
         """The spans as a tree."""
         return SpanTree(self.record.spans, len(self.record.events))
 
     @cached_property
-    def index(self) -> Index:
+    def index(self) -> EventIndex:
         """Where something is spoken of."""
-        return Index(self.record, self.owners)
+        return EventIndex(self.record, self.owners)
 
     @cached_property
-    def timeline(self) -> Timeline:
+    def timeline(self) -> StateTimeline:
         """The state after any event."""
-        return Timeline(self.record, self.session, self.owners)
+        return StateTimeline(self.record, self.session, self.owners)
 
-    def prepare(self, step: Callable[[], object] = lambda: None) -> None:
+    def build_indexes(self, step: Callable[[], object] = lambda: None) -> None:
         """Build what the first key would wait for: the index, the spans as a tree, the opening states.
 
         `step` is called now and then; it ends this with an exception of its own.
         """
-        _ = self.timeline.tasks, self.timeline.opening_counts, self.tree
+        _ = self.timeline.tasks, self.timeline.opening_counts, self.span_tree
         step()
-        self.index.prepare(step)
+        self.index.build_all(step)

@@ -11,7 +11,7 @@ from vcdebug.model.resource import Resource
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import task_of
 
-COUNTS = {
+PART_EFFECTS = {
     "container": "added",
     "sidecar": "added: it runs beside the containers",
     "initialisation": "at least this much: the largest step, with the sidecars started before it",
@@ -33,10 +33,10 @@ def request_lines(recording: Recording, task: TaskKey) -> Iterator[RequestLine]:
     """The parts of the pod's request, then what the scheduler makes of them."""
     found = task_of(recording, task)
     for part, name, amount in request_parts(found.pod, recording.snapshot.flags):
-        yield RequestLine(part, name, amount, COUNTS[part])
+        yield RequestLine(part, name, amount, PART_EFFECTS[part])
     yield RequestLine("Resreq", "", found.resreq, "what it takes from a node and a queue; one pod is added")
-    yield RequestLine("InitResreq", "", found.init_resreq, _init(found.init_resreq == found.resreq))
+    yield RequestLine("InitResreq", "", found.init_resreq, _init_request_words(found.init_resreq == found.resreq))
 
 
-def _init(same: bool) -> str:
+def _init_request_words(same: bool) -> str:
     return "what must fit on a node when it starts" + ("; the same: Resreq counts initialisation too" if same else "")

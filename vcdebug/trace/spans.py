@@ -18,95 +18,95 @@ class SpanTree:
     def __init__(self, spans: Sequence[Span], events: int) -> None:
         self.spans = spans
         self.events = events
-        columns = _columns(spans)
+        columns = _span_columns(spans)
         cycles = np.flatnonzero(columns.levels == Level.CYCLE)
         self.root = spans[int(cycles[0])] if len(cycles) else None
         shown = (columns.levels != Level.CYCLE) & (columns.lasts >= columns.firsts)
-        self._parents = _below_cycle(columns)
-        self._innermost = _innermost(columns, self._parents, shown, events)
+        self._parents = _parents_below_cycle(columns)
+        self._innermost = _paint_innermost(columns, self._parents, shown, events)
         self._heads = np.full(events + 2, -1, dtype=np.int32)
         backward = np.flatnonzero(shown)[::-1]
         self._heads[columns.firsts[backward]] = backward
-        self._children = _Children(self._parents, np.flatnonzero(shown))
+        self._children = _SpanChildren(self._parents, np.flatnonzero(shown))
 
-    def innermost(self, seq: Seq) -> Span | None:
+    def innermost_span(self, seq: Seq) -> Span | None:
         """The deepest span around an event; None directly below the cycle."""
-        return self._span(int(self._innermost[seq]))
+        return self._span_at(int(self._innermost[seq]))
 
-    def parent(self, span: Span) -> Span | None:
+    def parent_of(self, span: Span) -> Span | None:
         """The span around a span; None directly below the cycle."""
-        return self._span(int(self._parents[span.index]))
+        return self._span_at(int(self._parents[span.index]))
 
-    def _span(self, index: int) -> Span | None:
+    def _span_at(self, index: int) -> Span | None:
         return None if index < 0 else self.spans[index]
 
-    def children(self, span: Span | None) -> Sequence[Span]:
+    def children_of(self, span: Span | None) -> Sequence[Span]:
         """The spans directly inside one, or the topmost ones, in order; empty ones are left out."""
-        return [self.spans[index] for index in self._children.of(-1 if span is None else span.index)]
+        return [self.spans[index] for index in self._children.indexes_inside(-1 if span is None else span.index)]
 
-    def path(self, seq: Seq) -> tuple[Span, ...]:
+    def path_to(self, seq: Seq) -> tuple[Span, ...]:
         """All spans around an event, the cycle first."""
         inner: list[Span] = []
-        span = self.innermost(seq)
+        span = self.innermost_span(seq)
         while span is not None:
             inner.append(span)
-            span = self.parent(span)
+            span = self.parent_of(span)
         around = [self.root] if self.root is not None else []
         return (*around, *reversed(inner))
 
-    def around(self, seq: Seq, level: Level) -> Span | None:
+    def span_around(self, seq: Seq, level: Level) -> Span | None:
         """The deepest span of one level around an event."""
-        span = self.innermost(seq)
+        span = self.innermost_span(seq)
         while span is not None and span.level != level:
-            span = self.parent(span)
+            span = self.parent_of(span)
         return span
 
     def name_around(self, seq: Seq, level: Level) -> str:
         """The name of that span; empty where there is none."""
-        span = self.around(seq, level)
+        span = self.span_around(seq, level)
         return "" if span is None else span.name
 
-    def head(self, seq: Seq) -> Span | None:
+    def span_starting_at(self, seq: Seq) -> Span | None:
         """The largest span below the cycle that begins with this event."""
-        return self._span(int(self._heads[seq]))
+        return self._span_at(int(self._heads[seq]))
 
-    def owner(self, seq: Seq) -> Span | None:
+    def enclosing_span(self, seq: Seq) -> Span | None:
         """The span in which one stands at an event: at a head, the one around the span that begins there."""
-        head = self.head(seq)
-        return self.parent(head) if head is not None else self.innermost(seq)
+        head = self.span_starting_at(seq)
+        return self.parent_of(head) if head is not None else self.innermost_span(seq)
 
-    def element(self, seq: Seq) -> tuple[Seq, Seq]:
+    def element_bounds(self, seq: Seq) -> tuple[Seq, Seq]:
         """(first, last) of what one stands before: the whole span at a head, else the event alone."""
-        head = self.head(seq)
+        head = self.span_starting_at(seq)
         return (seq, seq) if head is None else (head.first, head.last)
 
-    def landing(self, seq: Seq, owner: Span | None) -> Seq:
+    def landing_seq(self, seq: Seq, owner: Span | None) -> Seq:
         """Where the part of `owner` that holds an event begins; of a wider span if `owner` does not hold it."""
         while owner is not None and not owner.first <= seq <= owner.last:
-            owner = self.parent(owner)
-        landing, span = seq, self.innermost(seq)
+            owner = self.parent_of(owner)
+        landing, span = seq, self.innermost_span(seq)
         while span is not None and span is not owner:
-            landing, span = span.first, self.parent(span)
+            landing, span = span.first, self.parent_of(span)
         return landing
 
 
-class _Columns(NamedTuple):
+class _SpanColumns(NamedTuple):
     levels: IntArray
     firsts: IntArray
     lasts: IntArray
     parents: IntArray
 
 
-def _columns(spans: Sequence[Span]) -> _Columns:
+def _span_columns(spans: Sequence[Span]) -> _SpanColumns:
     """The figures of all spans, without making a span of them where they are kept in columns."""
     if isinstance(spans, SpanLog):
         parts = (spans.levels, spans.firsts, spans.lasts, spans.parents)
-        return _Columns(*(np.array(part, dtype=np.int64) for part in parts))
+        return _SpanColumns(*(np.array(part, dtype=np.int64) for part in parts))
     rows = [(span.level, span.first, span.last, span.parent) for span in spans]
-    return _Columns(*np.array(rows, dtype=np.int64).reshape(-1, len(_Columns._fields)).T)
+    return _SpanColumns(*np.array(rows, dtype=np.int64).reshape(-1, len(_SpanColumns._fields)).T)
 
 
-def _below_cycle(columns: _Columns) -> IntArray:
+def _parents_below_cycle(columns: _SpanColumns) -> IntArray:
     """The span around each; -1 directly below the cycle."""
     parents = columns.parents.copy()
     inside = np.flatnonzero(parents >= 0)
@@ -114,7 +114,7 @@ def _below_cycle(columns: _Columns) -> IntArray:
     return parents
 
 
-def _innermost(columns: _Columns, parents: IntArray, shown: BoolArray, events: int) -> IntArray:
+def _paint_innermost(columns: _SpanColumns, parents: IntArray, shown: BoolArray, events: int) -> IntArray:
     """The deepest span at each event: outer ones are painted first, and those of one depth never meet."""
     painted: IntArray = np.full(events + 2, -1, dtype=np.int64)
     depth = np.zeros(len(parents), dtype=np.int64)
@@ -130,7 +130,7 @@ def _innermost(columns: _Columns, parents: IntArray, shown: BoolArray, events: i
     return painted
 
 
-class _Children:
+class _SpanChildren:
     """Spans by the span around them."""
 
     def __init__(self, parents: IntArray, shown: IntArray) -> None:
@@ -138,7 +138,7 @@ class _Children:
         self._spans = shown[order]
         self._starts = np.searchsorted(parents[self._spans], np.arange(-1, len(parents) + 1))
 
-    def of(self, index: int) -> list[int]:
+    def indexes_inside(self, index: int) -> list[int]:
         """Spans directly inside one; -1 is the cycle."""
         found: list[int] = self._spans[self._starts[index + 1] : self._starts[index + 2]].tolist()
         return found

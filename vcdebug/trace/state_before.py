@@ -17,11 +17,11 @@ from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.timeline import ClusterState
 
-MOST_JOBS = 512
+MAX_REBUILT_JOBS = 512
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
 
 
-def before(recording: Recording, seq: Seq) -> ClusterState:
+def state_before(recording: Recording, seq: Seq) -> ClusterState:
     """The state in which an event's answer was found."""
     return recording.timeline.state_at(seq - 1)
 
@@ -38,7 +38,7 @@ def tasks_of(recording: Recording, keys: Iterable[TaskKey]) -> list[TaskInfo]:
 
 def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> list[TaskInfo]:
     """Tasks with the status and node that they had before an event."""
-    states, found = before(recording, seq).tasks, []
+    states, found = state_before(recording, seq).tasks, []
     for key in keys:
         clone = task_of(recording, key).clone()
         clone.status, clone.node_name = states[key]
@@ -46,22 +46,22 @@ def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> lis
     return found
 
 
-def room_without(recording: Recording, seq: Seq, node: NodeName, gone: Iterable[TaskKey]) -> Resource:
+def idle_without(recording: Recording, seq: Seq, node: NodeName, gone: Iterable[TaskKey]) -> Resource:
     """A node's future idle before an event, once some tasks are gone."""
-    return before(recording, seq).nodes[node].future_without(tasks_of(recording, gone))
+    return state_before(recording, seq).nodes[node].future_without(tasks_of(recording, gone))
 
 
-def holds_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, gone: Iterable[TaskKey]) -> bool:
+def fits_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, gone: Iterable[TaskKey]) -> bool:
     """Whether the node would hold a task before an event, once others are gone."""
-    return task_of(recording, task).init_resreq.less_equal(room_without(recording, seq, node, gone))
+    return task_of(recording, task).init_resreq.less_equal(idle_without(recording, seq, node, gone))
 
 
-def requested(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
+def requested_together(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
     """What several tasks ask for together."""
-    return total(task.resreq for task in tasks_of(recording, tasks))
+    return sum_resources(task.resreq for task in tasks_of(recording, tasks))
 
 
-def total(parts: Iterable[Resource]) -> Resource:
+def sum_resources(parts: Iterable[Resource]) -> Resource:
     """All of them, added from left to right."""
     found = Resource()
     for part in parts:
@@ -83,10 +83,10 @@ def plugin_of(recording: Recording, kind: type[AnyPlugin]) -> AnyPlugin:
 
 def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
     """The job as it was before an event: the model's own object, built anew with the tasks' statuses."""
-    return _job_after(recording, uid, recording.timeline.same_as(seq - 1))
+    return _job_after(recording, uid, recording.timeline.earliest_same_seq(seq - 1))
 
 
-@per_recording(MOST_JOBS)
+@per_recording(MAX_REBUILT_JOBS)
 def _job_after(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
     job = recording.session.jobs[uid]
     copy = JobInfo(PodGroup(job.pod_group.manifest), recording.snapshot.flags.default_queue)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vcdebug.model.names import Seq
 
 
-class Step(NamedTuple):
+class SessionStep(NamedTuple):
     """One thing that the session does while it opens or closes."""
 
     what: str
@@ -20,9 +20,9 @@ class Step(NamedTuple):
     """The event that shows it, where one does."""
     subject: tuple[str, str] = ("", "")
     """(kind, name) of the job, task, node or queue that it is about."""
-    parts: Callable[[], Sequence[Step]] | None = None
+    parts: Callable[[], Sequence[SessionStep]] | None = None
     """The steps inside it, made when somebody looks."""
 
-    def inside(self) -> Sequence[Step]:
+    def inner_steps(self) -> Sequence[SessionStep]:
         """The steps inside it."""
         return self.parts() if self.parts is not None else ()

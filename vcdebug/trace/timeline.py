@@ -17,18 +17,18 @@ from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import BY_LABEL, TaskStatus
-from vcdebug.model.task import TaskInfo, status_of
+from vcdebug.model.status import STATUS_BY_LABEL, TaskStatus
+from vcdebug.model.task import TaskInfo, status_on_node
 from vcdebug.trace.change_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey
 from vcdebug.trace.history import JobCounts, LazyMap, TaskState
 from vcdebug.trace.mentions import Owners
 from vcdebug.trace.postings import Seqs
 
-GROUPS = ("jobs", "queues")
+GROUPED_FIGURES = ("jobs", "queues")
 """Parts of a plugin's books that are kept by job or queue; other figures belong to the plugin as a whole."""
 
 
-class Timeline:
+class StateTimeline:
     """Opening values of one recording, and the changes that follow."""
 
     def __init__(self, record: Record, session: Session, owners: Owners) -> None:
@@ -41,7 +41,7 @@ class Timeline:
         """The state after event `seq`; 0 is the opening state."""
         return ClusterState(self, seq)
 
-    def same_as(self, seq: Seq) -> Seq:
+    def earliest_same_seq(self, seq: Seq) -> Seq:
         """The earliest event after which everything is as it is after this one."""
         seqs = self._record.changes.seqs
         place = bisect_right(seqs, seq)
@@ -49,46 +49,46 @@ class Timeline:
 
     def last_change(self, kind: str, key: str | FigureKey, seq: Seq) -> Seq | None:
         """The last event at or before `seq` that wrote a figure: kind is task, node, phase or book."""
-        place = self._place(kind, key, seq)
+        place = self._last_place(kind, key, seq)
         return None if place is None else self._record.changes.seqs[place]
 
-    def written(self, kind: str, key: str | FigureKey) -> Seqs:
+    def seqs_written(self, kind: str, key: str | FigureKey) -> Seqs:
         """Every event that wrote a figure, ascending; one that wrote it twice is there twice."""
         seqs = self._record.changes.seqs
-        return array("I", (seqs[place] for place in self._change_index.of(kind, key)))
+        return array("I", (seqs[place] for place in self._change_index.places_of(kind, key)))
 
-    def history(self, task: TaskKey) -> list[tuple[TaskStatus, NodeName]]:
+    def task_history(self, task: TaskKey) -> list[tuple[TaskStatus, NodeName]]:
         """Status and node of a task after each change, in order."""
-        return [self.written_at(place, TASK, task) for place in self._change_index.of(TASK, task)]
+        return [self.value_written_at(place, TASK, task) for place in self._change_index.places_of(TASK, task)]
 
-    def _place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
+    def _last_place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
         """Where the last change of a figure at or before `seq` lies in the log."""
-        return self._change_index.last(kind, key, self.changes_up_to(seq))
+        return self._change_index.last_place(kind, key, self.changes_up_to(seq))
 
     def changes_up_to(self, seq: Seq) -> int:
         """How many changes there are up to an event."""
         return bisect_right(self._record.changes.seqs, seq)
 
-    def changed(self, kind: str, seq: Seq) -> dict[str, int]:
+    def changed_up_to(self, kind: str, seq: Seq) -> dict[str, int]:
         """The tasks or nodes that have changed up to an event, each with the place of its last change in the log."""
-        return self._change_index.latest(kind, self.changes_up_to(seq))
+        return self._change_index.latest_places(kind, self.changes_up_to(seq))
 
-    def lookup(self, kind: str, key: str | FigureKey, changes: int, opening: Value) -> Value:
+    def value_after(self, kind: str, key: str | FigureKey, changes: int, opening: Value) -> Value:
         """A figure after so many changes."""
-        place = self._change_index.last(kind, key, changes)
-        return opening if place is None else self.written_at(place, kind, key)
+        place = self._change_index.last_place(kind, key, changes)
+        return opening if place is None else self.value_written_at(place, kind, key)
 
-    def written_at(self, place: int, kind: str, key: str | FigureKey) -> Value:
+    def value_written_at(self, place: int, kind: str, key: str | FigureKey) -> Value:
         """What the change at a place of the log wrote."""
         change = self._record.changes[place]
         if change.kind == OPERATION:
-            return _left_by(self._record.events[change.seq - 1], kind, key)
+            return _figure_after_operation(self._record.events[change.seq - 1], kind, key)
         return change.value[key[-1]] if kind == BOOK else change.value
 
     @cached_property
     def moving(self) -> Mapping[TaskKey, None]:
         """Tasks that change at all."""
-        return dict.fromkeys(self._change_index.names(TASK))
+        return dict.fromkeys(self._change_index.changed_names(TASK))
 
     @cached_property
     def touched(self) -> Mapping[JobId, Sequence[TaskKey]]:
@@ -116,7 +116,7 @@ class Timeline:
     # Opening values
 
     @cached_property
-    def _opening(self) -> StateEvent | None:
+    def _opening_event(self) -> StateEvent | None:
         return next((event for event in self._record.events if isinstance(event, StateEvent)), None)
 
     @cached_property
@@ -145,9 +145,9 @@ class Timeline:
     @cached_property
     def opening_nodes(self) -> Mapping[NodeName, NodeAmounts]:
         """Nodes as the session found them."""
-        names, opening = self._record.node_names, self._opening
+        names, opening = self._record.node_names, self._opening_event
         if opening is None:
-            return {name: NodeAmounts.of(node) for name, node in self._session.nodes.items()}
+            return {name: NodeAmounts.of_node(node) for name, node in self._session.nodes.items()}
         return dict(zip(names, opening.nodes, strict=True))
 
     @cached_property
@@ -160,9 +160,9 @@ class Timeline:
     def opening_books(self) -> Mapping[FigureKey, Value]:
         """Every figure of every plugin when the session opened."""
         figures: dict[FigureKey, Value] = {}
-        for plugin, books in self._opening.books if self._opening is not None else ():
+        for plugin, books in self._opening_event.books if self._opening_event is not None else ():
             for figure, value in books.items():
-                if figure not in GROUPS:
+                if figure not in GROUPED_FIGURES:
                     figures[plugin, "", figure] = value
                     continue
                 for name, entry in value.items():
@@ -181,8 +181,8 @@ class Timeline:
     @cached_property
     def opening_counts(self) -> Mapping[JobId, Mapping[TaskStatus, int]]:
         """Tasks per status of every job when the session opened."""
-        if self._opening is not None:
-            return _counts_of(self._opening.jobs)
+        if self._opening_event is not None:
+            return _counts_by_job(self._opening_event.jobs)
         counts: dict[JobId, dict[TaskStatus, int]] = {}
         for uid, job in self._session.jobs.items():
             entry = counts[uid] = {}
@@ -219,7 +219,7 @@ class ClusterState:
 
     __slots__ = ("_changes", "_timeline", "seq")
 
-    def __init__(self, timeline: Timeline, seq: Seq) -> None:
+    def __init__(self, timeline: StateTimeline, seq: Seq) -> None:
         self._timeline = timeline
         self._changes = timeline.changes_up_to(seq)
         self.seq = seq
@@ -227,42 +227,42 @@ class ClusterState:
     @property
     def tasks(self) -> Mapping[TaskKey, TaskState]:
         """Status and node of every task."""
-        return LazyMap(self._timeline.tasks, self._task)
+        return LazyMap(self._timeline.tasks, self._task_state)
 
     @property
     def nodes(self) -> Mapping[NodeName, NodeAmounts]:
         """Idle, used, releasing and pipelined of every node."""
-        return LazyMap(self._timeline.opening_nodes, self._node)
+        return LazyMap(self._timeline.opening_nodes, self._node_amounts)
 
     @property
     def phases(self) -> Mapping[JobId, str]:
         """The PodGroups' phases."""
-        return LazyMap(self._timeline.opening_phases, self._phase)
+        return LazyMap(self._timeline.opening_phases, self._job_phase)
 
     @property
     def books(self) -> Mapping[str, Mapping[str, Figures]]:
         """plugin → job or queue (empty for the plugin as a whole) → figure → value."""
-        return LazyMap(self._timeline.figures, self._book)
+        return LazyMap(self._timeline.figures, self._plugin_books)
 
-    def figure(self, plugin: str, name: str, figure: str) -> Value:
+    def plugin_figure(self, plugin: str, name: str, figure: str) -> Value:
         """One figure of a plugin about a job or queue; None where it keeps none."""
         opening = self._timeline.opening_books.get((plugin, name, figure))
-        return self._timeline.lookup(BOOK, (plugin, name, figure), self._changes, opening)
+        return self._timeline.value_after(BOOK, (plugin, name, figure), self._changes, opening)
 
-    def amount(self, plugin: str, name: str, figure: str) -> Resource:
+    def plugin_amount(self, plugin: str, name: str, figure: str) -> Resource:
         """As figure, for one that is an amount; empty where the plugin keeps none."""
-        value = self.figure(plugin, name, figure)
+        value = self.plugin_figure(plugin, name, figure)
         return value if isinstance(value, Resource) else Resource()
 
-    def job(self, job: JobId) -> JobCounts:
+    def job_counts(self, job: JobId) -> JobCounts:
         """How many of a job's tasks have which status."""
         timeline = self._timeline
         counts = dict(timeline.opening_counts[job])
         for key in timeline.touched.get(job, ()):
-            before, now = timeline.opening_task(key).status, self._task(key).status
+            before, now = timeline.opening_task(key).status, self._task_state(key).status
             counts[before] -= 1
             counts[now] = counts.get(now, 0) + 1
-        pending = [key for key in timeline.best_effort[job] if self._task(key).status is TaskStatus.PENDING]
+        pending = [key for key in timeline.best_effort[job] if self._task_state(key).status is TaskStatus.PENDING]
         shown = {status: counts[status] for status in sorted(counts) if counts[status]}
         return JobCounts(shown, len(pending), timeline.jobs[job].min_available)
 
@@ -271,29 +271,29 @@ class ClusterState:
         timeline = self._timeline
         keys = dict.fromkeys(timeline.opening_on_node.get(node, ()))
         keys.update(dict.fromkeys(timeline.touched_on_node.get(node, ())))
-        return sorted(key for key in keys if self._task(key).node == node)
+        return sorted(key for key in keys if self._task_state(key).node == node)
 
-    def _task(self, key: TaskKey) -> TaskState:
+    def _task_state(self, key: TaskKey) -> TaskState:
         opening = self._timeline.opening_task(key)
-        return TaskState(*self._timeline.lookup(TASK, key, self._changes, opening))
+        return TaskState(*self._timeline.value_after(TASK, key, self._changes, opening))
 
-    def _node(self, name: NodeName) -> NodeAmounts:
-        amounts: NodeAmounts = self._timeline.lookup(NODE, name, self._changes, self._timeline.opening_nodes[name])
+    def _node_amounts(self, name: NodeName) -> NodeAmounts:
+        amounts: NodeAmounts = self._timeline.value_after(NODE, name, self._changes, self._timeline.opening_nodes[name])
         return amounts
 
-    def _phase(self, job: JobId) -> str:
-        return str(self._timeline.lookup(PHASE, job, self._changes, self._timeline.opening_phases[job]))
+    def _job_phase(self, job: JobId) -> str:
+        return str(self._timeline.value_after(PHASE, job, self._changes, self._timeline.opening_phases[job]))
 
-    def _book(self, plugin: str) -> Mapping[str, Figures]:
+    def _plugin_books(self, plugin: str) -> Mapping[str, Figures]:
         names = self._timeline.figures[plugin]
 
-        def entry(name: str) -> Figures:
-            return {figure: self.figure(plugin, name, figure) for figure in names[name]}
+        def entry_figures(name: str) -> Figures:
+            return {figure: self.plugin_figure(plugin, name, figure) for figure in names[name]}
 
-        return LazyMap(names, entry)
+        return LazyMap(names, entry_figures)
 
 
-def _counts_of(jobs: Mapping[JobId, JobState]) -> dict[JobId, Mapping[TaskStatus, int]]:
+def _counts_by_job(jobs: Mapping[JobId, JobState]) -> dict[JobId, Mapping[TaskStatus, int]]:
     """What a state event says of all jobs; those that are alike share it."""
     known: dict[tuple[tuple[str, int], ...], Mapping[TaskStatus, int]] = {}
     counts: dict[JobId, Mapping[TaskStatus, int]] = {}
@@ -301,23 +301,23 @@ def _counts_of(jobs: Mapping[JobId, JobState]) -> dict[JobId, Mapping[TaskStatus
         said = (*job.status.items(),)
         found = known.get(said)
         if found is None:
-            found = known[said] = {BY_LABEL[label]: count for label, count in said}
+            found = known[said] = {STATUS_BY_LABEL[label]: count for label, count in said}
         counts[uid] = found
     return counts
 
 
-def _left_by(event: Event, kind: str, key: str | FigureKey) -> Value:
+def _figure_after_operation(event: Event, kind: str, key: str | FigureKey) -> Value:
     """A figure as an operation left it."""
     assert isinstance(event, OpEvent)
     if isinstance(key, str):
         return event.state if kind == TASK else event.after
-    return event.figures.figure(event.place, *key)
+    return event.figures.figure_value(event.place, *key)
 
 
 def _opening_state(task: TaskInfo, restored: NodeName | None) -> TaskState:
     """From the pod's manifest, because the task has moved on; where an earlier cycle pipelined it, it waits there."""
     node = _opening_node(task, restored)
-    return TaskState(status_of(task.pod, node) if restored is None else TaskStatus.PIPELINED, node)
+    return TaskState(status_on_node(task.pod, node) if restored is None else TaskStatus.PIPELINED, node)
 
 
 def _opening_node(task: TaskInfo, restored: NodeName | None) -> NodeName:

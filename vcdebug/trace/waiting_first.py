@@ -11,7 +11,7 @@ from vcdebug.trace.recording import Recording
 
 
 @per_recording()
-def waiting_first(recording: Recording) -> Sequence[JobId]:
+def jobs_pending_first(recording: Recording) -> Sequence[JobId]:
     """Jobs that begin with something pending first: their places stay the same throughout."""
     counts = recording.timeline.opening_counts
     return tuple(sorted(recording.session.jobs, key=lambda job: TaskStatus.PENDING not in counts[job]))

@@ -15,25 +15,25 @@ from textual.app import App
 from textual.driver import Driver
 from textual.filter import LineFilter
 
-from vcdebug.debugger.captures import Captures
-from vcdebug.files.kept import KeptRecordings
+from vcdebug.debugger.captures import CaptureSeries
+from vcdebug.files.kept import RecordingCache
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.archive import MAX_BYTES
 from vcdebug.snapshot.file_access import read_stdin
-from vcdebug.snapshot.history import timeline_of
-from vcdebug.tui.config import Settings, read_settings
+from vcdebug.snapshot.history import order_captures
+from vcdebug.tui.config import UserSettings, read_settings
 from vcdebug.tui.folders import state_folder
-from vcdebug.tui.keymap import main_keys
+from vcdebug.tui.keymap import main_screen_keys
 from vcdebug.tui.keynames import key_names
-from vcdebug.tui.leaving import LOOK, Leaving, lead
+from vcdebug.tui.leaving import TERMINAL_CHECK_SECONDS, TerminalWatch, redirect_fds
 from vcdebug.tui.line_filter import PRINTABLE
 from vcdebug.tui.main.screen import MainScreen
-from vcdebug.tui.session_state import Store
-from vcdebug.tui.start import STDIN, Next, Start
+from vcdebug.tui.session_state import SessionStore
+from vcdebug.tui.start import STDIN, NextScreen, Start
 from vcdebug.tui.themes import THEMES
 from vcdebug.tui.typeahead import TypeAhead
-from vcdebug.tui.worker import USUAL, Limits
+from vcdebug.tui.worker import DEFAULT_LIMITS, RecordingLimits
 
 
 class VcdebugApp(App[int]):
@@ -47,22 +47,22 @@ class VcdebugApp(App[int]):
     def __init__(
         self,
         start: Start | None,
-        settings: Settings | None = None,
-        store: Store | None = None,
-        kept: KeptRecordings | None = None,
+        settings: UserSettings | None = None,
+        store: SessionStore | None = None,
+        kept: RecordingCache | None = None,
     ) -> None:
         super().__init__()
         self.start = start
         self._kept = kept
         """Where recordings are kept for the next time, if they are."""
-        self.settings = settings if settings is not None else Settings()
-        self.store = store if store is not None else Store()
+        self.settings = settings if settings is not None else UserSettings()
+        self.store = store if store is not None else SessionStore()
         self._asked: Start | None = None
         """What was wanted from a folder of snapshots."""
         self._after = False
         """Whether some snapshot has been left."""
         self.animation_level = "none"
-        self._type_ahead = TypeAhead(self, self._give)
+        self._type_ahead = TypeAhead(self, self._deliver_key)
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = self.settings.theme
@@ -71,13 +71,13 @@ class VcdebugApp(App[int]):
     def on_mount(self) -> None:
         """The first screen."""
         if not self.is_headless and os.isatty(0):
-            leaving = Leaving(self.exit)
-            leaving.listen()
-            self.set_interval(LOOK, leaving.look)
+            leaving = TerminalWatch(self.exit)
+            leaving.handle_signals()
+            self.set_interval(TERMINAL_CHECK_SECONDS, leaving.check_terminal)
         if self.start is None:
-            self.choose()
+            self.open_chooser()
         else:
-            self.show(self.start)
+            self.open_snapshot(self.start)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """No widget has to remember that text from outside may write to the terminal."""
@@ -92,64 +92,68 @@ class VcdebugApp(App[int]):
         found = super().get_driver_class()
         return TerminalDriver if found is LinuxDriver else found
 
-    def choose(self, failure: str = "") -> None:
+    def open_chooser(self, failure: str = "") -> None:
         """Ask which snapshot; a failure says why the one before could not be opened."""
-        self._choose(self._chosen, failure=failure)
+        self._push_chooser(self._open_chosen, failure=failure)
 
-    def _choose(self, then: Callable[[str | None], None], *, failure: str = "", among: Sequence[Path] = ()) -> None:
+    def _push_chooser(
+        self, then: Callable[[str | None], None], *, failure: str = "", among: Sequence[Path] = ()
+    ) -> None:
         from vcdebug.tui.screens.chooser import ChooserScreen
 
-        self.push_screen(ChooserScreen(self.store.recent(), failure, among=among), then)
+        self.push_screen(ChooserScreen(self.store.recent_snapshots(), failure, among=among), then)
 
-    def _chosen(self, name: str | None) -> None:
+    def _open_chosen(self, name: str | None) -> None:
         if name:
-            self.show(Start(name, Path(name).name))
+            self.open_snapshot(Start(name, Path(name).name))
         else:
             self.exit(0)
 
-    def show(self, start: Start) -> None:
+    def open_snapshot(self, start: Start) -> None:
         """Open the main screen on a snapshot; where a folder holds several, ask which."""
-        among = start.among()
-        captures = timeline_of(among) if len(among) > 1 else []
+        among = start.snapshots_to_choose()
+        captures = order_captures(among) if len(among) > 1 else []
         if captures:
-            self.push_screen(self._main(start.newest(captures)), self._left)
+            self.push_screen(self._new_main_screen(start.newest_capture(captures)), self._after_main_screen)
         elif len(among) > 1:
             self._asked = start
-            self._choose(self._chosen_among, among=among)
+            self._push_chooser(self._open_chosen_among, among=among)
         else:
-            self.push_screen(self._main(start.at(str(among[0])) if among else start), self._left)
+            self.push_screen(
+                self._new_main_screen(start.with_source(str(among[0])) if among else start), self._after_main_screen
+            )
 
-    def _chosen_among(self, name: str | None) -> None:
+    def _open_chosen_among(self, name: str | None) -> None:
         if name and self._asked is not None:
-            self.show(self._asked.at(name))
+            self.open_snapshot(self._asked.with_source(name))
         else:
             self.exit(0)
 
-    def _main(self, start: Start) -> MainScreen:
+    def _new_main_screen(self, start: Start) -> MainScreen:
         return MainScreen(replace(start, after=self._after, kept=self._kept), self.settings, self.store)
 
-    def _left(self, wanted: Next | None) -> None:
+    def _after_main_screen(self, wanted: NextScreen | None) -> None:
         """The main screen asks for another snapshot, or for the chooser."""
         self._after = True
         if wanted is not None and wanted.snapshot:
-            self.show(Start(wanted.snapshot, Path(wanted.snapshot).name))
+            self.open_snapshot(Start(wanted.snapshot, Path(wanted.snapshot).name))
         else:
-            self.choose(wanted.failure if wanted is not None else "")
+            self.open_chooser(wanted.failure if wanted is not None else "")
 
     def action_help_quit(self) -> None:
         """Ctrl+C leaves nothing behind unasked: it says which key leaves."""
         main = next((screen for screen in self.screen_stack if isinstance(screen, MainScreen)), None)
         if main is not None:
-            main.say(f"{key_names(main_keys('quit', self.settings.keys))} quits")
+            main.say_line(f"{key_names(main_screen_keys('quit', self.settings.keys))} quits")
 
     async def on_event(self, event: events.Event) -> None:
         """A key waits until the one before it has been done."""
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self._type_ahead.typed(event)
+            self._type_ahead.add_key(event)
         else:
             await super().on_event(event)
 
-    async def _give(self, key: events.Key) -> None:
+    async def _deliver_key(self, key: events.Key) -> None:
         await super().on_event(key)
 
 
@@ -168,10 +172,10 @@ def run_tui(
     ask_extender: AskExtender | None = None,
     complete: bool | None = None,
     release: str | None = None,
-    captures: Captures | None = None,
+    captures: CaptureSeries | None = None,
     follow: float = 0.0,
-    limits: Limits = USUAL,
-    kept: KeptRecordings | None = None,
+    limits: RecordingLimits = DEFAULT_LIMITS,
+    kept: RecordingCache | None = None,
 ) -> int:
     """Run the terminal debugger until somebody leaves it; answers with the exit code."""
     settings = read_settings(None if config is None else Path(config)).with_flags(theme=theme, mouse=mouse)
@@ -197,8 +201,8 @@ def run_tui(
             follow=follow,
         )
     if not sys.stdin.isatty() and not os.environ.get("TEXTUAL_DRIVER"):  # a browser sends its keys there
-        _keys_from_terminal()
-    app = VcdebugApp(start, settings, Store(state_folder()), kept)
+        _read_keys_from_terminal()
+    app = VcdebugApp(start, settings, SessionStore(state_folder()), kept)
     before = signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # until `Leaving` listens: asyncio's own would cut drawing off
@@ -208,6 +212,6 @@ def run_tui(
         signal.signal(signal.SIGINT, before)
 
 
-def _keys_from_terminal() -> None:
+def _read_keys_from_terminal() -> None:
     """Standard input is something else, such as the snapshot; keys come from the terminal itself."""
-    lead("/dev/tty", 0)
+    redirect_fds("/dev/tty", 0)

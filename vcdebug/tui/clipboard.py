@@ -11,14 +11,14 @@ from textual.app import App
 
 from vcdebug.errors import ConfigError
 from vcdebug.printable import make_printable
-from vcdebug.tui.folders import short, state_folder
+from vcdebug.tui.folders import home_relative, state_folder
 
 Clipboard = Literal["auto", "native", "osc52", "file"]
 CLIPBOARDS: Final[tuple[Clipboard, ...]] = get_args(Clipboard)
-TOOLS = (("pbcopy",), ("wl-copy",), ("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input"))
-PATIENCE = 2.0
+CLIPBOARD_TOOLS = (("pbcopy",), ("wl-copy",), ("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input"))
+TOOL_TIMEOUT_SECONDS = 2.0
 """Seconds that a tool gets."""
-FILE = "copied.txt"
+COPY_FILE = "copied.txt"
 THROUGH_TERMINAL = "through the terminal (OSC 52)"
 
 
@@ -29,24 +29,24 @@ def copy_text(app: App[Any], text: str, how: Clipboard = "auto") -> str:  # Any:
     """
     text = make_printable(text)
     if how == "file":
-        return f"to {short(_write(text))}"
-    tool = _native(text) if how in ("auto", "native") else ""
+        return f"to {home_relative(_write_copy_file(text))}"
+    tool = _copy_with_tool(text) if how in ("auto", "native") else ""
     if how == "native":
         if not tool:
-            names = ", ".join(tool[0] for tool in TOOLS)
+            names = ", ".join(tool[0] for tool in CLIPBOARD_TOOLS)
             raise ConfigError("nothing was copied: no clipboard tool works", f"clipboard: file needs none of {names}")
         return f"with {tool}"
     app.copy_to_clipboard(text)
     return f"with {tool} and {THROUGH_TERMINAL}" if tool else THROUGH_TERMINAL
 
 
-def _native(text: str) -> str:
+def _copy_with_tool(text: str) -> str:
     """The tool that took the text; empty if none did."""
-    return next((tool[0] for tool in TOOLS if shutil.which(tool[0]) and _run(tool, text)), "")
+    return next((tool[0] for tool in CLIPBOARD_TOOLS if shutil.which(tool[0]) and _run_tool(tool, text)), "")
 
 
-def _write(text: str) -> Path:
-    path = state_folder() / FILE
+def _write_copy_file(text: str) -> Path:
+    path = state_folder() / COPY_FILE
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -55,12 +55,12 @@ def _write(text: str) -> Path:
     return path
 
 
-def _run(tool: tuple[str, ...], text: str) -> bool:
+def _run_tool(tool: tuple[str, ...], text: str) -> bool:
     try:
         done = subprocess.run(
             tool,
             input=text.encode(),
-            timeout=PATIENCE,
+            timeout=TOOL_TIMEOUT_SECONDS,
             check=False,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -13,20 +13,20 @@ from vcdebug.errors import ConfigError, SnapshotError
 from vcdebug.snapshot.file_access import read_file
 from vcdebug.snapshot.json_values import Json
 from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
-from vcdebug.tui.folders import config_file, short
-from vcdebug.tui.keymap import Line, checked, scopes
+from vcdebug.tui.folders import config_file, home_relative
+from vcdebug.tui.keymap import ConfigProblem, check_keys, key_scopes
 from vcdebug.tui.keynames import key_name
-from vcdebug.tui.themes import DARK, THEMES
+from vcdebug.tui.themes import DARK_THEME, THEMES
 
 Word = TypeVar("Word", bound=str)
-SETTINGS: Final = ("theme", "mouse", "clipboard", "keys")
+SETTING_NAMES: Final = ("theme", "mouse", "clipboard", "keys")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class UserSettings:
     """How the program looks and listens."""
 
-    theme: str = DARK
+    theme: str = DARK_THEME
     mouse: bool = True
     clipboard: Clipboard = "auto"
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -34,17 +34,17 @@ class Settings:
     problems: tuple[str, ...] = ()
     """One line for each thing in the file that has no effect."""
 
-    def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> Settings:
+    def with_flags(self, *, theme: str | None = None, mouse: bool | None = None) -> UserSettings:
         """What the command line says goes before the file."""
         return replace(self, theme=theme or self.theme, mouse=self.mouse if mouse is None else mouse)
 
 
-def read_settings(path: Path | None = None) -> Settings:
+def read_settings(path: Path | None = None) -> UserSettings:
     """The settings of a file, by default the one of the person who runs the program, if there is one."""
     wanted = config_file() if path is None else path
     if not wanted.exists():
         if path is None:
-            return Settings()
+            return UserSettings()
         raise ConfigError("no such file", "--print-config prints one to begin with", str(path))
     try:
         content = yaml.safe_load(read_file(wanted).decode())
@@ -52,44 +52,46 @@ def read_settings(path: Path | None = None) -> Settings:
         reason = str(getattr(error, "problem", None) or getattr(error, "message", None) or error).splitlines()[0]
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}: " if mark is not None else ""
-        return Settings(problems=(f"{short(wanted)}: {place}{reason}; the usual settings hold",))
-    settings, lines = settings_of({} if content is None else content)
-    return replace(settings, problems=tuple(f"{short(wanted)}: {line}" for line in lines))
+        return UserSettings(problems=(f"{home_relative(wanted)}: {place}{reason}; the usual settings hold",))
+    settings, lines = parse_settings({} if content is None else content)
+    return replace(settings, problems=tuple(f"{home_relative(wanted)}: {line}" for line in lines))
 
 
-def settings_of(content: Json) -> tuple[Settings, list[Line]]:
+def parse_settings(content: Json) -> tuple[UserSettings, list[ConfigProblem]]:
     """The settings that a file's content makes, and what is wrong with it."""
     if not isinstance(content, dict):
-        return Settings(), [Line("the file", "is no mapping of settings", "the usual ones hold")]
+        return UserSettings(), [ConfigProblem("the file", "is no mapping of settings", "the usual ones hold")]
     lines = [
-        Line(str(name), "no setting of this name", f"ignored; there are {', '.join(SETTINGS)}")
+        ConfigProblem(str(name), "no setting of this name", f"ignored; there are {', '.join(SETTING_NAMES)}")
         for name in content
-        if name not in SETTINGS
+        if name not in SETTING_NAMES
     ]
-    usual = Settings()
-    theme = _one_of("theme", content.get("theme", usual.theme), tuple(THEMES), usual.theme, lines)
-    clipboard = _one_of("clipboard", content.get("clipboard", usual.clipboard), CLIPBOARDS, usual.clipboard, lines)
+    usual = UserSettings()
+    theme = _known_or_usual("theme", content.get("theme", usual.theme), tuple(THEMES), usual.theme, lines)
+    clipboard = _known_or_usual(
+        "clipboard", content.get("clipboard", usual.clipboard), CLIPBOARDS, usual.clipboard, lines
+    )
     mouse = content.get("mouse", usual.mouse)
     if not isinstance(mouse, bool):
-        lines.append(Line("mouse", f"{mouse!r} is neither on nor off", "it is on"))
+        lines.append(ConfigProblem("mouse", f"{mouse!r} is neither on nor off", "it is on"))
         mouse = usual.mouse
-    keys, wrong = checked(_written(content.get("keys"), lines))
-    return Settings(theme, mouse, clipboard, keys), [*lines, *wrong]
+    keys, wrong = check_keys(_keys_as_text(content.get("keys"), lines))
+    return UserSettings(theme, mouse, clipboard, keys), [*lines, *wrong]
 
 
-def _one_of(name: str, value: object, known: tuple[Word, ...], usual: Word, lines: list[Line]) -> Word:
+def _known_or_usual(name: str, value: object, known: tuple[Word, ...], usual: Word, lines: list[ConfigProblem]) -> Word:
     found = next((one for one in known if one == value), None)
     if found is None:
-        lines.append(Line(name, f"{value!r} is none of {', '.join(known)}", f"it is {usual}"))
+        lines.append(ConfigProblem(name, f"{value!r} is none of {', '.join(known)}", f"it is {usual}"))
     return usual if found is None else found
 
 
-def _written(keys: object, lines: list[Line]) -> dict[str, str]:
+def _keys_as_text(keys: object, lines: list[ConfigProblem]) -> dict[str, str]:
     """Binding ids with their keys as text: `n,f10`, or a list of keys."""
     if keys is None:
         return {}
     if not isinstance(keys, dict):
-        lines.append(Line("keys", "is no mapping of binding names to keys", "the usual keys hold"))
+        lines.append(ConfigProblem("keys", "is no mapping of binding names to keys", "the usual keys hold"))
         return {}
     written: dict[str, str] = {}
     for name, value in keys.items():
@@ -98,17 +100,17 @@ def _written(keys: object, lines: list[Line]) -> dict[str, str]:
         elif isinstance(value, str | int) and not isinstance(value, bool):
             written[str(name)] = "comma" if value == "," else str(value)
         else:
-            lines.append(Line(f"keys.{name}", f"{value!r} is no key", "the usual ones hold"))
+            lines.append(ConfigProblem(f"keys.{name}", f"{value!r} is no key", "the usual ones hold"))
     return written
 
 
-def example() -> str:
+def example_config() -> str:
     """A file with every setting and every binding as they are without one."""
     lines = [
         "# vcdebug's settings: what is left out is as written here.",
-        f"# The usual place is {short(config_file())}; --config names another one.",
+        f"# The usual place is {home_relative(config_file())}; --config names another one.",
         "",
-        f"theme: {DARK}  # {', '.join(THEMES)}; NO_COLOR in the environment goes before it",
+        f"theme: {DARK_THEME}  # {', '.join(THEMES)}; NO_COLOR in the environment goes before it",
         "mouse: on  # off leaves the mouse to the terminal; --no-mouse does the same",
         f"clipboard: auto  # {', '.join(CLIPBOARDS)}; auto is the terminal (OSC 52) and a native tool, if there is one",
         "",
@@ -118,16 +120,16 @@ def example() -> str:
         "keys:",
     ]
     seen: dict[str, None] = {}
-    for scope in scopes():
+    for scope in key_scopes():
         lines += [f"  # -- {scope.name}"] if scope.bindings else []
         for binding in scope.bindings:
             if binding.id and binding.id not in seen:
                 seen[binding.id] = None
-                lines.append(f"  # {binding.id}: {_yaml(binding.key)}  # {binding.description}")
+                lines.append(f"  # {binding.id}: {_yaml_key(binding.key)}  # {binding.description}")
     return "\n".join(lines) + "\n"
 
 
-def _yaml(keys: str) -> str:
+def _yaml_key(keys: str) -> str:
     written = ",".join(key.strip() for key in keys.split(","))
     shown = key_name(written)
     return f'"{shown if len(shown) == 1 and shown.isascii() else written}"'

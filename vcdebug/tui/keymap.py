@@ -7,16 +7,16 @@ from typing import Final, NamedTuple
 
 from textual.binding import Binding, BindingType
 
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.keynames import key_name, textual_key
-from vcdebug.tui.main.keys import KEYS
+from vcdebug.tui.main.keys import MAIN_KEYS
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.panels import keys_of as panel_keys
+from vcdebug.tui.panels import panel_keys as panel_keys
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
 
 MAIN, TABLE = "main screen", "any table"
-OVERLAYS: Final = (
+OVERLAY_SCREENS: Final = (
     ("a page", "detail:DetailScreen"),
     ("breakpoint dialog", "breakpoint:BreakpointScreen"),
     ("copy menu", "copy:CopyScreen"),
@@ -27,7 +27,7 @@ OVERLAYS: Final = (
 """Screens that lie over the main one, or come before it: in `tui/screens`, imported when somebody opens them."""
 
 
-class Scope(NamedTuple):
+class KeyScope(NamedTuple):
     """Where bindings hold; inner places come before the ones around them."""
 
     name: str
@@ -36,7 +36,7 @@ class Scope(NamedTuple):
     """Whether the main screen's keys hold there too."""
 
 
-class Line(NamedTuple):
+class ConfigProblem(NamedTuple):
     """Something wrong in a configuration file: what about, what is wrong, and what happens instead."""
 
     about: str
@@ -47,102 +47,104 @@ class Line(NamedTuple):
         return f"{self.about}: {self.problem}; {self.effect}"
 
 
-def scopes() -> tuple[Scope, ...]:
+def key_scopes() -> tuple[KeyScope, ...]:
     """Every place with keys of its own."""
     return (
-        Scope(MAIN, _bindings(KEYS), on_main=True),
-        Scope(TABLE, _bindings(Grid.BINDINGS), on_main=True),
-        *(Scope(panel.title, panel_keys(panel), on_main=True) for panel in PANELS),
-        Scope("typing a line", _bindings(Prompt.BINDINGS)),
-        *(Scope(name, _bindings(_own(screen))) for name, screen in OVERLAYS),
+        KeyScope(MAIN, _plain_bindings(MAIN_KEYS), on_main=True),
+        KeyScope(TABLE, _plain_bindings(Grid.BINDINGS), on_main=True),
+        *(KeyScope(panel.title, panel_keys(panel), on_main=True) for panel in PANELS),
+        KeyScope("typing a line", _plain_bindings(Prompt.BINDINGS)),
+        *(KeyScope(name, _plain_bindings(_screen_bindings(screen))) for name, screen in OVERLAY_SCREENS),
     )
 
 
-def by_id() -> dict[str, Binding]:
+def bindings_by_id() -> dict[str, Binding]:
     """Every binding by its id."""
-    return {binding.id: binding for scope in scopes() for binding in scope.bindings if binding.id}
+    return {binding.id: binding for scope in key_scopes() for binding in scope.bindings if binding.id}
 
 
-def _own(screen: str) -> Iterable[BindingType]:
+def _screen_bindings(screen: str) -> Iterable[BindingType]:
     """The bindings of a screen alone."""
-    own: Iterable[BindingType] = vars(resolve(f"vcdebug.tui.screens.{screen}")).get("BINDINGS", ())
+    own: Iterable[BindingType] = vars(resolve_reference(f"vcdebug.tui.screens.{screen}")).get("BINDINGS", ())
     return own
 
 
-def main_keys(name: str, chosen: Mapping[str, str]) -> list[str]:
+def main_screen_keys(name: str, chosen: Mapping[str, str]) -> list[str]:
     """The keys in force for what the main screen can do."""
-    return keys_of(next(binding for binding in _bindings(KEYS) if binding.id == name), chosen)
+    return binding_keys(next(binding for binding in _plain_bindings(MAIN_KEYS) if binding.id == name), chosen)
 
 
-def keys_of(binding: Binding, chosen: Mapping[str, str]) -> list[str]:
+def binding_keys(binding: Binding, chosen: Mapping[str, str]) -> list[str]:
     """The keys in force for a binding."""
     keys = chosen.get(binding.id or "", binding.key)
     return [textual_key(key) or key.strip() for key in keys.split(",")]
 
 
-def checked(written: Mapping[str, str]) -> tuple[dict[str, str], list[Line]]:
+def check_keys(written: Mapping[str, str]) -> tuple[dict[str, str], list[ConfigProblem]]:
     """The keys that can be had as wished, and a line for each that cannot."""
-    known = by_id()
-    lines: list[Line] = []
+    known = bindings_by_id()
+    lines: list[ConfigProblem] = []
     chosen: dict[str, str] = {}
     for name, keys in written.items():
         if name not in known:
-            lines.append(Line(f"keys.{name}", "no binding of this name", "ignored; --print-config lists them"))
+            lines.append(ConfigProblem(f"keys.{name}", "no binding of this name", "ignored; --print-config lists them"))
             continue
         good = [(key, textual_key(key)) for key in keys.split(",")]
-        lines += [Line(f"keys.{name}", f"no key {key.strip()!r}", "left out") for key, meant in good if meant is None]
+        lines += [
+            ConfigProblem(f"keys.{name}", f"no key {key.strip()!r}", "left out") for key, meant in good if meant is None
+        ]
         chosen[name] = ",".join(dict.fromkeys(meant for _, meant in good if meant is not None))
-        if chosen[name] in ("", ",".join(keys_of(known[name], {}))):
+        if chosen[name] in ("", ",".join(binding_keys(known[name], {}))):
             del chosen[name]
-    return _without_collisions(chosen, known, lines)
+    return _drop_collisions(chosen, known, lines)
 
 
-def _without_collisions(
-    chosen: dict[str, str], known: Mapping[str, Binding], lines: list[Line]
-) -> tuple[dict[str, str], list[Line]]:
+def _drop_collisions(
+    chosen: dict[str, str], known: Mapping[str, Binding], lines: list[ConfigProblem]
+) -> tuple[dict[str, str], list[ConfigProblem]]:
     """A chosen key that means something else in the same place already is given back; the later wish yields."""
-    while (found := _collision(chosen)) is not None:
+    while (found := _find_collision(chosen)) is not None:
         name, key, other, where = found
         del chosen[name]
-        kept = ", ".join(key_name(kept) for kept in keys_of(known[name], {}) if key_name(kept))
+        kept = ", ".join(key_name(kept) for kept in binding_keys(known[name], {}) if key_name(kept))
         what = f"{key_name(key)} is already {other} ({where})"
-        lines.append(Line(f"keys.{name}", what, f"{name} keeps {kept}"))
+        lines.append(ConfigProblem(f"keys.{name}", what, f"{name} keeps {kept}"))
     return chosen, lines
 
 
-def _collision(chosen: Mapping[str, str]) -> tuple[str, str, str, str] | None:
+def _find_collision(chosen: Mapping[str, str]) -> tuple[str, str, str, str] | None:
     """A chosen binding, its key, and what else the key means where both hold."""
-    places = scopes()
+    places = key_scopes()
     wished = list(chosen)
     for name in reversed(wished):
         homes = [scope for scope in places if any(binding.id == name for binding in scope.bindings)]
         for home in homes:
-            for scope in (scope for scope in places if _meet(home, scope)):
+            for scope in (scope for scope in places if _can_meet(home, scope)):
                 for other in scope.bindings:
-                    shared = _shared(name, other, chosen)
-                    if shared is not None and wished.index(name) > _rank(other.id, wished):
+                    shared = _shared_key(name, other, chosen)
+                    if shared is not None and wished.index(name) > _change_rank(other.id, wished):
                         return name, shared, str(other.id), scope.name
     return None
 
 
-def _rank(name: str | None, wished: list[str]) -> int:
+def _change_rank(name: str | None, wished: list[str]) -> int:
     """Bindings with their default key come before those that the settings changed."""
     return wished.index(name) if name in wished else -1
 
 
-def _shared(name: str, other: Binding, chosen: Mapping[str, str]) -> str | None:
+def _shared_key(name: str, other: Binding, chosen: Mapping[str, str]) -> str | None:
     if other.id == name:
         return None
-    keys = keys_of(other, chosen)
+    keys = binding_keys(other, chosen)
     return next((key for key in chosen[name].split(",") if key in keys), None)
 
 
-def _meet(one: Scope, other: Scope) -> bool:
+def _can_meet(one: KeyScope, other: KeyScope) -> bool:
     """Whether the keys of both can be wanted at one focus."""
     if one.name == other.name or TABLE in (one.name, other.name):
         return True
     return one.on_main and other.on_main and MAIN in (one.name, other.name)
 
 
-def _bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
+def _plain_bindings(bindings: Iterable[BindingType]) -> tuple[Binding, ...]:
     return tuple(binding for binding in bindings if isinstance(binding, Binding))

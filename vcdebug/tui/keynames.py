@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from textual.keys import Keys, _character_to_key, key_to_character
 
-_SHOWN = {
+_DISPLAY_NAMES = {
     "slash": "/",
     "colon": ":",
     "question_mark": "?",
@@ -31,8 +31,8 @@ _SHOWN = {
     "ctrl+f23": "",
 }
 """Names of keys as people know them; the empty ones are what terminals send for Shift and a function key."""
-_ALSO = {"esc": "escape", "return": "enter", "pgdn": "pagedown", "pgup": "pageup", "del": "delete", "ins": "insert"}
-_KNOWN = {*_SHOWN, *(key.value for key in Keys)}
+_ALIASES = {"esc": "escape", "return": "enter", "pgdn": "pagedown", "pgup": "pageup", "del": "delete", "ins": "insert"}
+_KNOWN_KEYS = {*_DISPLAY_NAMES, *(key.value for key in Keys)}
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
 
 
@@ -43,13 +43,13 @@ def key_names(keys: Iterable[str]) -> str:
 
 def key_name(key: str) -> str:
     """One key as people know it; empty where it is only another way to send one."""
-    if key in _SHOWN:
-        return _SHOWN[key]
+    if key in _DISPLAY_NAMES:
+        return _DISPLAY_NAMES[key]
     character = key_to_character(key)
     if character is not None and character.isprintable():
         return character
     *modifiers, last = key.split("+")
-    word = _SHOWN.get(last) or (last.upper() if modifiers and len(last) == 1 else last.capitalize())
+    word = _DISPLAY_NAMES.get(last) or (last.upper() if modifiers and len(last) == 1 else last.capitalize())
     return "+".join([*(modifier.capitalize() for modifier in modifiers), word])
 
 
@@ -60,12 +60,12 @@ def textual_key(written: str) -> str | None:
     modifiers = [modifier.lower() for modifier in modifiers]
     if not last or any(modifier not in _MODIFIERS for modifier in modifiers):
         return None
-    name = _last(last.lower() if modifiers else last)
+    name = _textual_name(last.lower() if modifiers else last)
     return None if name is None else "+".join([*modifiers, name])
 
 
-def _last(word: str) -> str | None:
+def _textual_name(word: str) -> str | None:
     if len(word) == 1:
         return _character_to_key(word)
-    name = _ALSO.get(word.lower(), word.lower())
-    return name if name in _KNOWN or key_to_character(name) is not None else None
+    name = _ALIASES.get(word.lower(), word.lower())
+    return name if name in _KNOWN_KEYS or key_to_character(name) is not None else None

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
-LOOK = 1.0
+TERMINAL_CHECK_SECONDS = 1.0
 """Seconds between looks whether the terminal is still there."""
-PATIENCE = 2.0
+EXIT_TIMEOUT_SECONDS = 2.0
 """Seconds to leave without one: what was being drawn may wait for a thread that the missing terminal has ended."""
-TOLD = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
+EXIT_SIGNALS = (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)
 EXIT_INTERRUPTED = 130
 
 INPUT_FLAGS, LOCAL_FLAGS = 0, 3
@@ -25,7 +25,7 @@ RESTORING: Final = b"\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1006l\x1b[<u
 """Undoes what the driver asks of the terminal: pastes, wrapping, mouse, keys, alternate screen, cursor, focus."""
 
 
-class Leaving:
+class TerminalWatch:
     """Leaves once; `leave` is what a key would do."""
 
     def __init__(self, leave: Callable[[int], object]) -> None:
@@ -34,42 +34,42 @@ class Leaving:
         self._told_before = False
         self._ending: threading.Timer | None = None
 
-    def listen(self) -> None:
+    def handle_signals(self) -> None:
         """From here on signals are heard in the loop that runs."""
         loop = asyncio.get_running_loop()
-        for number in TOLD:
-            loop.add_signal_handler(number, self._told, number)
+        for number in EXIT_SIGNALS:
+            loop.add_signal_handler(number, self._on_signal, number)
 
-    def look(self) -> None:
+    def check_terminal(self) -> None:
         """Whoever starts the debugger may keep it from being told that the terminal was closed, as make does: no key
         ever comes again, and looking for one never waits.
         """
-        if hung_up(0):
-            self._without_terminal()
+        if is_hung_up(0):
+            self._leave_without_terminal()
 
-    def _told(self, number: signal.Signals) -> None:
+    def _on_signal(self, number: signal.Signals) -> None:
         """Leave; where it is said a second time, leave soon.
 
         The handlers stay: the signal's default would end the process before the terminal is as it was.
         """
         again, self._told_before = self._told_before, True
-        if number is signal.SIGHUP or hung_up(0):
-            self._without_terminal()
+        if number is signal.SIGHUP or is_hung_up(0):
+            self._leave_without_terminal()
         elif again:
             self._end_soon(EXIT_INTERRUPTED, restore_terminal)
         else:
             self._leave(EXIT_INTERRUPTED if number is signal.SIGINT else 0)
 
-    def _without_terminal(self) -> None:
-        if hung_up(0):
-            to_nowhere()
+    def _leave_without_terminal(self) -> None:
+        if is_hung_up(0):
+            discard_output()
         self._end_soon(0, lambda: None)
         self._leave(0)
 
     def _end_soon(self, code: int, before: Callable[[], object]) -> None:
         """End the process by force, unless it ends by itself until then."""
         if self._ending is None:
-            self._ending = threading.Timer(PATIENCE, _end, (code, before))
+            self._ending = threading.Timer(EXIT_TIMEOUT_SECONDS, _end, (code, before))
             self._ending.daemon = True
             self._ending.start()
 
@@ -93,19 +93,19 @@ def restore_terminal() -> None:
         termios.tcsetattr(0, termios.TCSANOW, settings)
 
 
-def hung_up(descriptor: int) -> bool:
+def is_hung_up(descriptor: int) -> bool:
     """Whether nobody is at the other end any more."""
     looked = select.poll()
     looked.register(descriptor, 0)
     return bool(looked.poll(0))
 
 
-def to_nowhere() -> None:
+def discard_output() -> None:
     """What is still drawn on the way out goes nowhere: a terminal that is gone refuses it."""
-    lead(os.devnull, 0, 1, 2)
+    redirect_fds(os.devnull, 0, 1, 2)
 
 
-def lead(path: str, *descriptors: int) -> None:
+def redirect_fds(path: str, *descriptors: int) -> None:
     """From here on these descriptors are the file's."""
     file = os.open(path, os.O_RDWR)
     for descriptor in descriptors:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
-from vcdebug.debugger.commands import Reply
+from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
@@ -15,14 +15,14 @@ from vcdebug.views.base import Table
 
 
 @dataclass
-class Goto(Message):
+class GotoRequested(Message):
     """Stand at another event."""
 
     seq: Seq
 
 
 @dataclass
-class Command(Message):
+class CommandRequested(Message):
     """Run a command, or put it into the line to be changed first."""
 
     text: str
@@ -54,14 +54,14 @@ class Progress(Message):
 class WorkDone(Message):
     """A command's long work has ended: with its reply, or with one line of error."""
 
-    reply: Reply | None
+    reply: CommandReply | None
     error: str = ""
     ticket: int = 0
     """Which work it was: what somebody has stopped waiting for is not shown."""
 
 
 @dataclass(eq=False)
-class AskAgain(Message):
+class PanelRerunNeeded(Message):
     """A panel cannot be drawn before the cycle has run again up to an event."""
 
     panel: str
@@ -75,5 +75,5 @@ class AskAgain(Message):
 class PanelDrawn(Message):
     """What came of that."""
 
-    asked: AskAgain
+    asked: PanelRerunNeeded
     table: Table

@@ -16,11 +16,11 @@ from vcdebug.debugger.driver import DebuggerState
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
 
-MOST_JOBS = 2_000
+MAX_JOBS = 2_000
 
 
 @runtime_checkable
-class Commanded(Protocol):
+class PaletteScreen(Protocol):
     """The screen that the palette acts on."""
 
     @property
@@ -30,7 +30,7 @@ class Commanded(Protocol):
     def show_panel(self, name: str) -> None: ...
 
 
-class Entry(NamedTuple):
+class PaletteEntry(NamedTuple):
     """One line of the palette."""
 
     name: str
@@ -38,30 +38,30 @@ class Entry(NamedTuple):
     run: Callable[[], None]
 
 
-class Everything(Provider):
+class PaletteProvider(Provider):
     """Commands, panels, jobs and themes."""
 
     async def discover(self) -> Hits:
         """Before anything is typed: panels and commands."""
-        for entry in (*panels(self._main), *verbs(self._main)):
+        for entry in (*panel_entries(self._main_screen), *verb_entries(self._main_screen)):
             yield DiscoveryHit(Content(entry.name), entry.run, entry.name, entry.help)
 
     async def search(self, query: str) -> Hits:
         """What matches, the best first."""
         matcher = self.matcher(query)
-        for entry in entries(self._main):
+        for entry in palette_entries(self._main_screen):
             score = matcher.match(entry.name)
             if score > 0:
-                yield Hit(score, highlighted(matcher, entry.name), entry.run, entry.name, entry.help)
+                yield Hit(score, highlight_matches(matcher, entry.name), entry.run, entry.name, entry.help)
 
     @property
-    def _main(self) -> Commanded:
+    def _main_screen(self) -> PaletteScreen:
         screen: object = self.screen
-        assert isinstance(screen, Commanded)
+        assert isinstance(screen, PaletteScreen)
         return screen
 
 
-def highlighted(matcher: Matcher, name: str) -> Content:
+def highlight_matches(matcher: Matcher, name: str) -> Content:
     """The letters that match stand out; the matcher's own method takes brackets for markup and drops them."""
     content = Content(name)
     for offset in matcher.fuzzy_search.match(matcher.query, name)[1]:
@@ -69,31 +69,31 @@ def highlighted(matcher: Matcher, name: str) -> Content:
     return content
 
 
-def entries(main: Commanded) -> Iterator[Entry]:
+def palette_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
     """Every line, for the moment that the screen shows."""
-    yield from panels(main)
-    yield from verbs(main)
+    yield from panel_entries(main)
+    yield from verb_entries(main)
     for name in THEMES:
-        yield Entry(f"theme {name}", "what the screen looks like", partial(main.run_command, f"theme {name}"))
+        yield PaletteEntry(f"theme {name}", "what the screen looks like", partial(main.run_command, f"theme {name}"))
     if main.moment is not None:
-        for job in list(main.moment.recording.session.jobs)[:MOST_JOBS]:
-            yield Entry(f"explain {job}", "why it waits", partial(main.run_command, f"explain {job}"))
-            yield Entry(f"about job {job}", "its next event", partial(main.run_command, f"about job {job}"))
+        for job in list(main.moment.recording.session.jobs)[:MAX_JOBS]:
+            yield PaletteEntry(f"explain {job}", "why it waits", partial(main.run_command, f"explain {job}"))
+            yield PaletteEntry(f"about job {job}", "its next event", partial(main.run_command, f"about job {job}"))
 
 
-def panels(main: Commanded) -> Iterator[Entry]:
+def panel_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
     """Every panel."""
     for panel in PANELS:
-        yield Entry(f"panel {panel.title}", panel.help, partial(main.show_panel, panel.name))
+        yield PaletteEntry(f"panel {panel.title}", panel.help, partial(main.show_panel, panel.command_name))
 
 
-def verbs(main: Commanded) -> Iterator[Entry]:
+def verb_entries(main: PaletteScreen) -> Iterator[PaletteEntry]:
     """Every command; one that needs words opens the line with its name."""
-    for verb in commands.verbs():
-        yield Entry(f"{verb.names[0]} {verb.usage}".rstrip(), verb.help, partial(_take, main, verb))
+    for verb in commands.list_verbs():
+        yield PaletteEntry(f"{verb.names[0]} {verb.usage}".rstrip(), verb.help, partial(_take_verb, main, verb))
 
 
-def _take(main: Commanded, verb: Verb) -> None:
+def _take_verb(main: PaletteScreen, verb: Verb) -> None:
     if verb.usage and not verb.usage.startswith("["):
         main.type_command(f"{verb.names[0]} ")
     else:

@@ -14,22 +14,22 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from vcdebug.snapshot.bundled import find
+from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
-from vcdebug.tui.folders import short
+from vcdebug.tui.folders import home_relative
 
-VERSION: Final = 1
-RECENT: Final = 30
+STATE_VERSION: Final = 1
+MAX_RECENT: Final = 30
 """Snapshots remembered."""
-CHUNK: Final = 1 << 20
-MOST: Final = 1 << 30
+CHUNK_BYTES: Final = 1 << 20
+MAX_DIGEST_BYTES: Final = 1 << 30
 """Bytes of content that tell two snapshots apart; of what lies beyond, name and size count."""
-MOST_FILES: Final = 5_000
-_OF_A_MOMENT: Final = ("event", "bookmarks")
+MAX_DIGEST_FILES: Final = 5_000
+_EVENT_KEYS: Final = ("event", "bookmarks")
 """Parts that mean an event of the recording: another content has other events."""
 
 
-class Identity(NamedTuple):
+class SnapshotIdentity(NamedTuple):
     """Which snapshot: where it lies, and what is in it."""
 
     path: str
@@ -37,15 +37,15 @@ class Identity(NamedTuple):
 
     def file_name(self) -> str:
         """The state's file: readable, and another one for every path and content."""
-        return f"{self.stem()}{self.content[:12]}.json"
+        return f"{self.file_stem()}{self.content[:12]}.json"
 
-    def stem(self) -> str:
+    def file_stem(self) -> str:
         """What all contents of one path share."""
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", Path(self.path).name)[:40].strip("-") or "snapshot"
         return f"{readable}-{hashlib.sha256(self.path.encode()).hexdigest()[:8]}-"
 
 
-class Recent(NamedTuple):
+class RecentSnapshot(NamedTuple):
     """A snapshot that was open before."""
 
     path: str
@@ -56,25 +56,25 @@ class Recent(NamedTuple):
 
 
 @dataclass(slots=True)
-class Session:
+class SavedSession:
     """One snapshot's state: read once, written whenever it has changed."""
 
-    store: Store
+    store: SessionStore
     file: Path | None
     data: JsonDict = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     """What there is to say about the file, in the order of importance."""
     writable: bool = True
 
-    def save(self, data: JsonObject) -> str:
+    def save_data(self, data: JsonObject) -> str:
         """Keep it; answers with one line if that is impossible."""
         if self.file is None or not self.writable or data == self.data:
             return ""
         self.data = dict(data)
-        return self.store.write(self.file, {"version": VERSION, **data})
+        return self.store.write_json(self.file, {"version": STATE_VERSION, **data})
 
 
-class Store:
+class SessionStore:
     """A folder of small JSON files; without a folder nothing is read or kept."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -82,34 +82,36 @@ class Store:
 
     # Per snapshot
 
-    def session(self, identity: Identity | None, *, fresh: bool = False) -> Session:
+    def open_session(self, identity: SnapshotIdentity | None, *, fresh: bool = False) -> SavedSession:
         """The state of a snapshot as it was left, else of an earlier content of the same path."""
         if self.folder is None or identity is None:
-            return Session(self, None)
-        session = Session(self, self.folder / "snapshots" / identity.file_name())
+            return SavedSession(self, None)
+        session = SavedSession(self, self.folder / "snapshots" / identity.file_name())
         assert session.file is not None
         if fresh:
             return session
         if session.file.exists():
-            session.data = self._read(session, session.file)
+            session.data = self._read_session(session, session.file)
         else:
-            self._from_earlier(session, identity)
+            self._take_over_earlier(session, identity)
         return session
 
-    def _from_earlier(self, session: Session, identity: Identity) -> None:
+    def _take_over_earlier(self, session: SavedSession, identity: SnapshotIdentity) -> None:
         """Another content at the same path: what does not mean an event is taken over."""
         assert self.folder is not None
-        earlier = sorted((self.folder / "snapshots").glob(f"{identity.stem()}*.json"), key=_changed, reverse=True)
+        earlier = sorted(
+            (self.folder / "snapshots").glob(f"{identity.file_stem()}*.json"), key=_modified_time, reverse=True
+        )
         if earlier:
-            data = self._read(session, earlier[0])
+            data = self._read_session(session, earlier[0])
             session.writable = True
-            session.data = {key: value for key, value in data.items() if key not in _OF_A_MOMENT}
+            session.data = {key: value for key, value in data.items() if key not in _EVENT_KEYS}
             notebook = session.data.get("notebook")
             if isinstance(notebook, dict):
-                session.data["notebook"] = {k: v for k, v in notebook.items() if k not in _OF_A_MOMENT}
+                session.data["notebook"] = {k: v for k, v in notebook.items() if k not in _EVENT_KEYS}
             session.lines.append("the snapshot has changed: breakpoints and watches are as before, bookmarks are not")
 
-    def _read(self, session: Session, path: Path) -> JsonDict:
+    def _read_session(self, session: SavedSession, path: Path) -> JsonDict:
         """What a file holds; a damaged one is put aside, one of a newer version is left alone."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
@@ -119,49 +121,53 @@ class Store:
             aside = path.with_suffix(".damaged")
             with suppress(OSError):
                 path.replace(aside)
-            session.lines.append(f"{short(path)}: damaged; kept as {aside.name}, the session begins afresh")
+            session.lines.append(f"{home_relative(path)}: damaged; kept as {aside.name}, the session begins afresh")
             return {}
-        if data["version"] > VERSION:
+        if data["version"] > STATE_VERSION:
             session.writable = False
-            session.lines.append(f"{short(path)}: written by a newer vcdebug; left as it is, this session is not kept")
+            session.lines.append(
+                f"{home_relative(path)}: written by a newer vcdebug; left as it is, this session is not kept"
+            )
             return {}
         return {key: value for key, value in data.items() if key != "version"}
 
     # Over all snapshots
 
-    def recent(self) -> list[Recent]:
+    def recent_snapshots(self) -> list[RecentSnapshot]:
         """Snapshots that were open before, the last one first, as far as they are still there."""
-        entries = self._list("recent.json")
-        known = [Recent(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
-        return [one for one in known if Path(one.path).exists() or find(one.path)]
+        entries = self._load_list("recent.json")
+        known = [RecentSnapshot(*map(str, entry)) for entry in entries if isinstance(entry, list) and len(entry) == 3]
+        return [one for one in known if Path(one.path).exists() or find_bundled(one.path)]
 
-    def opened(self, path: str, about: str, now: datetime) -> None:
+    def add_recent(self, path: str, about: str, now: datetime) -> None:
         """Remember a snapshot."""
-        entry = Recent(path, now.strftime("%Y-%m-%d %H:%M"), about)
-        self._keep("recent.json", [entry, *(one for one in self.recent() if one.path != path)][:RECENT])
+        entry = RecentSnapshot(path, now.strftime("%Y-%m-%d %H:%M"), about)
+        self._save_json(
+            "recent.json", [entry, *(one for one in self.recent_snapshots() if one.path != path)][:MAX_RECENT]
+        )
 
-    def history(self) -> dict[str, list[str]]:
+    def typed_lines(self) -> dict[str, list[str]]:
         """Lines typed before, by mode."""
-        found = self._load("history.json")
+        found = self._load_json("history.json")
         lines = found if isinstance(found, dict) else {}
         return {str(mode): [str(one) for one in typed] for mode, typed in lines.items() if isinstance(typed, list)}
 
-    def keep_history(self, history: Mapping[str, list[str]]) -> None:
+    def save_history(self, history: Mapping[str, list[str]]) -> None:
         """Keep the lines that were typed."""
-        self._keep("history.json", dict(history))
+        self._save_json("history.json", dict(history))
 
-    def first_time(self) -> bool:
+    def is_first_time(self) -> bool:
         """Whether nobody has been told the first keys yet; from now on somebody has."""
         if self.folder is None or (self.folder / "told").exists():
             return False
-        self._keep("told", True)
+        self._save_json("told", True)
         return True
 
-    def _list(self, name: str) -> list[Json]:
-        found = self._load(name)
+    def _load_list(self, name: str) -> list[Json]:
+        found = self._load_json(name)
         return found if isinstance(found, list) else []
 
-    def _load(self, name: str) -> object:
+    def _load_json(self, name: str) -> object:
         if self.folder is None:
             return None
         try:
@@ -169,11 +175,11 @@ class Store:
         except (OSError, UnicodeDecodeError, json.JSONDecodeError):
             return None
 
-    def _keep(self, name: str, content: object) -> None:
+    def _save_json(self, name: str, content: object) -> None:
         if self.folder is not None:
-            self.write(self.folder / name, content)
+            self.write_json(self.folder / name, content)
 
-    def write(self, path: Path, content: object) -> str:
+    def write_json(self, path: Path, content: object) -> str:
         """Write a file in one go; answers with one line if that is impossible."""
         written = path.with_suffix(".new")
         try:
@@ -181,44 +187,44 @@ class Store:
             written.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
             written.replace(path)
         except OSError as error:
-            return f"{short(path)}: {error.strerror}; this session is not kept"
+            return f"{home_relative(path)}: {error.strerror}; this session is not kept"
         return ""
 
 
-def identify(source: str | BinaryIO) -> Identity | None:
+def identify_snapshot(source: str | BinaryIO) -> SnapshotIdentity | None:
     """Path and content of a snapshot; None where it cannot be read, which loading reports."""
     if not isinstance(source, str):
         content = source.getvalue() if isinstance(source, BytesIO) else b""
-        return Identity("standard input", hashlib.sha256(content).hexdigest())
+        return SnapshotIdentity("standard input", hashlib.sha256(content).hexdigest())
     path = Path(source).absolute()
     digest = hashlib.sha256()
-    left = MOST
+    left = MAX_DIGEST_BYTES
     try:
-        for file in _files(path):
+        for file in _snapshot_files(path):
             size = file.stat().st_size
             digest.update(f"{file.relative_to(path)} {size}\n".encode())
             left -= size
             if left >= 0:
-                _take_in(digest, file)
+                _update_digest(digest, file)
     except OSError:
         return None
-    return Identity(str(path), digest.hexdigest())
+    return SnapshotIdentity(str(path), digest.hexdigest())
 
 
-def _take_in(digest: hashlib._Hash, file: Path) -> None:
+def _update_digest(digest: hashlib._Hash, file: Path) -> None:
     with file.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
+        while chunk := stream.read(CHUNK_BYTES):
             digest.update(chunk)
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _snapshot_files(path: Path) -> Iterator[Path]:
     if path.is_dir():
-        yield from sorted(islice((file for file in path.rglob("*") if file.is_file()), MOST_FILES))
+        yield from sorted(islice((file for file in path.rglob("*") if file.is_file()), MAX_DIGEST_FILES))
     else:
         yield path
 
 
-def _changed(path: Path) -> float:
+def _modified_time(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:

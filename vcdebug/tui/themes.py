@@ -7,8 +7,8 @@ from typing import Final
 
 from textual.theme import BUILTIN_THEMES, Theme
 
-DARK: Final = "dark"
-_LIGHT = Theme(
+DARK_THEME: Final = "dark"
+_LIGHT_THEME = Theme(
     name="light",
     primary="#004a87",
     secondary="#005f9e",
@@ -33,7 +33,7 @@ _LIGHT = Theme(
         "border-blurred": "#9a9a9a",
     },
 )
-_ANSI = {
+_ANSI_VARIABLES = {
     "text-success": "ansi_green",
     "text-error": "ansi_red",
     "text-warning": "ansi_yellow",
@@ -45,8 +45,8 @@ _ANSI = {
     "border-blurred": "ansi_default",
     "primary-muted": "ansi_bright_black",
 }
-_ANSI_LIGHT = {
-    **_ANSI,
+_ANSI_LIGHT_VARIABLES = {
+    **_ANSI_VARIABLES,
     "text-warning": "ansi_red",
     "text-accent": "ansi_magenta",
     "text-primary": "ansi_blue",
@@ -55,21 +55,21 @@ _ANSI_LIGHT = {
 }
 
 THEMES: Final[dict[str, Theme]] = {
-    DARK: replace(BUILTIN_THEMES["textual-dark"], name=DARK),
-    "light": _LIGHT,
+    DARK_THEME: replace(BUILTIN_THEMES["textual-dark"], name=DARK_THEME),
+    "light": _LIGHT_THEME,
     "ansi": replace(
-        BUILTIN_THEMES["ansi-dark"], name="ansi", variables={**BUILTIN_THEMES["ansi-dark"].variables, **_ANSI}
+        BUILTIN_THEMES["ansi-dark"], name="ansi", variables={**BUILTIN_THEMES["ansi-dark"].variables, **_ANSI_VARIABLES}
     ),
     "ansi-light": replace(
         BUILTIN_THEMES["ansi-light"],
         name="ansi-light",
-        variables={**BUILTIN_THEMES["ansi-light"].variables, **_ANSI_LIGHT},
+        variables={**BUILTIN_THEMES["ansi-light"].variables, **_ANSI_LIGHT_VARIABLES},
     ),
 }
 """By the name that --theme, the file and the command `theme` take; ansi and ansi-light have 16 colours."""
 
 
-def theme_named(word: str) -> str | None:
+def find_theme(word: str) -> str | None:
     """The theme of this name, or the only one that begins so."""
     found = [name for name in THEMES if name == word] or [name for name in THEMES if word and name.startswith(word)]
     return found[0] if len(found) == 1 else None

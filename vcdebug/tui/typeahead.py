@@ -13,9 +13,9 @@ from textual.timer import Timer
 if TYPE_CHECKING:
     from textual.app import App
 
-LONGEST: Final = 0.5
+FOLLOW_TIMEOUT_SECONDS: Final = 0.5
 """Seconds after which a follower whose queue has been closed is given up."""
-LAPS: Final = 3
+FOLLOW_LAPS: Final = 3
 """A key comes up the tree, then the message that it led to, then what a closed dialog answers."""
 
 
@@ -36,54 +36,54 @@ class TypeAhead:
         self._waited_on: MessagePump | None = None
         """Whose queue the follower is in."""
 
-    def typed(self, key: events.Key) -> None:
+    def add_key(self, key: events.Key) -> None:
         """A key, to be given on in its turn."""
         self._waiting.append(key)
-        self._next()
+        self._start_next()
 
-    def _next(self) -> None:
+    def _start_next(self) -> None:
         if self._at_work or not self._waiting:
             return
         self._at_work = True
         self._turn += 1
         self._waited_on = self._app
-        self._watch()
-        self._app.call_later(self._work, self._waiting.popleft())
+        self._start_timer()
+        self._app.call_later(self._deliver_key, self._waiting.popleft())
 
-    async def _work(self, key: events.Key) -> None:
-        path = self._path()
+    async def _deliver_key(self, key: events.Key) -> None:
+        path = self._focus_path()
         await self._give(key)
-        self._follow(self._turn, path, LAPS)
+        self._follow_key(self._turn, path, FOLLOW_LAPS)
 
-    def _path(self) -> tuple[MessagePump, ...]:
+    def _focus_path(self) -> tuple[MessagePump, ...]:
         """The way that a key takes: from what has the focus up to the application."""
         return tuple((self._app.focused or self._app.screen).ancestors_with_self)
 
-    def _follow(self, turn: int, way: tuple[MessagePump, ...], laps: int) -> None:
+    def _follow_key(self, turn: int, way: tuple[MessagePump, ...], laps: int) -> None:
         if turn != self._turn or not self._at_work:
             return
         while way:
             pump, way = way[0], way[1:]
             self._waited_on = pump
-            if pump.call_later(self._follow, turn, way, laps):
+            if pump.call_later(self._follow_key, turn, way, laps):
                 return
         if laps > 1:
-            self._follow(turn, self._path(), laps - 1)
+            self._follow_key(turn, self._focus_path(), laps - 1)
         else:
-            self._done()
+            self._finish_key()
 
-    def _watch(self) -> None:
-        self._limit = self._app.set_timer(LONGEST, self._look_after)
+    def _start_timer(self) -> None:
+        self._limit = self._app.set_timer(FOLLOW_TIMEOUT_SECONDS, self._check_follower)
 
-    def _look_after(self) -> None:
+    def _check_follower(self) -> None:
         """A closed queue never hands the follower on; one that is merely slow will."""
         if self._waited_on is not None and self._waited_on.is_running:
-            self._watch()
+            self._start_timer()
         else:
-            self._done()
+            self._finish_key()
 
-    def _done(self) -> None:
+    def _finish_key(self) -> None:
         if self._limit is not None:
             self._limit.stop()
         self._limit, self._waited_on, self._at_work = None, None, False
-        self._next()
+        self._start_next()

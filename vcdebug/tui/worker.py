@@ -11,32 +11,32 @@ from typing import BinaryIO, Final, NamedTuple
 
 from textual.message import Message
 
-from vcdebug.amount_text import percent
-from vcdebug.collector import collector_paused, leave_alone, look_again
-from vcdebug.debugger.commands import Reply
+from vcdebug.amount_text import format_percent
+from vcdebug.collector import collector_paused, freeze_heap, unfreeze_heap
+from vcdebug.debugger.commands import CommandReply
 from vcdebug.errors import VcdebugError
-from vcdebug.files.kept import KeptRecordings, key_of
-from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, Bound
+from vcdebug.files.kept import RecordingCache, cache_key
+from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, SizeBound
 from vcdebug.framework.webhook import AskExtender
-from vcdebug.trace.marks import marks
-from vcdebug.trace.pace import Paced, Tell
+from vcdebug.trace.marks import timeline_marks
+from vcdebug.trace.pace import ProgressBound, ReportProgress
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
-from vcdebug.views.estimate import Estimate
+from vcdebug.views.estimate import TimeEstimate
 
-Source = str | BinaryIO
+SnapshotSource = str | BinaryIO
 
 
-Limits = tuple[int, int]
+RecordingLimits = tuple[int, int]
 """Events and megabytes that a recording may have."""
-USUAL: Limits = (MAX_EVENTS, MAX_MEGABYTES)
+DEFAULT_LIMITS: RecordingLimits = (MAX_EVENTS, MAX_MEGABYTES)
 
 
-OFTEN: Final = 0.25
+PROGRESS_SECONDS: Final = 0.25
 """Seconds between two words about how far something is: nobody reads faster, and each is drawn."""
 
 
-class Stop:
+class StopRequest:
     """Somebody does not want to wait any longer; asked for by the screen, looked at by the thread."""
 
     def __init__(self) -> None:
@@ -47,18 +47,18 @@ class ReplayStoppedError(VcdebugError):
     """The replay ended early because somebody wanted it to."""
 
 
-def stoppable(stop: Stop, tell: Tell, limits: Limits = USUAL) -> Paced:
+def stoppable_bound(stop: StopRequest, tell: ReportProgress, limits: RecordingLimits = DEFAULT_LIMITS) -> ProgressBound:
     """The usual bound of a recording; wherever it says how far the cycle is, somebody may have had enough."""
-    return Paced(partial(_tell_unless_stopped, stop, tell), *limits)
+    return ProgressBound(partial(_tell_unless_stopped, stop, tell), *limits)
 
 
-def _unless_stopped(stop: Stop) -> None:
+def _raise_if_stopped(stop: StopRequest) -> None:
     if stop.asked:
         raise ReplayStoppedError("the replay was stopped")
 
 
-def _tell_unless_stopped(stop: Stop, tell: Tell, words: str, done: int, total: int) -> None:
-    _unless_stopped(stop)
+def _tell_unless_stopped(stop: StopRequest, tell: ReportProgress, words: str, done: int, total: int) -> None:
+    _raise_if_stopped(stop)
     tell(words, done, total)
 
 
@@ -69,18 +69,18 @@ class LoadOptions(NamedTuple):
     release: str | None = None
 
 
-AS_STATED = LoadOptions()
+DEFAULT_OPTIONS = LoadOptions()
 
 
-def run(
-    source: Source,
+def load_and_replay(
+    source: SnapshotSource,
     post: Callable[[Message], object],
     ask_extender: AskExtender | None = None,
-    options: LoadOptions = AS_STATED,
-    stop: Stop | None = None,
-    limits: Limits = USUAL,
+    options: LoadOptions = DEFAULT_OPTIONS,
+    stop: StopRequest | None = None,
+    limits: RecordingLimits = DEFAULT_LIMITS,
     after: bool = False,
-    kept: KeptRecordings | None = None,
+    kept: RecordingCache | None = None,
     drawn: Callable[[], object] = lambda: None,
 ) -> None:
     """Read the snapshot, execute its cycle, and say how it went; called in a thread of its own.
@@ -88,77 +88,81 @@ def run(
     After another snapshot, what that one has left may be cleared away. What is kept for the next time is written once
     the recording is on the screen, for which `drawn` waits.
     """
-    wanted = stop or Stop()
+    wanted = stop or StopRequest()
     teller = ProgressReporter(post, wanted)
-    bound = stoppable(wanted, teller.replaying, limits)
-    keeping = _Keeping(kept if ask_extender is None and limits == USUAL else None, options)
+    bound = stoppable_bound(wanted, teller.report_cycle, limits)
+    keeping = _SnapshotCache(kept if ask_extender is None and limits == DEFAULT_LIMITS else None, options)
 
-    def cycle() -> Message:
+    def make_message() -> Message:
         with collector_paused(look=True):
-            recording = keeping.find(source) or _cycle(source, teller, ask_extender, options, bound)
-            _begin(recording, after=after)
+            recording = keeping.find_recording(source) or _replay_source(source, teller, ask_extender, options, bound)
+            _build_first_picture(recording, after=after)
         return CycleReady(recording)
 
-    message = attempt(cycle, CycleFailed)
+    message = run_or_failure_message(make_message, CycleFailed)
     post(message)
     if isinstance(message, CycleReady):
         drawn()
-        _afterwards(message.recording, keeping, partial(_unless_stopped, wanted))
+        _prepare_and_store(message.recording, keeping, partial(_raise_if_stopped, wanted))
 
 
-def _afterwards(recording: Recording, keeping: _Keeping, step: Callable[[], object]) -> None:
+def _prepare_and_store(recording: Recording, keeping: _SnapshotCache, step: Callable[[], object]) -> None:
     """While somebody reads the first picture: what the first keys would wait for, and what the next time takes."""
     try:
-        recording.prepare(step)
-        keeping.keep(recording, step)
+        recording.build_indexes(step)
+        keeping.store_recording(recording, step)
     except ReplayStoppedError:
         return
 
 
-class _Keeping:
+class _SnapshotCache:
     """What is kept of one snapshot."""
 
-    def __init__(self, kept: KeptRecordings | None, options: LoadOptions) -> None:
+    def __init__(self, kept: RecordingCache | None, options: LoadOptions) -> None:
         self._kept = kept
         self._options = options
         self._key: str | None = None
         self._found = False
 
-    def find(self, source: Source) -> Recording | None:
+    def find_recording(self, source: SnapshotSource) -> Recording | None:
         """The recording of the snapshot, if there is one."""
-        origin = _origin(source)
+        origin = _source_path(source)
         if self._kept is None or not isinstance(origin, str | Path):
             return None
-        self._key = key_of(origin, self._options._asdict())
-        recording = None if self._key is None else self._kept.find(self._key)
+        self._key = cache_key(origin, self._options._asdict())
+        recording = None if self._key is None else self._kept.find_recording(self._key)
         self._found = recording is not None
         return recording
 
-    def keep(self, recording: Recording, step: Callable[[], object]) -> None:
+    def store_recording(self, recording: Recording, step: Callable[[], object]) -> None:
         """Keep the recording of a snapshot, unless it was found."""
         if self._kept is not None and self._key is not None and not self._found:
-            self._kept.keep(self._key, recording, step)
+            self._kept.cache_recording(self._key, recording, step)
 
 
-def _cycle(
-    source: Source, teller: ProgressReporter, ask_extender: AskExtender | None, options: LoadOptions, bound: Bound
+def _replay_source(
+    source: SnapshotSource,
+    teller: ProgressReporter,
+    ask_extender: AskExtender | None,
+    options: LoadOptions,
+    bound: SizeBound,
 ) -> Recording:
     from vcdebug.files.recordings import is_recording_file, open_recording
-    from vcdebug.snapshot.load import load
-    from vcdebug.trace.replay import replay
+    from vcdebug.snapshot.load import load_snapshot
+    from vcdebug.trace.replay import replay_cycle
 
-    origin = _origin(source)
+    origin = _source_path(source)
     if isinstance(origin, Path) and is_recording_file(origin):
         return open_recording(origin)
-    snapshot = load(origin, **options._asdict(), progress=teller.progress, notice=teller.notice)
-    teller.begin(snapshot.name)
-    return replay(snapshot, ask_extender=ask_extender, bound=bound)
+    snapshot = load_snapshot(origin, **options._asdict(), progress=teller.report_reading, notice=teller.set_notice)
+    teller.cycle_begins(snapshot.name)
+    return replay_cycle(snapshot, ask_extender=ask_extender, bound=bound)
 
 
 class ProgressReporter:
     """Says how far the reading and the cycle are, now and then."""
 
-    def __init__(self, post: Callable[[Message], object], stop: Stop) -> None:
+    def __init__(self, post: Callable[[Message], object], stop: StopRequest) -> None:
         self.post = post
         self._stop = stop
         self._notice = ""
@@ -166,71 +170,71 @@ class ProgressReporter:
         self._at = -inf
         """When something was said last."""
         self._replayed = ""
-        self._estimate = Estimate(monotonic)
+        self._estimate = TimeEstimate(monotonic)
 
-    def begin(self, name: str) -> None:
+    def cycle_begins(self, name: str) -> None:
         """Everything is read: the cycle begins."""
         self._replayed = name
-        self._say(f"replaying {name}")
+        self._post_text(f"replaying {name}")
 
-    def replaying(self, words: str, done: int, total: int) -> None:
+    def report_cycle(self, words: str, done: int, total: int) -> None:
         """How far the cycle is, and how long its present action still takes."""
-        said = self._estimate.beside(words, done, total)
+        said = self._estimate.with_time_left(words, done, total)
         if self._is_time():
-            self._say(f"replaying {self._replayed}: {said}")
+            self._post_text(f"replaying {self._replayed}: {said}")
 
-    def notice(self, text: str) -> None:
+    def set_notice(self, text: str) -> None:
         """A file takes long: said beside the progress from here on, at once the first time."""
         self._notice, self._at = text, -inf
 
-    def progress(self, done: int, total: int, name: str) -> bool:
+    def report_reading(self, done: int, total: int, name: str) -> bool:
         """The progress callback of `load`: False asks it to stop."""
-        of = f" {percent(done, total)}" if total else ""
+        of = f" {format_percent(done, total)}" if total else ""
         text = self._notice + of if self._notice else f"reading {Path(name).name}{of}"
-        left = self._estimate.left(name, done, total)
+        left = self._estimate.time_left(name, done, total)
         if text != self._said and self._is_time():
             self._said = text
-            self._say(text + left)
+            self._post_text(text + left)
         return not self._stop.asked
 
     def _is_time(self) -> bool:
-        return monotonic() - self._at >= OFTEN
+        return monotonic() - self._at >= PROGRESS_SECONDS
 
-    def _say(self, text: str) -> None:
+    def _post_text(self, text: str) -> None:
         self._at = monotonic()
         self.post(Progress(text))
 
 
-def work(task: Callable[[], Reply], ticket: int = 0) -> Message:
+def run_task(task: Callable[[], CommandReply], ticket: int = 0) -> Message:
     """Do a command's long work, such as another cycle; called in a thread of its own."""
-    return attempt(lambda: WorkDone(task(), "", ticket), lambda line: WorkDone(None, line, ticket))
+    return run_or_failure_message(lambda: WorkDone(task(), "", ticket), lambda line: WorkDone(None, line, ticket))
 
 
-def attempt(task: Callable[[], Message], failed: Callable[[str], Message]) -> Message:
+def run_or_failure_message(task: Callable[[], Message], failed: Callable[[str], Message]) -> Message:
     """What the task answers, or the message of its failure in one line."""
     try:
         return task()
     except VcdebugError as error:
-        return failed(error.line())
+        return failed(error.format_line())
     except Exception as error:  # noqa: BLE001 - boundary: whatever a replay raises is one line on the screen
         return failed(f"the replay failed: {type(error).__name__}: {error}")
 
 
-def _begin(recording: Recording, *, after: bool) -> None:
+def _build_first_picture(recording: Recording, *, after: bool) -> None:
     """Build what the first picture shows, and let the garbage collector leave the recording alone.
 
     It would find nothing in it, and keep the keys waiting for seconds each time that it looked. After another snapshot
     it has to look, rarely enough, or that one would never go.
     """
-    _ = recording.timeline, recording.tree, marks(recording)
+    _ = recording.timeline, recording.span_tree, timeline_marks(recording)
     if after:
-        look_again()
+        unfreeze_heap()
     else:
-        leave_alone()
+        freeze_heap()
 
 
-def _origin(source: Source) -> str | Path | BinaryIO:
+def _source_path(source: SnapshotSource) -> str | Path | BinaryIO:
     """A path that exists, or the folder of a bundled snapshot."""
-    from vcdebug.snapshot.bundled import place_of
+    from vcdebug.snapshot.bundled import resolve_snapshot_path
 
-    return place_of(source) if isinstance(source, str) else source
+    return resolve_snapshot_path(source) if isinstance(source, str) else source

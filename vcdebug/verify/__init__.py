@@ -5,8 +5,8 @@ is asked to change. A cluster is captured twice.
 """
 
 from vcdebug.verify.binary import verify_program
-from vcdebug.verify.cluster import Patience, judged, verify_cluster
-from vcdebug.verify.program import Program
+from vcdebug.verify.cluster import Patience, judge_captures, verify_cluster
+from vcdebug.verify.program import SchedulerProgram
 from vcdebug.verify.verification import Verification
 
-__all__ = ["Patience", "Program", "Verification", "judged", "verify_cluster", "verify_program"]
+__all__ = ["Patience", "SchedulerProgram", "Verification", "judge_captures", "verify_cluster", "verify_program"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.snapshot.kinds import KINDS, Kind
+from vcdebug.snapshot.kinds import KINDS, ResourceKind
 
 _KINDS = {(kind.group, kind.plural): kind for kind in KINDS}
 _PARTS_OF_NAMESPACES = ("status", "finalize")
 
 
-class Address(NamedTuple):
+class ApiAddress(NamedTuple):
     """`/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`, each part empty where it is missing."""
 
     group: str
@@ -22,7 +22,7 @@ class Address(NamedTuple):
     """A subresource: status, binding, eviction."""
 
     @classmethod
-    def of(cls, path: str) -> Address:
+    def from_path(cls, path: str) -> ApiAddress:
         """From the path of a request."""
         words = path.strip("/").split("/")
         group, rest = ("", words[1:]) if words[0] == "api" else (words[1] if len(words) > 1 else "", words[2:])
@@ -34,16 +34,16 @@ class Address(NamedTuple):
         return cls(group, version, plural, namespace, name, part)
 
     @property
-    def kind(self) -> Kind | None:
+    def known_kind(self) -> ResourceKind | None:
         """The row of the table of kinds, whatever version is asked for."""
         return _KINDS.get((self.group, self.plural))
 
     @property
-    def collection(self) -> str:
+    def collection_path(self) -> str:
         """The path under which the objects of the kind are kept."""
-        kind = self.kind
+        kind = self.known_kind
         head = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        return kind.path if kind is not None else f"{head}/{self.plural}"
+        return kind.api_path if kind is not None else f"{head}/{self.plural}"
 
     @property
     def api_version(self) -> str:
@@ -51,6 +51,6 @@ class Address(NamedTuple):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
-    def key(self) -> str:
+    def object_key(self) -> str:
         """`namespace/name`, or the name alone."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.compare.log import check_log
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.quirks import CLAIMS_UNDECIDED
 from vcdebug.framework.webhook import AskExtender
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.cut import whole
+from vcdebug.trace.cut import require_whole
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
-from vcdebug.verify.compare import NOTHING, Difference, verdicts
-from vcdebug.verify.follow import Followed, Tell, follow, silently, words
-from vcdebug.verify.outcome import Outcome, observed, predicted
-from vcdebug.verify.program import EndedEarly, Observed, Program, observe
-from vcdebug.verify.verification import Parting, Verification
+from vcdebug.trace.replay import replay_cycle
+from vcdebug.verify.compare import NOTHING_DONE, OutcomeDifference, judge_jobs
+from vcdebug.verify.follow import NearestReplay, TellProgress, chance_edits, follow_scheduler, ignore_progress
+from vcdebug.verify.outcome import CycleOutcome, observed_outcome, predicted_outcome
+from vcdebug.verify.program import EndedEarly, ObservedCycle, SchedulerProgram, observe_program
+from vcdebug.verify.verification import LogDifference, Verification
 
 
 def verify_program(
-    snapshot: Snapshot, program: Program, *, ask_extender: AskExtender | None = None, tell: Tell = silently
+    snapshot: Snapshot,
+    program: SchedulerProgram,
+    *,
+    ask_extender: AskExtender | None = None,
+    tell: TellProgress = ignore_progress,
 ) -> Verification:
     """Run the program, replay the same moment, compare."""
     try:
-        seen = observe(snapshot, program, tell)
+        seen = observe_program(snapshot, program, tell)
     except EndedEarly as early:
-        return _foreseen(early, ask_extender)
-    outcome = observed(seen.written, seen.snapshot)
-    followed = follow(
+        return _verify_early_end(early, ask_extender)
+    outcome = observed_outcome(seen.written, seen.snapshot)
+    followed = follow_scheduler(
         seen.snapshot,
         outcome,
         told=seen.told,
@@ -37,44 +41,44 @@ def verify_program(
         tell=tell,
     )
     recording = followed.recording
-    found, cut_off = _sent(seen, followed)
-    parting, uncompared = _lines(seen, recording)
+    found, cut_off = _sent_differences(seen, followed)
+    parting, uncompared = _compare_log(seen, recording)
     return Verification(
         recording,
         followed.outcome,
         outcome,
-        verdicts(recording, found),
-        tuple(words(recording.snapshot.chance)),
+        judge_jobs(recording, found),
+        tuple(chance_edits(recording.snapshot.chance)),
         followed.tried,
         parting,
         seen.ended,
         seen.seconds,
         seen.log,
-        notes=(*_notes(seen, recording, uncompared), *cut_off),
+        notes=(*_iter_comparison_notes(seen, recording, uncompared), *cut_off),
     )
 
 
-def _sent(seen: Observed, followed: Followed) -> tuple[list[Difference], tuple[str, ...]]:
+def _sent_differences(seen: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
     """The differences, without writes that were still on their way when the process ended, and a word about these."""
     at_once = followed.outcome.panic and followed.recording.session.close is None
     if not (seen.ended and at_once):
         return followed.differences, ()
-    lost = [one for one in followed.differences if one.decides and one.observed == NOTHING]
+    lost = [one for one in followed.differences if one.is_decision and one.observed == NOTHING_DONE]
     rest = [one for one in followed.differences if one not in lost]
-    text = f"{plural(len(lost), 'write')} of the replay may have been on the way when the process ended"
+    text = f"{count_noun(len(lost), 'write')} of the replay may have been on the way when the process ended"
     return rest, (text,) if lost else ()
 
 
-def _foreseen(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
+def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
     """A program that ends before it sees a job agrees with a replay that panics; any other is an error."""
-    recording = whole(replay(early.snapshot, ask_extender=ask_extender))
-    outcome = predicted(recording)
+    recording = require_whole(replay_cycle(early.snapshot, ask_extender=ask_extender))
+    outcome = predicted_outcome(recording)
     if not outcome.panic:
         raise early
-    return Verification(recording, outcome, Outcome(), verdicts(recording, []), ended=early.message)
+    return Verification(recording, outcome, CycleOutcome(), judge_jobs(recording, []), ended=early.message)
 
 
-def _notes(seen: Observed, recording: Recording, uncompared: str) -> Iterator[str]:
+def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared: str) -> Iterator[str]:
     """What else is to be known of the comparison."""
     chance = recording.snapshot.chance
     if chance.searches:
@@ -90,7 +94,7 @@ def _notes(seen: Observed, recording: Recording, uncompared: str) -> Iterator[st
     undecided = {note.text for note in recording.notes if note.code == CLAIMS_UNDECIDED}
     if undecided:
         yield (
-            f"{CLAIMS_UNDECIDED}: {plural(len(undecided), 'pod')} with resource claims that the scheduler allocates "
+            f"{CLAIMS_UNDECIDED}: {count_noun(len(undecided), 'pod')} with resource claims that the scheduler allocates "
             "and the replay cannot; it lets every node pass, and what differs may come of that"
         )
     if uncompared:
@@ -100,7 +104,7 @@ def _notes(seen: Observed, recording: Recording, uncompared: str) -> Iterator[st
         yield f"its cycle began with {seen.jobs} jobs, the replay's with {jobs}: some PodGroups may have come too late"
 
 
-def _lines(seen: Observed, recording: Recording) -> tuple[Parting | None, str]:
+def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
     """Where the log of the cycle and the replay's part, if they do; else why they are not compared."""
     chance = recording.snapshot.chance
     if seen.logged > len(seen.log):
@@ -117,4 +121,4 @@ def _lines(seen: Observed, recording: Recording) -> tuple[Parting | None, str]:
         return None, ""
     said = found.said
     line = found.line.text if found.line is not None else ""
-    return Parting(said.seq if said is not None else None, line, said.text if said is not None else ""), ""
+    return LogDifference(said.seq if said is not None else None, line, said.text if said is not None else ""), ""

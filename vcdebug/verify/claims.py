@@ -11,21 +11,21 @@ from vcdebug.snapshot.quantity import nano_value
 from vcdebug.trace.claims import reserved_claims
 from vcdebug.trace.recording import Recording
 
-Devices = dict[TaskKey, dict[str, str]]
+PodDevices = dict[TaskKey, dict[str, str]]
 """Pod → claim → its devices."""
 
 
-def allocated(recording: Recording, bound: Collection[TaskKey]) -> Devices:
+def allocated_devices(recording: Recording, bound: Collection[TaskKey]) -> PodDevices:
     """Of pods that the replay binds; where the order of slices is chance, nothing is said."""
-    found: Devices = {}
+    found: PodDevices = {}
     for claim, one in reserved_claims(recording).items():
         if one.allocation is not None and one.pod in bound and one.allocation.certain:
-            words = _words(one.allocation.results, one.allocation.selector)
+            words = _allocation_words(one.allocation.results, one.allocation.selector)
             found.setdefault(one.pod, {})[claim] = words
     return found
 
 
-def note_devices(found: Devices, claim: str, body: JsonObject) -> None:
+def note_devices(found: PodDevices, claim: str, body: JsonObject) -> None:
     """What a claim's status says of its devices, for the pod that it was reserved for last."""
     status = status_of(body)
     allocation, users = status.get("allocation"), status.get("reservedFor")
@@ -33,20 +33,20 @@ def note_devices(found: Devices, claim: str, body: JsonObject) -> None:
         results = (allocation.get("devices") or {}).get("results") or ()
         namespace = claim.partition("/")[0]
         pod = f"{namespace}/{users[-1].get('name')}"
-        found.setdefault(pod, {})[claim] = _words(results, allocation.get("nodeSelector"))
+        found.setdefault(pod, {})[claim] = _allocation_words(results, allocation.get("nodeSelector"))
 
 
-def _words(results: Iterable[JsonObject], selector: JsonObject | None) -> str:
+def _allocation_words(results: Iterable[JsonObject], selector: JsonObject | None) -> str:
     where = [
         f"{one.get('key')} {one.get('operator')} {','.join(one.get('values') or ())}"
         for term in (selector or {}).get("nodeSelectorTerms") or ()
         for part in ("matchFields", "matchExpressions")
         for one in term.get(part) or ()
     ]
-    return "; ".join([*map(_device, results), *where])
+    return "; ".join([*map(_device_words, results), *where])
 
 
-def _device(one: JsonObject) -> str:
+def _device_words(one: JsonObject) -> str:
     name = "/".join(one.get(part) or "" for part in ("driver", "pool", "device"))
     capacity = sorted((own, nano_value(text)) for own, text in (one.get("consumedCapacity") or {}).items())
     amounts = "".join(f" {own}={nano}n" for own, nano in capacity)

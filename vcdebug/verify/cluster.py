@@ -6,25 +6,25 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
-from vcdebug.capture import CaptureOptions, capture
-from vcdebug.capture.cluster import connected
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.cluster import connect_transport
 from vcdebug.capture.listing import Listing
 from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.manifest import metadata_of
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.verify.between import gone, leaving, others_changes, seen_between
-from vcdebug.verify.compare import JobVerdict, verdicts
-from vcdebug.verify.follow import follow, words
-from vcdebug.verify.outcome import GONE, Outcome
+from vcdebug.verify.between import gone_uids, leaving_uids, others_changes, seen_between
+from vcdebug.verify.compare import JobVerdict, judge_jobs
+from vcdebug.verify.follow import chance_edits, follow_scheduler
+from vcdebug.verify.outcome import GONE, CycleOutcome
 from vcdebug.verify.verification import Verification
 
-CYCLES = 3
+MAX_CYCLES = 3
 """How many cycles the scheduler may have run between two captures."""
-WATCHED = ("PodGroup", "Pod")
-MOST_CHANGES = 8
-EVENTS, EVICT = "/api/v1/events", "Evict"
+WATCHED_KINDS = ("PodGroup", "Pod")
+MAX_CHANGES = 8
+EVENTS_PATH, EVICT_REASON = "/api/v1/events", "Evict"
 """Where the scheduler says whom it evicts, and as what."""
 
 
@@ -49,25 +49,25 @@ def verify_cluster(
     tell: Callable[[str], None] | None = None,
 ) -> Verification:
     """Capture, wait until the scheduler has written something, capture again, compare."""
-    reach = transport or (lambda: connected(options))
+    reach = transport or (lambda: connect_transport(options))
     start = clock()
-    tell = tell or _silently
+    tell = tell or _ignore_progress
     tell("first capture")
-    before = capture(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
+    before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
     tell("waiting for the scheduler")
     api = Api(reach(), options, sleep, clock)
-    evicted = _wait(before, api, options, patience, sleep)
+    evicted = _wait_for_scheduler(before, api, options, patience, sleep)
     tell("second capture")
-    after = capture(options, transport=reach(), sleep=sleep, clock=clock)
-    evicted |= dict.fromkeys(_told_evicted(api, options, gone(before, after)))
-    return replace(judged(before, after, evicted), seconds=clock() - start)
+    after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
+    evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone_uids(before, after)))
+    return replace(judge_captures(before, after, evicted), seconds=clock() - start)
 
 
-def _silently(_: str) -> None:
+def _ignore_progress(_: str) -> None:
     """Nobody wants to know."""
 
 
-def _wait(
+def _wait_for_scheduler(
     before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
 ) -> dict[str, None]:
     """Until the scheduler has bound, evicted or said something, or until nothing more is to be expected.
@@ -76,9 +76,9 @@ def _wait(
     """
     waited, evicted = 0.0, dict[str, None]()
     while waited < patience.longest:
-        objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read() for kind in WATCHED}
-        evicted |= dict.fromkeys(leaving(before, objects["Pod"]))
-        if seen_between(before, replace(before, objects={**before.objects, **objects})) != Outcome():
+        objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read_all() for kind in WATCHED_KINDS}
+        evicted |= dict.fromkeys(leaving_uids(before, objects["Pod"]))
+        if seen_between(before, replace(before, objects={**before.objects, **objects})) != CycleOutcome():
             sleep(patience.pause)
             break
         sleep(patience.pause)
@@ -86,13 +86,13 @@ def _wait(
     return evicted
 
 
-def _told_evicted(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
+def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
     """Which of the pods that are gone the scheduler says to have evicted; none where its events may not be read."""
-    query = [("fieldSelector", f"involvedObject.kind=Pod,reason={EVICT}"), ("limit", str(options.page_size))]
+    query = [("fieldSelector", f"involvedObject.kind=Pod,reason={EVICT_REASON}"), ("limit", str(options.page_size))]
     token = ""
     while uids:
         try:
-            page = api.get(EVENTS, [*query, *([("continue", token)] if token else [])])
+            page = api.get_object(EVENTS_PATH, [*query, *([("continue", token)] if token else [])])
         except (ApiRefusal, NoAnswer):
             return
         subjects = [event.get("involvedObject") or {} for event in page.get("items") or ()]
@@ -102,28 +102,28 @@ def _told_evicted(api: Api, options: CaptureOptions, uids: Collection[str]) -> I
             return
 
 
-def judged(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> Verification:
+def judge_captures(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> Verification:
     """Two captures compared by what the replay of the first one foresees; `evicted` as seen_between has it."""
     seen = seen_between(before, after, evicted)
-    followed = follow(before, seen, cycles=CYCLES)
+    followed = follow_scheduler(before, seen, cycles=MAX_CYCLES)
     known = {pod: how for pod, how in seen.evicted.items() if how != GONE}
     foreign = others_changes(before, after, {**followed.outcome.evicted, **known})
-    jobs = tuple(_judged(one, foreign) for one in verdicts(followed.recording, followed.differences))
+    jobs = tuple(_judge_verdict(one, foreign) for one in judge_jobs(followed.recording, followed.differences))
     return Verification(
         followed.recording,
         followed.outcome,
         seen,
         jobs,
-        tuple(words(followed.recording.snapshot.chance)),
+        tuple(chance_edits(followed.recording.snapshot.chance)),
         followed.tried,
         cycles=followed.cycles,
     )
 
 
-def _judged(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
+def _judge_verdict(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
     """A job that fared otherwise while somebody else changed something was overtaken: its own changes first."""
     if verdict.word != "differs" or not foreign:
         return verdict
     own = [text for text, job in foreign.items() if job == verdict.job]
     others = [text for text, job in foreign.items() if job != verdict.job]
-    return replace(verdict, word="overtaken", changes=tuple([*own, *others][:MOST_CHANGES]))
+    return replace(verdict, word="overtaken", changes=tuple([*own, *others][:MAX_CHANGES]))

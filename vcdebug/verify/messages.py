@@ -12,7 +12,7 @@ Body = JsonDict
 """An object as a client sends it."""
 
 
-class Request(NamedTuple):
+class ApiRequest(NamedTuple):
     """One request; of a query's parameter the last value counts."""
 
     method: str
@@ -25,7 +25,7 @@ class Request(NamedTuple):
     """Every Impersonate-Group."""
 
 
-class Reply(NamedTuple):
+class ApiReply(NamedTuple):
     """An answer; a text stays as it is, anything else is written as JSON."""
 
     status: int
@@ -33,21 +33,21 @@ class Reply(NamedTuple):
     headers: Mapping[str, str] = {}
 
     @property
-    def content(self) -> bytes:
+    def content_bytes(self) -> bytes:
         """The bytes that are sent."""
         return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
 
 
-def refusal(code: int, reason: str, message: str, **metadata: str) -> Reply:
+def refusal_reply(code: int, reason: str, message: str, **metadata: str) -> ApiReply:
     """The Status object with which a server refuses."""
     body = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
-    return Reply(code, body | {"message": message, "reason": reason, "code": code})
+    return ApiReply(code, body | {"message": message, "reason": reason, "code": code})
 
 
-ABSENT = Reply(404, "404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
-UNAUTHORIZED = refusal(401, "Unauthorized", "Unauthorized")
+NOT_FOUND_REPLY = ApiReply(404, "404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
+UNAUTHORIZED_REPLY = refusal_reply(401, "Unauthorized", "Unauthorized")
 
 
-def success() -> Reply:
+def success_reply() -> ApiReply:
     """Something was made that nobody reads back."""
-    return Reply(201, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
+    return ApiReply(201, {"kind": "Status", "apiVersion": "v1", "status": "Success"})

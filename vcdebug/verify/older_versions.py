@@ -13,7 +13,7 @@ from vcdebug.verify.messages import Body
 FIRST_OF_DEVICES: Final = "resource.k8s.io/v1beta1"
 
 
-def converted(body: Body, api_version: str) -> Body:
+def converted_object(body: Body, api_version: str) -> Body:
     """The object in the version that is asked for; every other one is served as it is stored."""
     if api_version != FIRST_OF_DEVICES:
         return body
@@ -21,19 +21,22 @@ def converted(body: Body, api_version: str) -> Body:
     spec = spec_of(body)
     claimed = spec.get("devices")
     if isinstance(claimed, dict) and claimed.get("requests"):
-        return {**body, "spec": {**spec, "devices": {**claimed, "requests": [*map(_request, claimed["requests"])]}}}
+        return {
+            **body,
+            "spec": {**spec, "devices": {**claimed, "requests": [*map(_older_request, claimed["requests"])]}},
+        }
     if isinstance(claimed, list):
-        return {**body, "spec": {**spec, "devices": [*map(_device, claimed)]}}
+        return {**body, "spec": {**spec, "devices": [*map(_older_device, claimed)]}}
     return body
 
 
-def _request(request: Body) -> Body:
+def _older_request(request: Body) -> Body:
     """What is asked for exactly stood in the request itself."""
     exactly = request.get("exactly")
     return request if exactly is None else {**{k: v for k, v in request.items() if k != "exactly"}, **exactly}
 
 
-def _device(device: Body) -> Body:
+def _older_device(device: Body) -> Body:
     """All but the name stood in a part of its own."""
     if "basic" in device:
         return device

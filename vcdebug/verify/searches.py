@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from vcdebug.model.names import NodeName, Row, TaskKey
 
-MARK = "] Considering Task <"
-LINE = re.compile(r"\] Considering Task <([^>]+)> on node <([^>]+)>: ")
+SEARCH_MARK = "] Considering Task <"
+SEARCH_LINE = re.compile(r"\] Considering Task <([^>]+)> on node <([^>]+)>: ")
 """Upstream: util/predicate_helper.PredicateNodes, from -v=4 on."""
 
 
-class Searches:
+class SearchLog:
     """The searches of one cycle; a node that is looked at again begins another one."""
 
     def __init__(self) -> None:
@@ -21,9 +21,9 @@ class Searches:
         self._names: dict[NodeName, NodeName] = {}
         self._last = ""
 
-    def read(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Take down a line, if it is about a node."""
-        match = LINE.search(line) if MARK in line else None
+        match = SEARCH_LINE.search(line) if SEARCH_MARK in line else None
         if match is None:
             return
         task, node = match[1], self._names.setdefault(match[2], match[2])
@@ -33,12 +33,12 @@ class Searches:
         self._last = task
         searches[-1][node] = None
 
-    def clear(self) -> None:
+    def clear_cycle(self) -> None:
         """Another cycle begins."""
         self._found.clear()
         self._last = ""
 
-    def texts(self, nodes: Iterable[NodeName]) -> dict[TaskKey, str]:
+    def chance_texts(self, nodes: Iterable[NodeName]) -> dict[TaskKey, str]:
         """By pod, as the replay takes it; nothing of pods with nodes that are not there."""
         places = {name: place for place, name in enumerate(nodes)}
         known = {
@@ -46,21 +46,23 @@ class Searches:
             for task, searches in self._found.items()
             if all(node in places for search in searches for node in search)
         }
-        return {task: _text(searches, places) for task, searches in known.items()}
+        return {task: _search_text(searches, places) for task, searches in known.items()}
 
 
-def _text(searches: Iterable[Iterable[NodeName]], places: Mapping[NodeName, int]) -> str:
-    return ";".join(ranges(_turned(sorted(places[node] for node in search), len(places))) for search in searches)
+def _search_text(searches: Iterable[Iterable[NodeName]], places: Mapping[NodeName, int]) -> str:
+    return ";".join(
+        format_ranges(_rotate_rows(sorted(places[node] for node in search), len(places))) for search in searches
+    )
 
 
-def _turned(rows: list[Row], nodes: int) -> list[Row]:
+def _rotate_rows(rows: list[Row], nodes: int) -> list[Row]:
     """Ascending places from the one behind the widest gap on: there the round of the workers began."""
     gaps = [after - before for before, after in pairwise([*rows, rows[0] + nodes])]
     begin = gaps.index(max(gaps)) + 1
     return [*rows[begin:], *rows[:begin]]
 
 
-def ranges(rows: list[Row]) -> str:
+def format_ranges(rows: list[Row]) -> str:
     """Places in their order, as the replay takes them."""
     starts = [place for place, row in enumerate(rows) if place == 0 or row != rows[place - 1] + 1]
     ends = [*starts[1:], len(rows)]

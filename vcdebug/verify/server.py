@@ -14,28 +14,28 @@ from typing import NamedTuple
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.manifest import annotations_of, metadata_of, spec_of
 from vcdebug.verify import protobuf
-from vcdebug.verify.address import Address
-from vcdebug.verify.messages import ABSENT, Body, Reply, Request, refusal, success
-from vcdebug.verify.metrics import PATH, Metrics
-from vcdebug.verify.older_versions import converted
-from vcdebug.verify.patches import PatchError, patched
-from vcdebug.verify.selectors import selected
-from vcdebug.verify.store import Store, key_of
-from vcdebug.verify.volumes import follow_up
+from vcdebug.verify.address import ApiAddress
+from vcdebug.verify.messages import NOT_FOUND_REPLY, ApiReply, ApiRequest, Body, refusal_reply, success_reply
+from vcdebug.verify.metrics import QUERY_PATH, NodeMetrics
+from vcdebug.verify.older_versions import converted_object
+from vcdebug.verify.patches import PatchError, apply_patch
+from vcdebug.verify.selectors import is_selected
+from vcdebug.verify.store import ObjectStore, key_of
+from vcdebug.verify.volumes import follow_up_write
 
-VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-ASKED_ONLY = ("authorization.k8s.io", "authentication.k8s.io")
+VERB_BY_METHOD = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
 """Groups whose objects are questions: nothing is kept."""
 EVENTS = "events"
 BINDING, EVICTION, STATUS = "binding", "eviction", "status"
 
 
-class Written(NamedTuple):
+class ApiWrite(NamedTuple):
     """One request that changes something."""
 
     verb: str
     """create, update, patch, delete, bind or evict."""
-    address: Address
+    address: ApiAddress
     body: Body
     """The object as it is afterwards; of an event or a binding, what was sent."""
 
@@ -44,89 +44,97 @@ class Written(NamedTuple):
 class ApiServer:
     """What the server has; `written` is what it was asked to change, in order."""
 
-    store: Store = field(default_factory=Store)
+    store: ObjectStore = field(default_factory=ObjectStore)
     now: Callable[[], str] = lambda: "2026-11-01T00:00:00Z"
     """The time as objects say it."""
     version: tuple[int, int] = (1, 36)
-    keeps: Callable[[Written], bool] | None = None
+    keeps: Callable[[ApiWrite], bool] | None = None
     """Which writes are carried out and recorded, all by default; any other is answered as if it were."""
-    written: list[Written] = field(default_factory=list)
-    metrics: Metrics | None = None
+    written: list[ApiWrite] = field(default_factory=list)
+    metrics: NodeMetrics | None = None
     """What it answers in the name of a Prometheus."""
 
-    def reply(self, request: Request) -> Reply:
+    def answer_request(self, request: ApiRequest) -> ApiReply:
         """Answer anything but a watch."""
-        if self.metrics is not None and request.path == PATH:
-            return self.metrics.answer(request.query.get("query", ""))
+        if self.metrics is not None and request.path == QUERY_PATH:
+            return self.metrics.answer_query(request.query.get("query", ""))
         if request.method == "GET":
-            return self._read(request)
-        address = Address.of(request.path)
-        if address.group in ASKED_ONLY:
-            return Reply(201, (request.body or {}) | {"status": {"allowed": True}})
-        if request.method not in VERBS:
-            return refusal(405, "MethodNotAllowed", f"{request.method} is not supported")
-        return self._write(request, address)
+            return self._answer_read(request)
+        address = ApiAddress.from_path(request.path)
+        if address.group in REVIEW_GROUPS:
+            return ApiReply(201, (request.body or {}) | {"status": {"allowed": True}})
+        if request.method not in VERB_BY_METHOD:
+            return refusal_reply(405, "MethodNotAllowed", f"{request.method} is not supported")
+        return self._answer_write(request, address)
 
-    def _read(self, request: Request) -> Reply:
+    def _answer_read(self, request: ApiRequest) -> ApiReply:
         if request.path == "/version":
             major, minor = self.version
-            return Reply(200, {"major": str(major), "minor": str(minor), "gitVersion": f"v{major}.{minor}.0"})
+            return ApiReply(200, {"major": str(major), "minor": str(minor), "gitVersion": f"v{major}.{minor}.0"})
         if request.path.rstrip("/") in ("/api", "/apis") or _is_group(request.path):
-            return discovered(request.path.rstrip("/"))
+            return discovery_reply(request.path.rstrip("/"))
         if not request.path.startswith(("/api/", "/apis/")):
-            return Reply(200, "ok") if request.path.strip("/") in ("healthz", "readyz", "livez") else ABSENT
-        address = Address.of(request.path)
+            return ApiReply(200, "ok") if request.path.strip("/") in ("healthz", "readyz", "livez") else NOT_FOUND_REPLY
+        address = ApiAddress.from_path(request.path)
         if address.name:
-            found = self.store.get(address.collection, address.key)
-            return Reply(200, converted(found, address.api_version)) if found is not None else missing(address)
-        return self.listed(address, request)
+            found = self.store.get_object(address.collection_path, address.object_key)
+            return (
+                ApiReply(200, converted_object(found, address.api_version))
+                if found is not None
+                else missing_reply(address)
+            )
+        return self.list_objects(address, request)
 
-    def listed(self, address: Address, request: Request) -> Reply:
+    def list_objects(self, address: ApiAddress, request: ApiRequest) -> ApiReply:
         """Everything in one page; a kind that nobody knows is empty, and says no kind."""
-        items = [one for one in self.store.at(address.collection) if selected(one, address.namespace, request.query)]
-        items = [converted(one, address.api_version) for one in items]
-        kind = address.kind
+        items = [
+            one
+            for one in self.store.objects_at(address.collection_path)
+            if is_selected(one, address.namespace, request.query)
+        ]
+        items = [converted_object(one, address.api_version) for one in items]
+        kind = address.known_kind
         head = {"kind": f"{kind.name}List", "apiVersion": address.api_version} if kind is not None else {}
-        return Reply(200, head | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
+        return ApiReply(200, head | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
 
-    def changes(self, address: Address, request: Request, since: int) -> list[Body]:
+    def list_changes(self, address: ApiAddress, request: ApiRequest, since: int) -> list[Body]:
         """The events of a watch for every write after a revision."""
         found: list[Body] = []
-        for change in self.store.since(address.collection, since):
+        for change in self.store.changes_since(address.collection_path, since):
             if change.body is None:
                 namespace, _, name = change.key.rpartition("/")
                 metadata = {"name": name, "namespace": namespace, "resourceVersion": str(change.revision)}
                 gone = {**_own_type(address), "metadata": metadata}
                 found.append({"type": "DELETED", "object": gone})
-            elif selected(change.body, address.namespace, request.query):
-                known = self.store.had(address.collection, change.key, change.revision - 1)
+            elif is_selected(change.body, address.namespace, request.query):
+                known = self.store.had_object(address.collection_path, change.key, change.revision - 1)
                 event = "MODIFIED" if known else "ADDED"
-                body = converted(change.body, address.api_version)
+                body = converted_object(change.body, address.api_version)
                 found.append({"type": event, "object": {**_own_type(address), **body}})
         return found
 
-    def _write(self, request: Request, address: Address) -> Reply:
+    def _answer_write(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
         if request.method == "POST" and not address.name:
-            return self._create(request, address)
-        before = self.store.get(address.collection, address.key)
+            return self._create_object(request, address)
+        before = self.store.get_object(address.collection_path, address.object_key)
         if before is None:
-            return missing(address)
+            return missing_reply(address)
         if request.method == "POST":
-            return self._act(request, address, before)
+            return self._act_on_pod(request, address, before)
         if request.method == "DELETE":
-            return self._delete(address, before)
+            return self._delete_object(address, before)
         content_type = {name.lower(): text for name, text in request.headers.items()}.get("content-type", "")
         whole = request.method == "PUT" and content_type != protobuf.CONTENT_TYPE
         try:
-            after = request.body if whole else patched(before, request.body, content_type)
+            after = request.body if whole else apply_patch(before, request.body, content_type)
         except PatchError as error:
-            return refusal(422, "Invalid", str(error))
+            return refusal_reply(422, "Invalid", str(error))
         if address.part == STATUS:
             after = {**before, "status": after.get("status", {})}
-        stored = self._put(Written(VERBS[request.method], address, after))
-        return Reply(200, converted(stored, address.api_version))
+        stored = self._put_object(ApiWrite(VERB_BY_METHOD[request.method], address, after))
+        return ApiReply(200, converted_object(stored, address.api_version))
 
-    def _create(self, request: Request, address: Address) -> Reply:
+    def _create_object(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
         body = dict(request.body or {})
         metadata = {"creationTimestamp": self.now(), **metadata_of(body)}
         metadata["creationTimestamp"] = metadata["creationTimestamp"] or self.now()
@@ -135,13 +143,13 @@ class ApiServer:
             metadata["namespace"] = address.namespace
         body["metadata"] = metadata | {"uid": metadata.get("uid") or f"made-{self.store.revision}"}
         if address.plural == EVENTS:
-            self._note(Written("create", address, body))
-            return Reply(201, body)
-        if self.store.get(address.collection, key_of(body)) is not None:
-            return refusal(409, "AlreadyExists", f'{address.plural} "{metadata["name"]}" already exists')
-        return Reply(201, self._put(Written("create", address, body)))
+            self._note_write(ApiWrite("create", address, body))
+            return ApiReply(201, body)
+        if self.store.get_object(address.collection_path, key_of(body)) is not None:
+            return refusal_reply(409, "AlreadyExists", f'{address.plural} "{metadata["name"]}" already exists')
+        return ApiReply(201, self._put_object(ApiWrite("create", address, body)))
 
-    def _act(self, request: Request, address: Address, pod: Body) -> Reply:
+    def _act_on_pod(self, request: ApiRequest, address: ApiAddress, pod: Body) -> ApiReply:
         """Bindings and evictions."""
         body = request.body or {}
         if address.part == BINDING:
@@ -150,47 +158,47 @@ class ApiServer:
             known = annotations_of(pod)
             metadata = pod["metadata"] | ({"annotations": {**known, **annotations}} if annotations else {})
             spec = {**spec_of(pod), "nodeName": node}
-            self._put(Written("bind", address, {**pod, "metadata": metadata, "spec": spec}))
+            self._put_object(ApiWrite("bind", address, {**pod, "metadata": metadata, "spec": spec}))
         elif address.part == EVICTION:
-            self._put(Written("evict", address, self._leaving(pod)))
+            self._put_object(ApiWrite("evict", address, self._as_leaving(pod)))
         else:
-            return ABSENT
-        return success()
+            return NOT_FOUND_REPLY
+        return success_reply()
 
-    def _delete(self, address: Address, before: Body) -> Reply:
-        written = Written("delete", address, self._leaving(before))
+    def _delete_object(self, address: ApiAddress, before: Body) -> ApiReply:
+        written = ApiWrite("delete", address, self._as_leaving(before))
         if address.plural == "pods":
-            return Reply(200, self._put(written))
-        if self._note(written):
-            self.store.delete(address.collection, address.key)
-        return Reply(200, before)
+            return ApiReply(200, self._put_object(written))
+        if self._note_write(written):
+            self.store.delete_object(address.collection_path, address.object_key)
+        return ApiReply(200, before)
 
-    def _leaving(self, body: Body) -> Body:
+    def _as_leaving(self, body: Body) -> Body:
         return {**body, "metadata": {"deletionTimestamp": self.now(), **body["metadata"]}}
 
-    def _put(self, written: Written) -> Body:
+    def _put_object(self, written: ApiWrite) -> Body:
         """The object as it is stored; as it would be where the write is not carried out."""
         address = written.address
-        if not self._note(written):
+        if not self._note_write(written):
             return written.body
-        self.store.put(address.collection, written.body)
-        follow_up(self.store, address, written.body)
-        return self.store.get(address.collection, key_of(written.body)) or written.body
+        self.store.put_object(address.collection_path, written.body)
+        follow_up_write(self.store, address, written.body)
+        return self.store.get_object(address.collection_path, key_of(written.body)) or written.body
 
-    def _note(self, written: Written) -> bool:
+    def _note_write(self, written: ApiWrite) -> bool:
         kept = self.keeps is None or self.keeps(written)
         if kept:
             self.written.append(written)
         return kept
 
 
-def missing(address: Address) -> Reply:
+def missing_reply(address: ApiAddress) -> ApiReply:
     """An object that is not there."""
-    return refusal(404, "NotFound", f'{address.plural} "{address.name}" not found')
+    return refusal_reply(404, "NotFound", f'{address.plural} "{address.name}" not found')
 
 
-def _own_type(address: Address) -> Body:
-    kind = address.kind
+def _own_type(address: ApiAddress) -> Body:
+    kind = address.known_kind
     return {"kind": kind.name, "apiVersion": address.api_version} if kind is not None else {}
 
 
@@ -200,17 +208,17 @@ def _is_group(path: str) -> bool:
     return (words[0] == "api" and len(words) == 2) or (words[0] == "apis" and len(words) in (2, 3))
 
 
-def discovered(path: str) -> Reply:
+def discovery_reply(path: str) -> ApiReply:
     """What kinds there are, in the form of the path."""
     versions = dict.fromkeys((kind.group, kind.version) for kind in KINDS)
-    groups = [_group(group, version) for group, version in versions if group]
+    groups = [_group_entry(group, version) for group, version in versions if group]
     if path == "/api":
-        return Reply(200, {"kind": "APIVersions", "versions": ["v1"]})
+        return ApiReply(200, {"kind": "APIVersions", "versions": ["v1"]})
     if path == "/apis":
-        return Reply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+        return ApiReply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
     words = path.strip("/").split("/")
     if words[0] == "apis" and len(words) == 2:
-        return next((Reply(200, one) for one in groups if one["name"] == words[1]), ABSENT)
+        return next((ApiReply(200, one) for one in groups if one["name"] == words[1]), NOT_FOUND_REPLY)
     group, version = ("", words[1]) if words[0] == "api" else (words[1], words[2])
     kinds = [kind for kind in KINDS if (kind.group, kind.version) == (group, version)]
     verbs = ["get", "list", "watch", "create", "update", "patch", "delete"]
@@ -219,9 +227,13 @@ def discovered(path: str) -> Reply:
         for kind in kinds
     ]
     name = f"{group}/{version}" if group else version
-    return Reply(200, {"kind": "APIResourceList", "groupVersion": name, "resources": resources}) if kinds else ABSENT
+    return (
+        ApiReply(200, {"kind": "APIResourceList", "groupVersion": name, "resources": resources})
+        if kinds
+        else NOT_FOUND_REPLY
+    )
 
 
-def _group(name: str, version: str) -> Body:
+def _group_entry(name: str, version: str) -> Body:
     entry = {"groupVersion": f"{name}/{version}", "version": version}
     return {"name": name, "versions": [entry], "preferredVersion": entry}

@@ -12,7 +12,7 @@ from vcdebug.verify.messages import Body
 FIRST_REVISION = 100
 
 
-class Change(NamedTuple):
+class StoreChange(NamedTuple):
     """One write: an object as it is from a revision on; None says that it is gone."""
 
     revision: int
@@ -22,37 +22,37 @@ class Change(NamedTuple):
 
 
 @dataclass
-class Store:
+class ObjectStore:
     """Lists by path; a write makes the next revision."""
 
     revision: int = FIRST_REVISION
     compacted: int = 0
     """Revisions below this one cannot be read any more."""
-    _changes: dict[str, list[Change]] = field(default_factory=dict)
+    _changes: dict[str, list[StoreChange]] = field(default_factory=dict)
     _current: dict[str, dict[str, Body]] = field(default_factory=dict)
 
-    def put(self, path: str, body: Body) -> int:
+    def put_object(self, path: str, body: Body) -> int:
         """Create or replace an object of the list at a path."""
         metadata = {**body.get("metadata", {}), "resourceVersion": str(self.revision + 1)}
         stored = {**copy.deepcopy(body), "metadata": metadata}
         self._current.setdefault(path, {})[key_of(body)] = stored
-        return self._changed(path, key_of(body), stored)
+        return self._note_change(path, key_of(body), stored)
 
-    def delete(self, path: str, key: str) -> int:
+    def delete_object(self, path: str, key: str) -> int:
         """Make an object go, if it is there."""
         self._current.setdefault(path, {}).pop(key, None)
-        return self._changed(path, key, None)
+        return self._note_change(path, key, None)
 
-    def _changed(self, path: str, key: str, body: Body | None) -> int:
+    def _note_change(self, path: str, key: str, body: Body | None) -> int:
         self.revision += 1
-        self._changes.setdefault(path, []).append(Change(self.revision, path, key, body))
+        self._changes.setdefault(path, []).append(StoreChange(self.revision, path, key, body))
         return self.revision
 
-    def compact(self, revision: int | None = None) -> None:
+    def compact_to(self, revision: int | None = None) -> None:
         """Forget every revision before this one; the present one by default."""
         self.compacted = self.revision if revision is None else revision
 
-    def at(self, path: str, revision: int | None = None) -> list[Body]:
+    def objects_at(self, path: str, revision: int | None = None) -> list[Body]:
         """The objects of a list, by key, as of a revision."""
         if revision is None or revision >= self.revision:
             return [body for _, body in sorted(self._current.get(path, {}).items())]
@@ -62,25 +62,25 @@ class Store:
                 found[change.key] = change.body
         return [body for _, body in sorted(found.items()) if body is not None]
 
-    def get(self, path: str, key: str) -> Body | None:
+    def get_object(self, path: str, key: str) -> Body | None:
         """One object as it is now."""
         return self._current.get(path, {}).get(key)
 
-    def since(self, path: str, revision: int) -> list[Change]:
+    def changes_since(self, path: str, revision: int) -> list[StoreChange]:
         """The writes to a list after a revision, oldest first."""
-        found: list[Change] = []
+        found: list[StoreChange] = []
         for change in reversed(self._changes.get(path, ())):
             if change.revision <= revision:
                 break
             found.append(change)
         return found[::-1]
 
-    def had(self, path: str, key: str, revision: int) -> bool:
+    def had_object(self, path: str, key: str, revision: int) -> bool:
         """Whether an object was there at a revision."""
         known = [change for change in self._changes.get(path, ()) if change.key == key and change.revision <= revision]
         return bool(known) and known[-1].body is not None
 
-    def paths(self) -> list[str]:
+    def written_paths(self) -> list[str]:
         """Lists to which something was written."""
         return list(self._changes)
 

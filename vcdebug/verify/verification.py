@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 from vcdebug.verify.compare import JobVerdict
-from vcdebug.verify.outcome import Outcome
+from vcdebug.verify.outcome import CycleOutcome
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class LogDifference:
     """The first line at which the program's log and the replay part."""
 
     seq: Seq | None
@@ -25,14 +25,14 @@ class Verification:
     """What a scheduler did with a snapshot, beside the replay."""
 
     recording: Recording
-    predicted: Outcome
-    observed: Outcome
+    predicted: CycleOutcome
+    observed: CycleOutcome
     jobs: tuple[JobVerdict, ...]
     chance: tuple[str, ...] = ()
     """The draws of the scheduler that the replay follows, as edits."""
     tried: int = 1
     """How many runs of the replay were compared."""
-    parting: Parting | None = None
+    parting: LogDifference | None = None
     ended: str = ""
     """Why the scheduler did not finish; empty where it did."""
     seconds: float = 0.0
@@ -42,12 +42,12 @@ class Verification:
     notes: Sequence[str] = ()
     """What else is to be known of the comparison, in sentences."""
 
-    def count(self, word: str) -> int:
+    def count_verdicts(self, word: str) -> int:
         """Jobs with this verdict."""
         return len([one for one in self.jobs if one.word == word])
 
     @property
-    def agrees(self) -> bool:
+    def is_agreed(self) -> bool:
         """Whether every decision is the same; a scheduler that panics agrees with a replay that says so."""
         decided = not any(one.word == "differs" for one in self.jobs)
         return decided and bool(self.ended) == bool(self.predicted.panic)

@@ -17,22 +17,22 @@ from urllib.parse import parse_qs, urlsplit
 
 from vcdebug.snapshot.json_values import Json
 from vcdebug.verify import protobuf
-from vcdebug.verify.address import Address
-from vcdebug.verify.messages import UNAUTHORIZED, Body, Reply, Request, refusal
-from vcdebug.verify.metrics import PATH as METRICS
+from vcdebug.verify.address import ApiAddress
+from vcdebug.verify.messages import UNAUTHORIZED_REPLY, ApiReply, ApiRequest, Body, refusal_reply
+from vcdebug.verify.metrics import QUERY_PATH as METRICS
 from vcdebug.verify.server import ApiServer
 
 LOOPBACK = "127.0.0.1"
-LONGEST_WATCH = 3600.0
-WAIT = 1.0
+MAX_WATCH = 3600.0
+WATCH_WAIT = 1.0
 """Seconds after which a watch looks whether it shall end."""
-STILL, LONGEST_HOLD = 0.5, 10.0
+STILL_SECONDS, MAX_HOLD = 0.5, 10.0
 """Seconds without another request after which what is given last is given; and after which it is in any case."""
-FORM = "application/x-www-form-urlencoded"
+FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 @dataclass
-class Wire:
+class LoopbackServer:
     """A server that several threads ask; whoever changes what it has holds `lock` and notifies it."""
 
     api: ApiServer
@@ -44,42 +44,42 @@ class Wire:
     last_list: str = ""
     """The path of the list that is given once nothing else is asked for: whoever reads it has read all others."""
 
-    def reply(self, request: Request) -> Reply:
+    def answer_request(self, request: ApiRequest) -> ApiReply:
         """One answer; a write wakes the watches."""
         with self.lock:
             self.requests += request.path != METRICS
             if self.last_list and request.path == self.last_list:
-                self._hold()
-            reply = self.api.reply(request)
+                self._hold_last_list()
+            reply = self.api.answer_request(request)
             if request.method != "GET":
                 self.lock.notify_all()
             return reply
 
-    def _hold(self) -> None:
-        end = time.monotonic() + LONGEST_HOLD
+    def _hold_last_list(self) -> None:
+        end = time.monotonic() + MAX_HOLD
         before = -1
         while before != self.requests and time.monotonic() < end and not self.closing:
-            before, until = self.requests, time.monotonic() + STILL
+            before, until = self.requests, time.monotonic() + STILL_SECONDS
             while (left := until - time.monotonic()) > 0:
                 self.lock.wait(left)
 
-    def watched(self, request: Request) -> Iterator[Body]:
+    def watch_changes(self, request: ApiRequest) -> Iterator[Body]:
         """Every change after the revision that is asked for, as it comes; {} where nothing came for a while."""
-        address, since = Address.of(request.path), int(request.query.get("resourceVersion") or 0)
-        end = time.monotonic() + min(LONGEST_WATCH, float(request.query.get("timeoutSeconds") or LONGEST_WATCH))
+        address, since = ApiAddress.from_path(request.path), int(request.query.get("resourceVersion") or 0)
+        end = time.monotonic() + min(MAX_WATCH, float(request.query.get("timeoutSeconds") or MAX_WATCH))
         while time.monotonic() < end and not self.closing:
             with self.lock:
-                found = self.api.changes(address, request, since)
+                found = self.api.list_changes(address, request, since)
                 since = self.api.store.revision
                 if not found:
-                    self.lock.wait(WAIT)
+                    self.lock.wait(WATCH_WAIT)
             yield from found or ({},)
 
 
 @contextmanager
-def served(wire: Wire) -> Iterator[str]:
+def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
     """Serve on a free port of this machine; gives its address."""
-    server = _Server((LOOPBACK, 0), _handler(wire))
+    server = _Server((LOOPBACK, 0), _handler_class(wire))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -106,7 +106,7 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # as it was given
 
 
-def _handler(wire: Wire) -> type[BaseHTTPRequestHandler]:
+def _handler_class(wire: LoopbackServer) -> type[BaseHTTPRequestHandler]:
     class Handler(_Connection):
         pass
 
@@ -117,7 +117,7 @@ def _handler(wire: Wire) -> type[BaseHTTPRequestHandler]:
 class _Connection(BaseHTTPRequestHandler):
     """One client's connection."""
 
-    wire: Wire
+    wire: LoopbackServer
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1
@@ -125,40 +125,40 @@ class _Connection(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is printed."""
 
-    def _any(self) -> None:
-        request = self._request()
+    def _handle_any(self) -> None:
+        request = self._read_request()
         if request is None:
-            self._send(refusal(415, "UnsupportedMediaType", "neither JSON nor protobuf"))
+            self._send_reply(refusal_reply(415, "UnsupportedMediaType", "neither JSON nor protobuf"))
         elif not self.path.startswith(f"/{self.wire.token}/"):
-            self._send(UNAUTHORIZED)
+            self._send_reply(UNAUTHORIZED_REPLY)
         elif request.query.get("watch") in ("1", "true"):
-            self._watch(request)
+            self._send_watch(request)
         else:
-            self._send(self.wire.reply(request))
+            self._send_reply(self.wire.answer_request(request))
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _any  # noqa: N815 (the base class's names)
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _handle_any  # noqa: N815 (the base class's names)
 
-    def _request(self) -> Request | None:
+    def _read_request(self) -> ApiRequest | None:
         """What is asked; None for a body that is not understood."""
         address = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.headers.get("Content-Type", "").startswith(FORM):
+        if self.headers.get("Content-Type", "").startswith(FORM_TYPE):
             query |= {name: values[-1] for name, values in parse_qs(content.decode("utf-8", "replace")).items()}
             content = b""
         try:
-            body: Json = self._read(content) if content else None
+            body: Json = self._decode_body(content) if content else None
         except ValueError:
             return None
         path = address.path.removeprefix(f"/{self.wire.token}")
-        return Request(self.command, path, query, dict(self.headers), body)
+        return ApiRequest(self.command, path, query, dict(self.headers), body)
 
-    def _read(self, content: bytes) -> Json:
+    def _decode_body(self, content: bytes) -> Json:
         in_protobuf = self.headers.get("Content-Type", "").startswith(protobuf.CONTENT_TYPE)
-        return protobuf.decoded(content) if in_protobuf else json.loads(content)
+        return protobuf.decode_object(content) if in_protobuf else json.loads(content)
 
-    def _send(self, reply: Reply) -> None:
-        content = reply.content
+    def _send_reply(self, reply: ApiReply) -> None:
+        content = reply.content_bytes
         self.send_response_only(reply.status)
         for name, value in ({"Content-Type": "application/json"} | dict(reply.headers)).items():
             self.send_header(name, value)
@@ -167,22 +167,22 @@ class _Connection(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def _watch(self, request: Request) -> None:
+    def _send_watch(self, request: ApiRequest) -> None:
         if request.query.get("sendInitialEvents"):
-            self._send(refusal(422, "Invalid", "sendInitialEvents is forbidden for watch"))
+            self._send_reply(refusal_reply(422, "Invalid", "sendInitialEvents is forbidden for watch"))
             return
         self.send_response_only(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
-            for event in self.wire.watched(request):
-                self._chunk(json.dumps(event).encode() + b"\n" if event else b"")
-            self._chunk(b"", last=True)
+            for event in self.wire.watch_changes(request):
+                self._send_chunk(json.dumps(event).encode() + b"\n" if event else b"")
+            self._send_chunk(b"", last=True)
         except OSError:
             self.close_connection = True
 
-    def _chunk(self, data: bytes, *, last: bool = False) -> None:
+    def _send_chunk(self, data: bytes, *, last: bool = False) -> None:
         if data or last:
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()

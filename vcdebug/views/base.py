@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, overload
 
-from vcdebug.amount_text import number, resource_text
+from vcdebug.amount_text import format_number, short_resource_text
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
@@ -14,7 +14,7 @@ from vcdebug.model.resource import Resource
 Style = Literal["", "title", "strong", "muted", "good", "bad", "warn", "accent", "here"]
 """A meaning; the front end chooses what it looks like. Every meaning also has words or a symbol."""
 
-KEPT_TABLES = 16
+MAX_CACHED_TABLES = 16
 """Moments whose rows are kept, for each sort of table."""
 YES, NO, BEST, HERE, SKIPPED = "✓", "✗", "★", "●", "·"
 
@@ -97,7 +97,7 @@ class Table:
     """Which figure a cell shows: looked up for the cell under the cursor only."""
 
 
-class OnDemand(Sequence[Row]):
+class RowsOnDemand(Sequence[Row]):
     """Rows of which only the keys exist; each row is made when somebody looks at it."""
 
     __slots__ = ("_made", "_make", "_size", "keys")
@@ -127,19 +127,19 @@ class OnDemand(Sequence[Row]):
             row = self._made[index] = self._make(index)
         return row
 
-    def fresh(self, index: int) -> Row:
+    def fresh_row(self, index: int) -> Row:
         """A row for a single look, as a search takes at each of them: it is not kept."""
         return self._made.get(index) or self._make(index)
 
 
 def position_of(rows: Sequence[Row], key: str) -> int:
     """Where a row stands; -1 if there is none with this key."""
-    if isinstance(rows, OnDemand):
+    if isinstance(rows, RowsOnDemand):
         return rows.keys.index(key) if key in rows.keys else -1
     return next((index for index, row in enumerate(rows) if row.key == key), -1)
 
 
-def line(*pieces: Piece | str) -> Line:
+def make_line(*pieces: Piece | str) -> Line:
     """A line of pieces; bare text has no style."""
     return tuple(Piece(piece) if isinstance(piece, str) else piece for piece in pieces)
 
@@ -149,7 +149,7 @@ def text_of(pieces: Sequence[Piece]) -> str:
     return "".join(piece.text for piece in pieces)
 
 
-def muted(text: str) -> Piece:
+def muted_piece(text: str) -> Piece:
     """Text in the dim style of what matters less."""
     return Piece(text, "muted")
 
@@ -157,11 +157,11 @@ def muted(text: str) -> Piece:
 def value_text(value: object) -> str:
     """A plugin's figure of any kind."""
     if isinstance(value, Resource):
-        return resource_text(value)
+        return short_resource_text(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return number(value)
+        return format_number(value)
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {value_text(entry)}" for key, entry in value.items())
     if isinstance(value, (list, tuple)):
@@ -169,18 +169,18 @@ def value_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def plain(table: Table) -> str:
+def format_table(table: Table) -> str:
     """The table as text, for files and clipboards."""
-    return "\n".join(_plain_lines(table)) + "\n"
+    return "\n".join(_iter_plain_lines(table)) + "\n"
 
 
-def _plain_lines(table: Table) -> Iterator[str]:
+def _iter_plain_lines(table: Table) -> Iterator[str]:
     yield table.title
     yield from (text_of(entry).rstrip() for entry in table.head)
     if table.columns:
         lines = [*_plain_heads(table), *(row.cells for row in table.rows)]
         widths = [max((len(cells[i].text) for cells in lines), default=0) for i in range(len(table.columns))]
-        rows = (padded([cell.text for cell in cells], table.columns, widths) for cells in lines)
+        rows = (pad_cells([cell.text for cell in cells], table.columns, widths) for cells in lines)
         yield from ("  ".join(row).rstrip() for row in rows)
     yield from (text_of(entry).rstrip() for entry in table.foot)
 
@@ -190,7 +190,7 @@ def _plain_heads(table: Table) -> list[tuple[Piece, ...]]:
     return [heads] if any(head.text for head in heads) else []
 
 
-def padded(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
+def pad_cells(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> list[str]:
     """Cells as wide as their columns, numbers to the right."""
     return [
         cell.rjust(width) if column.right else cell.ljust(width)

@@ -7,37 +7,39 @@ from collections.abc import Sequence
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Piece, Row, Table, line, muted
-from vcdebug.views.headline import headline
+from vcdebug.views.base import Column, Piece, Row, Table, make_line, muted_piece
+from vcdebug.views.headline import event_headline
 from vcdebug.views.names import path_words
 
-COLUMNS = (
+BOOKMARK_COLUMNS = (
     Column("", right=True),
     Column("event", right=True),
     Column("note", flexible=True, least=12),
     Column("what happened", flexible=True, least=12),
     Column("where", flexible=True),
 )
-MARK = "▼"
+BOOKMARK_MARK = "▼"
 
 
-def bookmarks(recording: Recording, seq: Seq, marks: Sequence[Bookmark], elsewhere: Sequence[Bookmark] = ()) -> Table:
+def bookmarks_table(
+    recording: Recording, seq: Seq, marks: Sequence[Bookmark], elsewhere: Sequence[Bookmark] = ()
+) -> Table:
     """Every bookmark of this recording in the order of events, then those of other cycles."""
-    rows = [*(_row(recording, mark) for mark in marks), *map(_row_elsewhere, elsewhere)]
+    rows = [*(_bookmark_row(recording, mark) for mark in marks), *map(_row_elsewhere, elsewhere)]
     current = next((str(mark.number) for mark in marks if mark.seq == seq), "")
-    foot = () if rows else (line(muted("no bookmarks: m marks this event, or :bookmark NOTE")),)
-    return Table("Bookmarks", COLUMNS, rows, foot=foot, current=current)
+    foot = () if rows else (make_line(muted_piece("no bookmarks: m marks this event, or :bookmark NOTE")),)
+    return Table("Bookmarks", BOOKMARK_COLUMNS, rows, foot=foot, current=current)
 
 
-def _row(recording: Recording, mark: Bookmark) -> Row:
+def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
     there = mark.seq <= len(recording)
     where = " ▸ ".join(path_words(recording, mark.seq)) if there else ""
     cells = (
         Piece(str(mark.number)),
         Piece(str(mark.seq)),
-        Piece(mark.note, "strong") if mark.note else muted("–"),
-        Piece(happened(recording, mark.seq)) if there else Piece("! this recording is shorter", "warn"),
-        muted(where or "between actions"),
+        Piece(mark.note, "strong") if mark.note else muted_piece("–"),
+        Piece(event_words(recording, mark.seq)) if there else Piece("! this recording is shorter", "warn"),
+        muted_piece(where or "between actions"),
     )
     return Row(str(mark.number), cells, mark.seq if there else 0)
 
@@ -49,14 +51,14 @@ def _row_elsewhere(mark: Bookmark) -> Row:
     cells = (
         Piece(str(mark.number)),
         Piece(str(mark.seq)),
-        Piece(mark.note, "strong") if mark.note else muted("–"),
-        muted(place),
-        muted(""),
+        Piece(mark.note, "strong") if mark.note else muted_piece("–"),
+        muted_piece(place),
+        muted_piece(""),
     )
     return Row(str(mark.number), cells)
 
 
-def happened(recording: Recording, seq: Seq) -> str:
+def event_words(recording: Recording, seq: Seq) -> str:
     """An event in a few words."""
-    what = headline(recording.event(seq))
+    what = event_headline(recording.event_at(seq))
     return f"{what.what} {what.outcome.text}".strip()

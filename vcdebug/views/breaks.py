@@ -18,19 +18,24 @@ from vcdebug.framework.hooks import (
 from vcdebug.framework.record import BestEvent, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, line
+from vcdebug.views.base import NO, YES, Column, Piece, Row, Table, make_line
 
-COLUMNS: Final = (Column("", right=True), Column(""), Column("breakpoint", flexible=True), Column("stops", right=True))
+BREAKPOINT_COLUMNS: Final = (
+    Column("", right=True),
+    Column(""),
+    Column("breakpoint", flexible=True),
+    Column("stops", right=True),
+)
 
 
-def breaks(breakpoints: Iterable[BreakpointStatus]) -> Table:
+def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
     """One row per breakpoint."""
     cells = ((str(one.number), YES if one.enabled else NO, one.text, str(len(one.hits))) for one in breakpoints)
     rows = [Row(words[0], tuple(map(Piece, words))) for words in cells]
-    return Table("Breaks", COLUMNS, rows, foot=() if rows else (line("none"),))
+    return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=() if rows else (make_line("none"),))
 
 
-_POINTS = {
+_KIND_BY_POINT = {
     JOB_STARVING.upstream: "starving",
     OVERUSED.upstream: "overused",
     JOB_ENQUEUEABLE.upstream: "enqueue",
@@ -39,19 +44,19 @@ _POINTS = {
     UNIFIED_EVICTABLE.upstream: "victim",
     PREDICATE.upstream: "predicate",
 }
-_TYPES = {
+_KIND_BY_TYPE = {
     PredicateEvent: "predicate",
     ScoreEvent: "score",
     BestEvent: "tie",
     OpEvent: "statement",
     StatementEvent: "statement",
 }
-USUAL = "victim"
+USUAL_KIND = "victim"
 
 
 def fitting_kind(recording: Recording, seq: Seq) -> str:
     """The kind that would stop here."""
-    event = recording.event(seq)
+    event = recording.event_at(seq)
     if isinstance(event, HookEvent):
-        return _POINTS.get(event.point, USUAL)
-    return _TYPES.get(type(event), USUAL)
+        return _KIND_BY_POINT.get(event.point, USUAL_KIND)
+    return _KIND_BY_TYPE.get(type(event), USUAL_KIND)

@@ -8,13 +8,13 @@ from typing import Final
 from vcdebug.debugger import figures
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figures import FUTURE_IDLE, JOB, NODE, PLUGIN, QUEUE, TASK, Figure
-from vcdebug.explain.equation import Amount, Equation, Term
+from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU
 from vcdebug.trace.recording import Recording
 from vcdebug.views.base import Column, Row
-from vcdebug.views.names import bare
+from vcdebug.views.names import bare_name
 
 JOB_HEADS: Final[Mapping[str, str]] = {
     "ready": "ready",
@@ -38,12 +38,12 @@ TASK_HEADS: Final[Mapping[str, str]] = {
     "priority": "priority",
     "requests": "request",
 }
-CLUSTER: Final[Mapping[str, str]] = {"inqueue": "inqueue", "limit": "idle"}
+CLUSTER_HEADS: Final[Mapping[str, str]] = {"inqueue": "inqueue", "limit": "idle"}
 """What overcommit's rows among the queues show."""
-LIMITS: Final = ("realCapability", "capability")
-SINGLE: Final = ("share", "weight")
+LIMIT_PARTS: Final = ("realCapability", "capability")
+DIMENSIONLESS_PARTS: Final = ("share", "weight")
 """Figures of a queue without dimensions: they stand in its first row."""
-ROOM: Final[Mapping[str, str]] = {
+ROOM_HEADS: Final[Mapping[str, str]] = {
     "future idle": FUTURE_IDLE,
     "= idle": "idle",
     "+ releasing": "releasing",
@@ -51,7 +51,7 @@ ROOM: Final[Mapping[str, str]] = {
 }
 EQUATION_LEAD: Final = 2
 """Columns of an equation before its figures: the verdict and the name."""
-STATEMENT: Final = ("status", "status", "node", "status", "")
+STATEMENT_PARTS: Final = ("status", "status", "node", "status", "")
 """Per column of a statement: what is done to the task, the task, its node, why."""
 
 
@@ -80,23 +80,23 @@ def queue_figure(recording: Recording, plugin: str, columns: Sequence[Column], r
     title, dim = columns[column].title, row.key.rpartition(" ")[2]
     kind, name = row.subject
     if kind == "cluster":
-        part = CLUSTER.get(title)
+        part = CLUSTER_HEADS.get(title)
         return Figure(PLUGIN, name, part, dim, name) if part else None
     if title == "limit":
-        return _limit(recording, plugin, name, dim)
+        return _limit_figure(recording, plugin, name, dim)
     part = QUEUE_HEADS.get(title)
-    if part is None or not row.cells[column].text or (part in SINGLE and dim != CPU):
+    if part is None or not row.cells[column].text or (part in DIMENSIONLESS_PARTS and dim != CPU):
         return None
     if part == "weight":
         return Figure(QUEUE, name, part)
     if part not in recording.timeline.figures.get(plugin, {}).get(name, ()):
         return None
-    return Figure(QUEUE, name, part, "" if part in SINGLE else dim, plugin)
+    return Figure(QUEUE, name, part, "" if part in DIMENSIONLESS_PARTS else dim, plugin)
 
 
-def _limit(recording: Recording, plugin: str, name: str, dim: str) -> Figure | None:
+def _limit_figure(recording: Recording, plugin: str, name: str, dim: str) -> Figure | None:
     """The first limit that says something about the dimension."""
-    for part in LIMITS:
+    for part in LIMIT_PARTS:
         found = recording.timeline.opening_books.get((plugin, name, part))
         if found is not None and found.has(dim):
             return Figure(QUEUE, name, part, dim, plugin)
@@ -105,13 +105,13 @@ def _limit(recording: Recording, plugin: str, name: str, dim: str) -> Figure | N
 
 def room_figure(node: NodeName, columns: Sequence[Column], row: Row, column: int) -> Figure | None:
     """Of the arithmetic of a node's future idle: a row per dimension."""
-    part = ROOM.get(columns[column].title)
+    part = ROOM_HEADS.get(columns[column].title)
     return Figure(NODE, node, part, row.key) if part else None
 
 
 def statement_figure(row: Row, column: int) -> Figure | None:
     """Of a statement: rows are operations on tasks."""
-    part = STATEMENT[column] if column < len(STATEMENT) else ""
+    part = STATEMENT_PARTS[column] if column < len(STATEMENT_PARTS) else ""
     return Figure(TASK, row.subject[1], part) if part and row.subject[0] == TASK else None
 
 
@@ -130,7 +130,7 @@ def operation_figure(event: OpEvent, row: Row, column: int) -> Figure | None:
         kind = next((kind for kind in (JOB, QUEUE) if book.get(kind)), PLUGIN)
         name = str(book.get(kind) or plugin)
         for part in book:
-            what = f"{plugin} {bare(str(book.get(kind) or ''))} {part}"
+            what = f"{plugin} {bare_name(str(book.get(kind) or ''))} {part}"
             if row.key == what or row.key.startswith(f"{what} "):
                 return Figure(kind, name, part, row.key[len(what) + 1 :], plugin)
     return None
@@ -146,16 +146,16 @@ def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, c
     head = FUTURE_IDLE if head == "future idle" else head
     shown = term.figures[index]
     dim = term.name.rpartition(" ")[2] if found.kind == "dimension" else ""
-    if isinstance(shown, Amount):
+    if isinstance(shown, DimensionAmount):
         dim = shown.dimension
-    for kind, name in _around(recording, seq, found, term):
-        for candidate in _candidates(recording, kind, name, head, dim):
-            if any(_is(recording, candidate, at, shown) for at in (seq, seq - 1)):
+    for kind, name in _iter_figure_owners(recording, seq, found, term):
+        for candidate in _iter_candidate_figures(recording, kind, name, head, dim):
+            if any(_is_shown_value(recording, candidate, at, shown) for at in (seq, seq - 1)):
                 return candidate
     return None
 
 
-def _around(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
+def _iter_figure_owners(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iterator[tuple[str, str]]:
     """What the figures of a term may be about: its own task or queue, a queue that it names, what the event names."""
     if found.kind == "task" and term.name in recording.owners.jobs:
         yield TASK, term.name
@@ -171,8 +171,8 @@ def _around(recording: Recording, seq: Seq, found: Equation, term: Term) -> Iter
             yield kind, name
 
 
-def _candidates(recording: Recording, kind: str, name: str, part: str, dim: str) -> Iterator[Figure]:
-    if name not in figures.names(recording, kind):
+def _iter_candidate_figures(recording: Recording, kind: str, name: str, part: str, dim: str) -> Iterator[Figure]:
+    if name not in figures.object_names(recording, kind):
         return
     if part in figures.OWN_PARTS[kind]:
         yield Figure(kind, name, part, dim)
@@ -181,7 +181,7 @@ def _candidates(recording: Recording, kind: str, name: str, part: str, dim: str)
             yield Figure(kind, name, part, dim, plugin)
 
 
-def _is(recording: Recording, candidate: Figure, seq: Seq, shown: object) -> bool:
-    if candidate.dim and candidate.dim not in figures.dimensions(recording, candidate):
+def _is_shown_value(recording: Recording, candidate: Figure, seq: Seq, shown: object) -> bool:
+    if candidate.dim and candidate.dim not in figures.figure_dimensions(recording, candidate):
         return False
-    return str(figures.value(recording, candidate, seq)) == str(shown)
+    return str(figures.figure_value(recording, candidate, seq)) == str(shown)

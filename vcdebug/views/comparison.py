@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import plural, resource
-from vcdebug.compare.cycles import Comparison, JobChange, QueueChange, TaskChange, TaskOutcome
-from vcdebug.compare.first_difference import Divergence, Side
-from vcdebug.explain.votes import Question, Seat
-from vcdebug.framework.forced import FORCED
+from vcdebug.amount_text import count_noun, format_resource
+from vcdebug.compare.cycles import CycleComparison, JobChange, QueueChange, TaskChange, TaskOutcome
+from vcdebug.compare.first_difference import Divergence, DivergenceSide
+from vcdebug.explain.votes import HookCallGroup, PluginAnswer
+from vcdebug.framework.forced import FORCED_CODE
 from vcdebug.framework.record import HookEvent
 from vcdebug.trace.effects import JobSummary
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, line, muted
-from vcdebug.views.headline import answer, headline, placing_words
-from vcdebug.views.names import list_or, path_words
+from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.headline import answer_piece, event_headline, placing_words
+from vcdebug.views.names import path_words, task_list_or
 from vcdebug.views.votes import asked_about, outcome_words
 
-ABSENT = "not there"
+ABSENT_TEXT = "not there"
 JOB_COLUMNS = (Column("job", name=True), Column("queue"), Column("before"), Column("after"))
 TASK_COLUMNS = (Column("pod", name=True), Column("before", flexible=True), Column("after", flexible=True))
 QUEUE_COLUMNS = (Column("queue"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("before", flexible=True), Column("after", flexible=True))
 DIFFERENCE_COLUMNS = (Column("field", flexible=True), Column("before", flexible=True), Column("after", flexible=True))
-Questions = tuple[Question | None, Question | None]
-GOOD = ("bound", "running", "pipelined", "done")
+QuestionPair = tuple[HookCallGroup | None, HookCallGroup | None]
+GOOD_OUTCOMES = ("bound", "running", "pipelined", "done")
 
 
-def changes(found: Comparison) -> Iterator[Table]:
+def iter_change_tables(found: CycleComparison) -> Iterator[Table]:
     """The changed decisions; a table without rows is left out."""
     if found.jobs:
         yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in found.jobs])
@@ -37,13 +37,13 @@ def changes(found: Comparison) -> Iterator[Table]:
         yield Table("deserved", QUEUE_COLUMNS, [_queue_row(change) for change in found.queues])
 
 
-def summary(found: Comparison) -> str:
+def summarize_comparison(found: CycleComparison) -> str:
     """How much differs, in one line."""
     if found.panics[0] != found.panics[1]:
         return "one of the two panics"
-    if not found.same:
+    if not found.has_same_decisions:
         counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
-        return "different: " + ", ".join(plural(len(changed), noun) for changed, noun in counts if changed)
+        return "different: " + ", ".join(count_noun(len(changed), noun) for changed, noun in counts if changed)
     if found.divergence is None:
         return "the same events, the same decisions"
     return "the same decisions, on different grounds"
@@ -61,9 +61,9 @@ def _job_row(change: JobChange) -> Row:
 def job_cell(summary: JobSummary | None) -> Piece:
     """How a job fared."""
     if summary is None:
-        return muted(ABSENT)
+        return muted_piece(ABSENT_TEXT)
     have = summary.ready + summary.waiting
-    style: Style = "good" if summary.outcome in GOOD else "bad"
+    style: Style = "good" if summary.outcome in GOOD_OUTCOMES else "bad"
     return Piece(f"{summary.outcome}, {summary.phase or 'no phase'}, {have}/{summary.min_available}", style)
 
 
@@ -78,8 +78,8 @@ def _task_row(change: TaskChange) -> Row:
 def task_cell(outcome: TaskOutcome | None) -> Piece:
     """What became of a pod."""
     if outcome is None:
-        return muted(ABSENT)
-    words = outcome.status.label + (f" on {outcome.node}" if outcome.node else "")
+        return muted_piece(ABSENT_TEXT)
+    words = outcome.status.upstream_name + (f" on {outcome.node}" if outcome.node else "")
     return Piece(f"{words}, evicted", "bad") if outcome.evicted else Piece(words)
 
 
@@ -90,11 +90,13 @@ def _queue_row(change: QueueChange) -> Row:
 
 def queue_cells(change: QueueChange) -> tuple[Piece, Piece]:
     """What a queue deserves on either side."""
-    before, after = (resource(side) if side is not None else ABSENT for side in (change.before, change.after))
+    before, after = (
+        format_resource(side) if side is not None else ABSENT_TEXT for side in (change.before, change.after)
+    )
     return Piece(before), Piece(after)
 
 
-def divergence(found: Divergence, title: str, before: Recording, after: Recording) -> Iterator[Table]:
+def iter_divergence_tables(found: Divergence, title: str, before: Recording, after: Recording) -> Iterator[Table]:
     """Where two recordings part: what either does there, and what the plugins said."""
     sides = ((before, found.before), (after, found.after))
     head = tuple(
@@ -103,7 +105,7 @@ def divergence(found: Divergence, title: str, before: Recording, after: Recordin
     yield Table(title, head=head)
     questions = question_of(found.before), question_of(found.after)
     if any(questions):
-        yield _votes(questions, before, after)
+        yield _votes_table(questions, before, after)
     elif found.differences:
         rows = [
             Row(one.field, (Piece(one.field), Piece(placing_words(one.before)), Piece(placing_words(one.after))))
@@ -112,78 +114,86 @@ def divergence(found: Divergence, title: str, before: Recording, after: Recordin
         yield Table("what differs", DIFFERENCE_COLUMNS, rows)
 
 
-def question_of(side: Side | None) -> Question | None:
+def question_of(side: DivergenceSide | None) -> HookCallGroup | None:
     """What is asked there."""
     return side.question if side is not None else None
 
 
-def _side_line(word: str, recording: Recording, side: Side | None) -> Line:
+def _side_line(word: str, recording: Recording, side: DivergenceSide | None) -> Line:
     if side is None:
-        return line(f"{word}  nothing more of this kind")
-    what = headline(side.event)
+        return make_line(f"{word}  nothing more of this kind")
+    what = event_headline(side.event)
     where = " > ".join(path_words(recording, side.seq)) or "cycle"
-    return line(f"{word}  ", f"event {side.seq}  ", muted(where), "  ", Piece(what.what, "strong"), "  ", what.outcome)
+    return make_line(
+        f"{word}  ", f"event {side.seq}  ", muted_piece(where), "  ", Piece(what.what, "strong"), "  ", what.outcome
+    )
 
 
-def side_cell(side: Side | None) -> Piece:
+def side_cell(side: DivergenceSide | None) -> Piece:
     """What happens at one side's event."""
     if side is None:
-        return muted("nothing more of this kind")
-    what = headline(side.event)
+        return muted_piece("nothing more of this kind")
+    what = event_headline(side.event)
     return Piece(f"{what.what}  {what.outcome.text}".rstrip(), what.outcome.style)
 
 
-def seat_cells(questions: Questions, sides: tuple[Recording, Recording]) -> Iterator[tuple[str, Piece, Piece]]:
+def iter_answer_cells(
+    questions: QuestionPair, sides: tuple[Recording, Recording]
+) -> Iterator[tuple[str, Piece, Piece]]:
     """(tier and plugin, its say on either side), where both sides ask the same; else whatever either asks."""
-    for (tier, plugin), cells in _seats(questions, sides):
+    for (tier, plugin), cells in _collect_answers(questions, sides):
         yield f"tier {tier} {plugin}", cells[0], cells[1]
 
 
-def _seats(questions: Questions, sides: tuple[Recording, Recording]) -> list[tuple[tuple[int, str], list[Piece]]]:
+def _collect_answers(
+    questions: QuestionPair, sides: tuple[Recording, Recording]
+) -> list[tuple[tuple[int, str], list[Piece]]]:
     seats: dict[tuple[int, str], list[Piece]] = {}
     for column, (asked, recording) in enumerate(zip(questions, sides, strict=True)):
         for seat in asked.seats if asked is not None else ():
-            cells = seats.setdefault((seat.tier, seat.plugin), [muted("–"), muted("–")])
-            cells[column] = _seat(recording, seat)
-    return [(place, seats[place]) for place in sorted(seats, key=_tier)]
+            cells = seats.setdefault((seat.tier, seat.plugin), [muted_piece("–"), muted_piece("–")])
+            cells[column] = _answer_cell(recording, seat)
+    return [(place, seats[place]) for place in sorted(seats, key=_tier_of)]
 
 
-def _votes(questions: Questions, before: Recording, after: Recording) -> Table:
+def _votes_table(questions: QuestionPair, before: Recording, after: Recording) -> Table:
     """One question in two columns."""
     rows = [
         Row(f"{tier} {plugin}", (Piece(str(tier)), Piece(plugin), *cells))
-        for (tier, plugin), cells in _seats(questions, (before, after))
+        for (tier, plugin), cells in _collect_answers(questions, (before, after))
     ]
-    titles = [_asked(recording, asked) for asked, recording in zip(questions, (before, after), strict=True) if asked]
+    titles = [
+        _asked_title(recording, asked) for asked, recording in zip(questions, (before, after), strict=True) if asked
+    ]
     title = " / ".join(dict.fromkeys(titles))
     outcome = tuple(outcome_cell(asked) for asked in questions)
     rows.append(Row("outcome", (Piece(""), Piece("→"), *outcome)))
     return Table(f"votes: {title}", VOTE_COLUMNS, rows)
 
 
-def _tier(place: tuple[int, str]) -> int:
+def _tier_of(place: tuple[int, str]) -> int:
     """Plugins of one tier stay in the order of the configuration."""
     return place[0]
 
 
-def _asked(recording: Recording, asked: Question) -> str:
-    event = recording.event(asked.first)
+def _asked_title(recording: Recording, asked: HookCallGroup) -> str:
+    event = recording.event_at(asked.first)
     return f"{asked.point} {asked_about(event)}".strip() if isinstance(event, HookEvent) else asked.point
 
 
-def _seat(recording: Recording, seat: Seat) -> Piece:
-    event = recording.event(seat.seq) if seat.seq is not None else None
+def _answer_cell(recording: Recording, seat: PluginAnswer) -> Piece:
+    event = recording.event_at(seat.seq) if seat.seq is not None else None
     if seat.seq is None or not isinstance(event, HookEvent):
-        return muted(f"{seat.state}: {seat.why}")
-    said = answer(event)
-    forced = any(note.code == FORCED for note in recording.notes_at(seat.seq))
+        return muted_piece(f"{seat.state}: {seat.why}")
+    said = answer_piece(event)
+    forced = any(note.code == FORCED_CODE for note in recording.notes_at(seat.seq))
     return said._replace(text=f"{said.text} (forced)") if forced else said
 
 
-def outcome_cell(asked: Question | None) -> Piece:
+def outcome_cell(asked: HookCallGroup | None) -> Piece:
     """What the votes came to."""
     if asked is None:
         return Piece("–", "strong")
     if isinstance(asked.outcome, tuple):
-        return Piece(list_or([str(name) for name in asked.outcome], "nobody"), "strong")
+        return Piece(task_list_or([str(name) for name in asked.outcome], "nobody"), "strong")
     return Piece(outcome_words(asked)[1], "strong")

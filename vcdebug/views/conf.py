@@ -7,113 +7,115 @@ from dataclasses import fields
 from difflib import get_close_matches
 
 from vcdebug.actions import ACTIONS
-from vcdebug.amount_text import number
+from vcdebug.amount_text import format_number
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted
+from vcdebug.views.base import Column, Line, Piece, Row, Table, make_line, muted_piece
 
-COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, least=16))
-WRONG = "!"
+CONF_COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, least=16))
+WRONG_MARK = "!"
 BY_DEFAULT = "by default"
-STICKY = (
+STICKY_ARGUMENTS = (
     "a running scheduler keeps an action's argument that was removed from its file until it starts anew; the replay "
     "goes by the file"
 )
-Cells = tuple[str, Piece, Piece]
+EntryCells = tuple[str, Piece, Piece]
 
 
-def conf(recording: Recording) -> Table:
+def conf_table(recording: Recording) -> Table:
     """All of it, in the order in which the scheduler reads it."""
-    entries = list(_entries(recording))
-    rows = [Row(str(i), (muted(part), name, value)) for i, (part, name, value) in enumerate(entries)]
-    return Table("Conf", COLUMNS, rows, (_source(recording.conf),), foot=tuple(_sticky(recording)))
+    entries = list(_iter_conf_entries(recording))
+    rows = [Row(str(i), (muted_piece(part), name, value)) for i, (part, name, value) in enumerate(entries)]
+    return Table("Conf", CONF_COLUMNS, rows, (_source_line(recording.conf),), foot=tuple(_iter_sticky_lines(recording)))
 
 
-def _sticky(recording: Recording) -> Iterator[Line]:
+def _iter_sticky_lines(recording: Recording) -> Iterator[Line]:
     """What a snapshot cannot know of the arguments of actions, which outlive a session."""
     if any(arguments.raw or arguments.defaults for arguments in recording.session.action_arguments.values()):
-        yield line(muted(STICKY))
+        yield make_line(muted_piece(STICKY_ARGUMENTS))
 
 
-def changed_flags(flags: Flags) -> dict[str, object]:
+def changed_flags(flags: SchedulerFlags) -> dict[str, object]:
     """The scheduler's flags that are not the default."""
-    default = Flags()
-    names = (field.name for field in fields(Flags) if field.name != "release")
+    default = SchedulerFlags()
+    names = (field.name for field in fields(SchedulerFlags) if field.name != "release")
     return {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}
 
 
-def _source(found: SchedulerConf) -> Line:
+def _source_line(found: SchedulerConf) -> Line:
     if found.built_in:
-        return line(Piece("! the built-in configuration is in force", "warn"))
-    return line("the snapshot's configuration is in force")
+        return make_line(Piece("! the built-in configuration is in force", "warn"))
+    return make_line("the snapshot's configuration is in force")
 
 
-def _entries(recording: Recording) -> Iterator[Cells]:
+def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
     found, snapshot = recording.conf, recording.snapshot
-    yield from _release(snapshot.release)
+    yield from _iter_release_entries(snapshot.release)
     elsewhere = [problem for problem in found.problems if not problem.object.startswith("tiers[")]
-    yield from (_wrong("file", problem) for problem in elsewhere)
-    yield from _actions(found)
+    yield from (_problem_entry("file", problem) for problem in elsewhere)
+    yield from _iter_action_entries(found)
     for at, tier in enumerate(found.tiers):
         for index, option in enumerate(tier):
             place = f"tiers[{at}].plugins[{index}]"
-            yield from _plugin(f"tier {at + 1}", option, [one for one in found.problems if one.object == place])
-    yield from _section("metrics", found.metrics)
-    yield from _section("flag", changed_flags(snapshot.flags), "all as by default")
+            yield from _iter_plugin_entries(
+                f"tier {at + 1}", option, [one for one in found.problems if one.object == place]
+            )
+    yield from _iter_section_entries("metrics", found.metrics)
+    yield from _iter_section_entries("flag", changed_flags(snapshot.flags), "all as by default")
     yield (
         "task state",
         Piece("persistence"),
-        Piece(recording.session.persistence.text.removeprefix("task state persistence: ")),
+        Piece(recording.session.persistence.setting_text.removeprefix("task state persistence: ")),
     )
-    yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.texts()) or "none: ties and orders by name")
+    yield "chance", Piece("draws"), Piece(", ".join(snapshot.chance.setting_texts()) or "none: ties and orders by name")
     yield "clock", Piece("now"), Piece(snapshot.now.isoformat())
-    yield from _defaults(recording.session.action_arguments)
-    yield from _defaults({name: plugin.arguments for name, plugin in recording.session.plugins.items()})
+    yield from _iter_default_entries(recording.session.action_arguments)
+    yield from _iter_default_entries({name: plugin.arguments for name, plugin in recording.session.plugins.items()})
 
 
-def _release(release: Release) -> Iterator[Cells]:
+def _iter_release_entries(release: Release) -> Iterator[EntryCells]:
     """Whose rules decide, and what they are against the newest ones."""
-    said = " (the snapshot does not say which release runs)" if release.assumed else ""
+    said = " (the snapshot does not say which release runs)" if release.is_assumed else ""
     yield (
         "release",
-        Piece(release.text(), "strong"),
-        muted(f"Kubernetes {'.'.join(map(str, release.kubernetes))}{said}"),
+        Piece(release.display_name(), "strong"),
+        muted_piece(f"Kubernetes {'.'.join(map(str, release.kubernetes_version))}{said}"),
     )
-    for change in release.changes():
+    for change in release.changes_in_force():
         yield "older rule", Piece(change.id), Piece(change.what)
-    for change in release.lacking():
-        yield "older rule", Piece(f"{WRONG} {change.id}", "warn"), Piece(f"not replayed: {change.what}", "warn")
+    for change in release.unreplayed_changes():
+        yield "older rule", Piece(f"{WRONG_MARK} {change.id}", "warn"), Piece(f"not replayed: {change.what}", "warn")
 
 
-def _defaults(given: Mapping[str, Arguments]) -> Iterator[Cells]:
+def _iter_default_entries(given: Mapping[str, Arguments]) -> Iterator[EntryCells]:
     """Arguments that were looked up and are not stated, with what holds instead."""
     for name, arguments in given.items():
         if arguments.defaults:
-            values: dict[object, object] = {key: _unquoted(value) for key, value in arguments.defaults.items()}
-            yield BY_DEFAULT, Piece(name), muted(_pairs(values))
+            values: dict[object, object] = {key: _default_text(value) for key, value in arguments.defaults.items()}
+            yield BY_DEFAULT, Piece(name), muted_piece(_pairs_text(values))
 
 
-def _unquoted(value: object) -> object:
-    return "none" if value == "" else number(value) if isinstance(value, float) else value
+def _default_text(value: object) -> object:
+    return "none" if value == "" else format_number(value) if isinstance(value, float) else value
 
 
-def _actions(found: SchedulerConf) -> Iterator[Cells]:
+def _iter_action_entries(found: SchedulerConf) -> Iterator[EntryCells]:
     for place, name in enumerate(found.actions, start=1):
         arguments = found.action_arguments.get(name, {})
         known = name in ACTIONS
-        value = Piece(_pairs(arguments)) if known else Piece(f"{WRONG} not replayed", "warn")
-        yield f"action {place}", _name(name, known=known), value
+        value = Piece(_pairs_text(arguments)) if known else Piece(f"{WRONG_MARK} not replayed", "warn")
+        yield f"action {place}", _name_piece(name, known=known), value
     for name in found.action_arguments:
         if name not in found.actions:
-            yield "arguments", Piece(name), Piece(f"{WRONG} for an action that does not run", "warn")
+            yield "arguments", Piece(name), Piece(f"{WRONG_MARK} for an action that does not run", "warn")
 
 
-def _plugin(part: str, option: PluginOption, problems: Iterable[Problem]) -> Iterator[Cells]:
+def _iter_plugin_entries(part: str, option: PluginOption, problems: Iterable[Problem]) -> Iterator[EntryCells]:
     if option.name in PLUGINS:
         yield part, Piece(option.name, "strong"), Piece(_plugin_words(option))
     else:
@@ -121,41 +123,41 @@ def _plugin(part: str, option: PluginOption, problems: Iterable[Problem]) -> Ite
         meant = f": did you mean {close[0]}?" if close else ", or not replayed"
         yield (
             part,
-            _name(option.name, known=False),
-            Piece(f"{WRONG} unknown plugin{meant} its votes are missing", "warn"),
+            _name_piece(option.name, known=False),
+            Piece(f"{WRONG_MARK} unknown plugin{meant} its votes are missing", "warn"),
         )
     for problem in problems:
-        yield _wrong(part, problem)
+        yield _problem_entry(part, problem)
 
 
 def _plugin_words(option: PluginOption) -> str:
     switches = ", ".join(f"{name}={str(on).lower()}" for name, on in sorted(option.switches.items()))
-    return "  ".join(part for part in (switches, _pairs(option.arguments)) if part)
+    return "  ".join(part for part in (switches, _pairs_text(option.arguments)) if part)
 
 
-def _wrong(part: str, problem: Problem) -> Cells:
-    name = f"  {WRONG} {problem.field}" if problem.field else WRONG
+def _problem_entry(part: str, problem: Problem) -> EntryCells:
+    name = f"  {WRONG_MARK} {problem.field}" if problem.field else WRONG_MARK
     return part, Piece(name, "warn"), Piece(f"{problem.what}; {problem.effect}", "warn")
 
 
-def _name(name: str, *, known: bool) -> Piece:
-    return Piece(name, "strong") if known else Piece(f"{WRONG} {name}", "warn")
+def _name_piece(name: str, *, known: bool) -> Piece:
+    return Piece(name, "strong") if known else Piece(f"{WRONG_MARK} {name}", "warn")
 
 
-def _section(part: str, values: Mapping[str, object], nothing: str = "") -> Iterator[Cells]:
+def _iter_section_entries(part: str, values: Mapping[str, object], nothing: str = "") -> Iterator[EntryCells]:
     for name, value in values.items():
-        yield part, Piece(name), Piece(_text(value))
+        yield part, Piece(name), Piece(_value_text(value))
     if nothing and not values:
-        yield f"{part}s", Piece("–"), muted(nothing)
+        yield f"{part}s", Piece("–"), muted_piece(nothing)
 
 
-def _text(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
-    return f"{{{_pairs(value)}}}" if isinstance(value, Mapping) else str(value)
+    return f"{{{_pairs_text(value)}}}" if isinstance(value, Mapping) else str(value)
 
 
-def _pairs(values: Mapping[object, object]) -> str:
-    return ", ".join(f"{name}: {_text(value)}" for name, value in values.items())
+def _pairs_text(values: Mapping[object, object]) -> str:
+    return ", ".join(f"{name}: {_value_text(value)}" for name, value in values.items())

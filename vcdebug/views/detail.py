@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Row, Table, muted
-from vcdebug.views.fates import VICTIMS, fates
+from vcdebug.views.base import Column, Row, Table, muted_piece
+from vcdebug.views.fates import VICTIMS_SUBJECT, candidates_table
 from vcdebug.views.job_page import job_page
 from vcdebug.views.node_page import node_page
-from vcdebug.views.predicates import REASON, SHORT, node_list
+from vcdebug.views.predicates import REASON, SHORT_OF, node_list
 from vcdebug.views.queue_page import cluster_page, queue_page
 
 FIELD_COLUMNS = (Column("column"), Column("whole text", flexible=True))
@@ -18,7 +18,7 @@ def cell_detail(table: Table, row: Row, column: int) -> Table:
     """Every cell of a row, the chosen one first."""
     order = [column, *(i for i in range(len(row.cells)) if i != column)]
     rows = [
-        Row(str(i), (muted(table.columns[i].title or "–"), row.cells[i]), row.seq)
+        Row(str(i), (muted_piece(table.columns[i].title or "–"), row.cells[i]), row.seq)
         for i in order
         if row.cells[i].text.strip()
     ]
@@ -31,10 +31,10 @@ def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Tabl
         return node_page(recording, seq, name)
     if kind == "queue" and name in recording.session.queues:
         return queue_page(recording, seq, name)
-    if kind in (REASON, SHORT):
+    if kind in (REASON, SHORT_OF):
         return node_list(recording, seq, kind, name)
-    if kind == VICTIMS:
-        return fates(recording, int(name))
+    if kind == VICTIMS_SUBJECT:
+        return candidates_table(recording, int(name))
     if kind == "cluster":
         return cluster_page(recording, seq)
     if kind == "task":

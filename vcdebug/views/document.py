@@ -53,12 +53,12 @@ class Document:
     sections: tuple[Section, ...]
 
 
-def paragraph(text: str, style: Style = "", indent: int = 0) -> Paragraph:
+def make_paragraph(text: str, style: Style = "", indent: int = 0) -> Paragraph:
     """Text in one style; empty for a line between two blocks."""
     return Paragraph((Piece(text, style),), indent=indent)
 
 
-def listing(heads: Sequence[str], rows: Iterable[Sequence[str]], indent: int = 0, *, prose: bool = False) -> Table:
+def make_listing(heads: Sequence[str], rows: Iterable[Sequence[str]], indent: int = 0, *, prose: bool = False) -> Table:
     """Bare text under heads: one that ends in `#` stands over numbers; with prose, the last column holds sentences."""
     columns = plain_columns(*heads)
     if prose:
@@ -67,15 +67,15 @@ def listing(heads: Sequence[str], rows: Iterable[Sequence[str]], indent: int = 0
     return Table("", columns, body, indent=indent)
 
 
-def titled(title: str, blocks: Iterable[Block]) -> Iterator[Block]:
+def titled_blocks(title: str, blocks: Iterable[Block]) -> Iterator[Block]:
     """Blocks under a title, an empty line before it; nothing without any."""
     found = list(blocks)
     if found:
-        yield from (paragraph(""), paragraph(title, "title"), *found)
+        yield from (make_paragraph(""), make_paragraph(title, "title"), *found)
 
 
 def titled_listing(
     title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], *, prose: bool = False
 ) -> Iterator[Block]:
     """The same for rows under heads."""
-    return titled(title, [listing(heads, rows, 2, prose=prose)] if rows else ())
+    return titled_blocks(title, [make_listing(heads, rows, 2, prose=prose)] if rows else ())

@@ -9,19 +9,19 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.figures import Figure
 from vcdebug.explain.votes import HOOK_AT
-from vcdebug.framework.forced_values import choices
+from vcdebug.framework.forced_values import choice_text
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.resource import CPU
-from vcdebug.snapshot.chance import Chance
+from vcdebug.snapshot.chance import ChanceSettings
 from vcdebug.snapshot.gather import object_name
 from vcdebug.snapshot.json_values import Json
-from vcdebug.snapshot.snapshot import Flags, Snapshot
+from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
-MOST: Final = 500
+MAX_OBJECTS: Final = 500
 """Objects of a kind that are offered at most."""
 
 
-class _Field(NamedTuple):
+class _EditedField(NamedTuple):
     """What is changed most often of a kind of object."""
 
     kind: str
@@ -32,27 +32,27 @@ class _Field(NamedTuple):
     """Whether the path goes on with a dimension."""
 
 
-FIELDS: Final = {
-    "queue": _Field("Queue", "spec.weight", "1"),
-    "job": _Field("PodGroup", "spec.minMember", "1"),
-    "task": _Field("Pod", "spec.containers[0].resources.requests.cpu", ""),
-    "node": _Field("Node", "spec.unschedulable", "true"),
+USUAL_FIELDS: Final = {
+    "queue": _EditedField("Queue", "spec.weight", "1"),
+    "job": _EditedField("PodGroup", "spec.minMember", "1"),
+    "task": _EditedField("Pod", "spec.containers[0].resources.requests.cpu", ""),
+    "node": _EditedField("Node", "spec.unschedulable", "true"),
 }
 
-OF_FIGURES: Final = {
-    ("node", "idle"): _Field("Node", "status.allocatable", "", by_dim=True),
-    ("node", "allocatable"): _Field("Node", "status.allocatable", "", by_dim=True),
-    ("queue", "deserved"): _Field("Queue", "spec.deserved", "", by_dim=True),
-    ("queue", "capability"): _Field("Queue", "spec.capability", "", by_dim=True),
-    ("queue", "realCapability"): _Field("Queue", "spec.capability", "", by_dim=True),
-    ("queue", "guarantee"): _Field("Queue", "spec.guarantee.resource", "", by_dim=True),
-    ("job", "priority"): _Field("PodGroup", "spec.priorityClassName", ""),
-    ("job", "phase"): _Field("PodGroup", "status.phase", ""),
-    ("task", "priority"): _Field("Pod", "spec.priorityClassName", ""),
-    ("task", "node"): _Field("Pod", "spec.nodeName", ""),
+FIELD_BY_FIGURE: Final = {
+    ("node", "idle"): _EditedField("Node", "status.allocatable", "", by_dim=True),
+    ("node", "allocatable"): _EditedField("Node", "status.allocatable", "", by_dim=True),
+    ("queue", "deserved"): _EditedField("Queue", "spec.deserved", "", by_dim=True),
+    ("queue", "capability"): _EditedField("Queue", "spec.capability", "", by_dim=True),
+    ("queue", "realCapability"): _EditedField("Queue", "spec.capability", "", by_dim=True),
+    ("queue", "guarantee"): _EditedField("Queue", "spec.guarantee.resource", "", by_dim=True),
+    ("job", "priority"): _EditedField("PodGroup", "spec.priorityClassName", ""),
+    ("job", "phase"): _EditedField("PodGroup", "status.phase", ""),
+    ("task", "priority"): _EditedField("Pod", "spec.priorityClassName", ""),
+    ("task", "node"): _EditedField("Pod", "spec.nodeName", ""),
 }
 """What is meant where the cursor stands on a figure: by its kind and part."""
-OF_HEADS: Final = {("job", "queue"): _Field("PodGroup", "spec.queue", "default")}
+FIELD_BY_HEAD: Final = {("job", "queue"): _EditedField("PodGroup", "spec.queue", "default")}
 """The same for cells that are no figures: by the kind of the row and the head of the column."""
 
 
@@ -60,48 +60,48 @@ def suggested_edit(
     here: DebuggerState, kind: str = "", name: str = "", figure: Figure | None = None, head: str = ""
 ) -> str:
     """A `set` of what stands in the cell, else of the object; a `force` at a hook call, or a bare `set`."""
-    field = _of_figure(figure) or OF_HEADS.get((kind, head)) or FIELDS.get(kind)
+    field = _field_of_figure(figure) or FIELD_BY_HEAD.get((kind, head)) or USUAL_FIELDS.get(kind)
     if field is not None and name:
-        value = _present(here.recording.snapshot, field, name)
+        value = _present_value(here.recording.snapshot, field, name)
         return f"set {field.kind}/{name}:{field.path}={value or field.otherwise}"
-    event = here.recording.event(here.seq)
+    event = here.recording.event_at(here.seq)
     return f"force {_other_answer(event)}" if isinstance(event, HookEvent) else "set "
 
 
-def _of_figure(figure: Figure | None) -> _Field | None:
+def _field_of_figure(figure: Figure | None) -> _EditedField | None:
     """What a manifest holds of a figure."""
-    if figure is None or (figure.kind, figure.part) not in OF_FIGURES:
+    if figure is None or (figure.kind, figure.part) not in FIELD_BY_FIGURE:
         return None
-    field, dim = OF_FIGURES[figure.kind, figure.part], figure.dim or CPU
+    field, dim = FIELD_BY_FIGURE[figure.kind, figure.part], figure.dim or CPU
     return field._replace(path=field.path + (f"[{dim}]" if "." in dim else f".{dim}")) if field.by_dim else field
 
 
-def edit_words(here: DebuggerState) -> Iterator[str]:
+def iter_edit_words(here: DebuggerState) -> Iterator[str]:
     """Edits that are likely meant here, up to their value: of the objects around, then of all of them."""
     snapshot, conf = here.recording.snapshot, here.recording.conf
     around = {"queue": here.queue, "job": here.job, "task": here.task, "node": here.node}
-    for kind, field in FIELDS.items():
-        names = [object_name(one) for one in snapshot.of(field.kind)[:MOST]]
+    for kind, field in USUAL_FIELDS.items():
+        names = [object_name(one) for one in snapshot.objects_of(field.kind)[:MAX_OBJECTS]]
         own = [around[kind]] if around[kind] in names else []
         yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*own, *names]))
     yield "conf:actions="
     for option in dict.fromkeys(option.name for tier in conf.tiers for option in tier):
         yield f"conf:plugins.{option}"
-    yield from (f"flag:{row.name}=" for row in fields(Flags))
-    yield from (f"chance:{row.name}=" for row in fields(Chance))
+    yield from (f"flag:{row.name}=" for row in fields(SchedulerFlags))
+    yield from (f"chance:{row.name}=" for row in fields(ChanceSettings))
     yield "replay:persistence="
 
 
-def answer_words(here: DebuggerState) -> Iterator[str]:
+def iter_answer_words(here: DebuggerState) -> Iterator[str]:
     """What the plugin of the present hook call can be made to say."""
-    event = here.recording.event(here.seq)
+    event = here.recording.event_at(here.seq)
     if not isinstance(event, HookEvent):
         return
     if event.offers:
         yield from ("offer", "nobody", "abstain")
     elif isinstance(event.result, bool):
         yield from ("yes", "no")
-    elif "permit" in choices(HOOK_AT[event.point].gives):
+    elif "permit" in choice_text(HOOK_AT[event.point].gives):
         yield from ("permit", "reject", "abstain")
     else:
         yield from ("yes", "no", "none")
@@ -116,10 +116,10 @@ def _other_answer(event: HookEvent) -> str:
     return ""
 
 
-def _present(snapshot: Snapshot, field: _Field, name: str) -> str:
+def _present_value(snapshot: Snapshot, field: _EditedField, name: str) -> str:
     """What the manifest says."""
-    manifest: Json = next((one for one in snapshot.of(field.kind) if object_name(one) == name), None)
-    for step in _steps(field.path):
+    manifest: Json = next((one for one in snapshot.objects_of(field.kind) if object_name(one) == name), None)
+    for step in _iter_path_steps(field.path):
         if isinstance(manifest, list):
             manifest = manifest[0] if manifest else None
         else:
@@ -127,7 +127,7 @@ def _present(snapshot: Snapshot, field: _Field, name: str) -> str:
     return "" if manifest is None else str(manifest)
 
 
-def _steps(path: str) -> Iterator[str]:
+def _iter_path_steps(path: str) -> Iterator[str]:
     """`spec.containers[0]` step by step; a name with dots stands in brackets."""
     for part in path.replace("[", "\n[").split("\n"):
         if part.startswith("["):

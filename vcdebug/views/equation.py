@@ -6,35 +6,35 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from vcdebug.amount_text import amount, amounts_apart, dimensions, resource_text, short_name
-from vcdebug.explain.equation import Equation, Figure, Term
-from vcdebug.explain.equation import figure_text as written
-from vcdebug.explain.equations import equation as explain
+from vcdebug.amount_text import format_amount, format_amounts_apart, short_name, short_resource_text, used_dimensions
+from vcdebug.explain.equation import Equation, Term, TermFigure
+from vcdebug.explain.equation import format_figure as written
+from vcdebug.explain.equations import equation_at as explain
 from vcdebug.explain.node_room import NodeRoom, node_room
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.names import bare, short_part, task_list
+from vcdebug.views.names import bare_name, short_part, task_list
 
-TITLE = "Equation"
-DECIDES = "◀"
+EQUATION_TITLE = "Equation"
+DECIDING_MARK = "◀"
 FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 
-def equation(recording: Recording, seq: Seq) -> Table:
+def event_equation(recording: Recording, seq: Seq) -> Table:
     """The event's own arithmetic, else the room on the node that is being tried."""
     found = explain(recording, seq)
     if found is not None:
         table = equation_table(found)
         figures = partial(equation_figure, recording, seq, found)
-        return replace(table, title=f"{TITLE}  {table.title}", figures=figures)
-    node, task = (recording.tree.around(seq, level) for level in (Level.NODE, Level.TASK))
+        return replace(table, title=f"{EQUATION_TITLE}  {table.title}", figures=figures)
+    node, task = (recording.span_tree.span_around(seq, level) for level in (Level.NODE, Level.TASK))
     if node is not None and task is not None and node.name in recording.session.nodes:
-        return room(recording, seq, task.name, node.name)
-    return Table(TITLE, foot=(line(muted("no arithmetic behind this event")),))
+        return room_table(recording, seq, task.name, node.name)
+    return Table(EQUATION_TITLE, foot=(make_line(muted_piece("no arithmetic behind this event")),))
 
 
 def equation_table(found: Equation) -> Table:
@@ -45,21 +45,21 @@ def equation_table(found: Equation) -> Table:
         *(Column(name, right=True) for name in found.columns),
         Column("", flexible=True),
     )
-    rows = [_row(found, term) for term in found.terms]
-    head = (line(muted(short_names(found.formula))),)
+    rows = [_term_row(found, term) for term in found.terms]
+    head = (make_line(muted_piece(short_names(found.formula))),)
     return Table(
         short_names(found.title),
         columns,
         rows,
         head=head,
-        foot=tuple(_foot(found)),
+        foot=tuple(_iter_equation_foot(found)),
         sought=found.deciding or "",
     )
 
 
 def short_names(text: str) -> str:
     """Words without the namespaces of jobs and tasks."""
-    return " ".join(bare(word) if _is_name(word) else word for word in text.split(" "))
+    return " ".join(bare_name(word) if _is_name(word) else word for word in text.split(" "))
 
 
 def _is_name(word: str) -> bool:
@@ -67,18 +67,22 @@ def _is_name(word: str) -> bool:
     return "/" in word and word != "/" and not word.startswith("nvidia")
 
 
-def _row(found: Equation, term: Term) -> Row:
+def _term_row(found: Equation, term: Term) -> Row:
     decides = term.name == found.deciding
     judged = any(each.holds is not None for each in found.terms)
     mark = (
-        muted("–" if judged else "") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
+        muted_piece("–" if judged else "")
+        if term.holds is None
+        else Piece(YES, "good")
+        if term.holds
+        else Piece(NO, "bad")
     )
     style: Style = "strong" if decides else "muted" if judged and term.holds is None else ""
     cells = (
         mark,
-        Piece(f"{row_name(found, term)} {DECIDES if decides else ''}".rstrip(), style),
+        Piece(f"{row_name(found, term)} {DECIDING_MARK if decides else ''}".rstrip(), style),
         *(Piece(figure_text(found, term, figure), style) for figure in term.figures),
-        muted("" if decides else term.note),
+        muted_piece("" if decides else term.note),
     )
     kind = found.kind if found.kind in ("task", "queue") else ""
     return Row(term.name, cells, subject=(kind, term.name if kind else ""))
@@ -91,26 +95,26 @@ def row_name(found: Equation, term: Term) -> str:
         return " ".join([*words, short_name(dimension)])
     if found.kind == "check" and "/" in term.name:
         return short_part(term.name)
-    return bare(term.name) if found.kind == "task" else term.name
+    return bare_name(term.name) if found.kind == "task" else term.name
 
 
-def figure_text(found: Equation, term: Term, figure: Figure) -> str:
+def figure_text(found: Equation, term: Term, figure: TermFigure) -> str:
     """A figure as tables write it."""
-    return written(found, term, figure, resource_text)
+    return written(found, term, figure, short_resource_text)
 
 
-def _foot(found: Equation) -> Iterator[Line]:
+def _iter_equation_foot(found: Equation) -> Iterator[Line]:
     decided = found.deciding_term
     if decided is not None:
         said = f": {short_names(decided.note)}" if decided.note else ""
-        yield line(Piece(f"{DECIDES} {row_name(found, decided)} decides{said}", "accent"))
+        yield make_line(Piece(f"{DECIDING_MARK} {row_name(found, decided)} decides{said}", "accent"))
     if found.note:
-        yield line(muted(found.note))
+        yield make_line(muted_piece(found.note))
     if found.compared:
-        yield line(muted(f"compared by {found.compared}"))
+        yield make_line(muted_piece(f"compared by {found.compared}"))
 
 
-def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
+def room_table(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table:
     """Whether a node will have room for a task once everything that leaves it, or is taken away in a dry run, has left;
     a task that is placed there already does not count against itself.
     """
@@ -127,34 +131,34 @@ def room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Table
     )
     columns = (Column(""), Column(""), *(Column(name, right=True) for name in heads))
     rows = []
-    for dim in dimensions((wanted, now.idle, now.releasing, now.pipelined, found.freed)):
+    for dim in used_dimensions((wanted, now.idle, now.releasing, now.pipelined, found.freed)):
         need, has = wanted.get(dim), found.future.get(dim)
         away = (found.freed.get(dim),) if found.away else ()
         parts = (has, now.idle.get(dim), now.releasing.get(dim), now.pipelined.get(dim), *away, need)
         enough = need <= has or need - has < MIN_RESOURCE
-        mark = muted("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
-        short = Piece("" if enough or not need else amount(dim, need - has), "accent")
-        rows.append(Row(dim, (mark, Piece(short_name(dim)), *map(Piece, amounts_apart(dim, *parts)), short)))
-    title = f"{TITLE}  room for {bare(task)} on {node}"
-    return Table(title, columns, rows, foot=tuple(_room_foot(found)), figures=partial(room_figure, node, columns))
+        mark = muted_piece("–") if not need else Piece(YES, "good") if enough else Piece(NO, "bad")
+        short = Piece("" if enough or not need else format_amount(dim, need - has), "accent")
+        rows.append(Row(dim, (mark, Piece(short_name(dim)), *map(Piece, format_amounts_apart(dim, *parts)), short)))
+    title = f"{EQUATION_TITLE}  room for {bare_name(task)} on {node}"
+    return Table(title, columns, rows, foot=tuple(_iter_room_foot(found)), figures=partial(room_figure, node, columns))
 
 
-def _room_foot(found: NodeRoom) -> Iterator[Line]:
+def _iter_room_foot(found: NodeRoom) -> Iterator[Line]:
     if found.away:
-        yield line(muted(f"away in the dry run: {task_list(found.away)}"))
+        yield make_line(muted_piece(f"away in the dry run: {task_list(found.away)}"))
     if found.placed:
-        yield line(muted(f"as it was before event {found.placed}, which placed it here"))
+        yield make_line(muted_piece(f"as it was before event {found.placed}, which placed it here"))
 
 
-def objections(recording: Recording, seq: Seq) -> dict[str, str]:
+def task_objections(recording: Recording, seq: Seq) -> dict[str, str]:
     """task → why a plugin's arithmetic spares it, where it says so."""
     found = explain(recording, seq)
     if found is None or found.kind != "task":
         return {}
-    return {term.name: _objection(found, term) for term in found.terms if term.holds is False}
+    return {term.name: _objection_text(found, term) for term in found.terms if term.holds is False}
 
 
-def _objection(found: Equation, term: Term) -> str:
+def _objection_text(found: Equation, term: Term) -> str:
     if term.note:
         return term.note
     figures = (

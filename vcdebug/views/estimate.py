@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from vcdebug.amount_text import age
+from vcdebug.amount_text import format_age
 
-SOON: Final = 1.0
+MIN_SECONDS: Final = 1.0
 """Seconds of work, and seconds left, below which nothing is said."""
-PART: Final = 0.05
+MIN_SHARE: Final = 0.05
 """Share of the work below which nothing is known about the rest."""
 
 
-class Estimate:
+class TimeEstimate:
     """One after the other for each sort of work; whoever asks hands it the clock."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -21,21 +21,21 @@ class Estimate:
         self._about = ""
         self._begun = (0.0, 0)
 
-    def left(self, about: str, done: int, total: int) -> str:
+    def time_left(self, about: str, done: int, total: int) -> str:
         """`, about 12s left`; nothing as long as that would be a guess, or is not worth a word."""
         now = self._clock()
         if about != self._about or done < self._begun[1]:
             self._about, self._begun = about, (now, done)
         took, part = now - self._begun[0], done - self._begun[1]
-        if took < SOON or part <= PART * total:
+        if took < MIN_SECONDS or part <= MIN_SHARE * total:
             return ""
         seconds = took * (total - done) / part
-        if seconds < SOON:
+        if seconds < MIN_SECONDS:
             return ""
-        return f", about {age(round(seconds))} left"
+        return f", about {format_age(round(seconds))} left"
 
-    def beside(self, words: str, done: int, total: int) -> str:
+    def with_time_left(self, words: str, done: int, total: int) -> str:
         """`allocate, job 45 of about 120, about 8s left, 12 345 events`: an action's words, and its rest."""
-        left = self.left(words.partition(",")[0], done, total)
+        left = self.time_left(words.partition(",")[0], done, total)
         counts, comma, events = words.rpartition(", ")
         return f"{counts}{left}{comma}{events}" if left else words

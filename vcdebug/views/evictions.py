@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from vcdebug.amount_text import plural
-from vcdebug.explain.evictions import Eviction, evictions
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.evictions import Eviction, planned_evictions
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, SKIPPED, Column, Line, OnDemand, Piece, Row, Style, Table, line, muted
+from vcdebug.views.base import (
+    HERE,
+    SKIPPED,
+    Column,
+    Line,
+    Piece,
+    Row,
+    RowsOnDemand,
+    Style,
+    Table,
+    make_line,
+    muted_piece,
+)
 from vcdebug.views.cell_figures import subject_figure
-from vcdebug.views.names import bare
+from vcdebug.views.names import bare_name
 
-COLUMNS = (
+EVICTION_COLUMNS = (
     Column(""),
     Column("victim", name=True),
     Column("evicted for", name=True),
@@ -22,7 +34,7 @@ COLUMNS = (
     Column("victim's queue", spare=5),
     Column("event", right=True, spare=2),
 )
-FATES: dict[str, tuple[str, Style]] = {
+FATE_WORDS: dict[str, tuple[str, Style]] = {
     "commit": ("○ committed", "good"),
     "discard": ("◆ discarded", "bad"),
     "at once": ("○ at once", "good"),
@@ -32,40 +44,52 @@ FATES: dict[str, tuple[str, Style]] = {
 
 def evictions_table(recording: Recording, seq: Seq) -> Table:
     """All evictions of the cycle in order; those of later events step back."""
-    found = evictions(recording)
+    found = planned_evictions(recording)
     keys = tuple(f"event {each.seq}" for each in found)
-    rows = OnDemand(keys, lambda i: _row(found[i], seq))
+    rows = RowsOnDemand(keys, lambda i: _eviction_row(found[i], seq))
     done = [each for each in found if each.seq <= seq]
     current = keys[len(done) - 1] if done and done[-1].seq == seq else ""
     sought = keys[max(len(done) - 1, 0)] if found else ""
-    return Table("Evictions", COLUMNS, rows, (_summary(found),), current=current, sought=sought, figures=subject_figure)
+    return Table(
+        "Evictions",
+        EVICTION_COLUMNS,
+        rows,
+        (_evictions_summary(found),),
+        current=current,
+        sought=sought,
+        figures=subject_figure,
+    )
 
 
-def _summary(found: tuple[Eviction, ...]) -> Line:
+def _evictions_summary(found: tuple[Eviction, ...]) -> Line:
     if not found:
-        return line(muted("this cycle plans no eviction"))
+        return make_line(muted_piece("this cycle plans no eviction"))
     kept = len([each for each in found if each.fate in ("commit", "at once")])
     victims = len(dict.fromkeys(each.victim for each in found if each.fate in ("commit", "at once")))
     taken_back = len(found) - kept
-    told = f"{plural(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
-    return line(told, muted(f", {plural(taken_back, 'planned eviction')} taken back" if taken_back else ""))
+    told = f"{count_noun(victims, 'task')} evicted" if victims else "nobody is evicted in the end"
+    return make_line(
+        told, muted_piece(f", {count_noun(taken_back, 'planned eviction')} taken back" if taken_back else "")
+    )
 
 
-def _row(each: Eviction, seq: Seq) -> Row:
-    words, style = FATES[each.fate]
+def _eviction_row(each: Eviction, seq: Seq) -> Row:
+    words, style = FATE_WORDS[each.fate]
     later = each.seq > seq
-    mark = Piece(HERE, "here") if each.seq == seq else muted(SKIPPED if later else "")
+    mark = Piece(HERE, "here") if each.seq == seq else muted_piece(SKIPPED if later else "")
     at = str(each.end) if each.fate and each.fate != "at once" else "–"
     cells = (
         mark,
         Piece(each.victim, "muted" if later else "strong"),
-        Piece(bare(each.preemptor) or "nobody: it should go anyway", "muted" if later or not each.preemptor else ""),
+        Piece(
+            bare_name(each.preemptor) or "nobody: it should go anyway", "muted" if later or not each.preemptor else ""
+        ),
         Piece(words, "muted" if later else style),
-        muted(at),
+        muted_piece(at),
         Piece(each.action, "muted" if later else ""),
-        muted(str(each.tier) if each.tier is not None else "–"),
+        muted_piece(str(each.tier) if each.tier is not None else "–"),
         Piece(each.node, "muted" if later else ""),
-        muted(each.queue),
-        muted(str(each.seq)),
+        muted_piece(each.queue),
+        muted_piece(str(each.seq)),
     )
     return Row(f"event {each.seq}", cells, each.seq, ("task", each.victim))

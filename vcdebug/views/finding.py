@@ -5,90 +5,92 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from vcdebug.amount_text import plural
-from vcdebug.debugger.commands.asking import found
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.commands.asking import find_stops
 from vcdebug.debugger.fields import fields_of
 from vcdebug.framework.record import Event, HookEvent, PredicateEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, YES, Column, Line, OnDemand, Piece, Row, Table, line, muted
-from vcdebug.views.headline import VICTIM_POINTS, headline
-from vcdebug.views.names import bare, path_words
+from vcdebug.views.base import HERE, YES, Column, Line, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
+from vcdebug.views.headline import VICTIM_POINTS, event_headline
+from vcdebug.views.names import bare_name, path_words
 
-COLUMNS = (
+FOUND_COLUMNS = (
     Column("event", right=True),
     Column(""),
     Column("where", flexible=True, least=20),
     Column("what", flexible=True, least=16),
     Column("outcome", flexible=True, least=16),
 )
-MOST_OUTCOMES = 6
-COUNTED = 20_000
+MAX_OUTCOMES = 6
+MAX_COUNTED_EVENTS = 20_000
 """Up to so many events the outcomes are counted."""
 
 
-def finding(recording: Recording, seq: Seq, words: str) -> Table:
+def found_table(recording: Recording, seq: Seq, words: str) -> Table:
     """One row per event; how often which outcome stands above."""
-    seqs = found(recording, words)
+    seqs = find_stops(recording, words)
     keys = tuple(f"event {each}" for each in seqs)
-    rows = OnDemand(keys, lambda i: _row(recording, seqs[i], seq))
+    rows = RowsOnDemand(keys, lambda i: _found_row(recording, seqs[i], seq))
     current = f"event {seq}" if seq in seqs else ""
-    foot = () if seqs else (line(muted("no event of this recording")),)
-    title = f"find {words}: {plural(len(seqs), 'event')}"
-    return Table(title, COLUMNS, rows, tuple(_outcomes(recording, seqs)), foot, current=current, wraps=False)
+    foot = () if seqs else (make_line(muted_piece("no event of this recording")),)
+    title = f"find {words}: {count_noun(len(seqs), 'event')}"
+    return Table(
+        title, FOUND_COLUMNS, rows, tuple(_iter_outcome_lines(recording, seqs)), foot, current=current, wraps=False
+    )
 
 
-def _row(recording: Recording, seq: Seq, here: Seq) -> Row:
-    what = headline(recording.event(seq))
+def _found_row(recording: Recording, seq: Seq, here: Seq) -> Row:
+    what = event_headline(recording.event_at(seq))
     job = fields_of(recording, seq)("job")
     subject = ("job", job) if isinstance(job, str) else ("", "")
     cells = (
         Piece(str(seq)),
         Piece(HERE if seq == here else "", "here"),
-        Piece(_where(recording, seq, bare(subject[1]))),
+        Piece(_event_place(recording, seq, bare_name(subject[1]))),
         Piece(what.what, "strong"),
-        _told(recording, seq, what.outcome),
+        _outcome_piece(recording, seq, what.outcome),
     )
     return Row(f"event {seq}", cells, seq, subject)
 
 
-def _where(recording: Recording, seq: Seq, job: str) -> str:
+def _event_place(recording: Recording, seq: Seq, job: str) -> str:
     """The spans around the event, and the job that it is about where none of them is it."""
     words = path_words(recording, seq)
     return " ▸ ".join([*words, job] if job and job not in words else words) or "between actions"
 
 
-def _told(recording: Recording, seq: Seq, outcome: Piece) -> Piece:
+def _outcome_piece(recording: Recording, seq: Seq, outcome: Piece) -> Piece:
     """A pass over nodes also names its most frequent reason; quirks that acted follow."""
-    event = recording.event(seq)
-    reason = f": {_reason(recording, event)}" if isinstance(event, PredicateEvent) and len(event.failed) else ""
+    event = recording.event_at(seq)
+    reason = f": {_main_reason(recording, event)}" if isinstance(event, PredicateEvent) and len(event.failed) else ""
     quirks = "".join(f"  ! {note.code}" for note in recording.notes_at(seq))
     return Piece(f"{outcome.text}{reason}{quirks}", outcome.style)
 
 
-def _reason(recording: Recording, event: PredicateEvent) -> str:
+def _main_reason(recording: Recording, event: PredicateEvent) -> str:
     codes = event.codes.tolist()
-    counts = Counter(status.reason for code in codes for status in recording.reasons.statuses(code))
+    counts = Counter(status.reason for code in codes for status in recording.reason_table.statuses_of(code))
     ((reason, number),) = counts.most_common(1)
     return f"{number} × {reason}"
 
 
 def _outcome_words(event: Event) -> str:
     """The outcome without names that would make each one its own."""
-    told = headline(event)
+    told = event_headline(event)
     if isinstance(event, HookEvent) and event.point in VICTIM_POINTS and event.victims:
-        return f"{event.point} {event.plugin} {YES} offers {plural(len(event.victims), 'victim')}"
+        return f"{event.point} {event.plugin} {YES} offers {count_noun(len(event.victims), 'victim')}"
     if isinstance(event, HookEvent):
         return f"{event.point} {told.outcome.text}"
     return f"{told.what} {told.outcome.text}" if isinstance(event, StatementEvent) else told.outcome.text or told.what
 
 
-def _outcomes(recording: Recording, seqs: Sequence[Seq]) -> Iterator[Line]:
+def _iter_outcome_lines(recording: Recording, seqs: Sequence[Seq]) -> Iterator[Line]:
     """The most frequent outcomes, where there are several."""
-    if not 1 < len(seqs) <= COUNTED:
+    if not 1 < len(seqs) <= MAX_COUNTED_EVENTS:
         return
-    ranked = Counter(_outcome_words(recording.event(seq)) for seq in seqs).most_common()
-    for words, number in ranked[:MOST_OUTCOMES]:
-        yield line(Piece(f"{number:>6} × ", "accent"), words or "(no words)")
-    if len(ranked) > MOST_OUTCOMES:
-        yield line(muted(f"       and {len(ranked) - MOST_OUTCOMES} other outcomes"))
+    ranked = Counter(_outcome_words(recording.event_at(seq)) for seq in seqs).most_common()
+    for words, number in ranked[:MAX_OUTCOMES]:
+        yield make_line(Piece(f"{number:>6} × ", "accent"), words or "(no words)")
+    if len(ranked) > MAX_OUTCOMES:
+        yield make_line(muted_piece(f"       and {len(ranked) - MAX_OUTCOMES} other outcomes"))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import plural
-from vcdebug.explain.funnel import PLACED, Funnel, NodeFunnel, Stage, funnel_at, funnels
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.funnel import PLACED, FunnelStage, NodeFunnel, VictimFunnel, funnel_at, funnels_around
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, line, muted, plain_columns
-from vcdebug.views.names import bare
-from vcdebug.views.pictures import stages
+from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.names import bare_name
+from vcdebug.views.pictures import stage_lines
 
-TITLE = "Funnel"
-OUTCOME = Column("outcome", flexible=True, least=12)
+FUNNEL_TITLE = "Funnel"
+OUTCOME_COLUMN = Column("outcome", flexible=True, least=12)
 TASK_COLUMNS = (
     Column("task", name=True),
     *plain_columns("refused#", "tried#", "never#"),
@@ -27,20 +27,20 @@ NOT_CONFIGURED = "neither preempt nor reclaim is among the actions: nobody is ev
 GANGS = "gang actions look for victims in whole domains: see the votes on UnifiedEvictable"
 
 
-def funnel(recording: Recording, seq: Seq) -> Table:
+def funnel_table(recording: Recording, seq: Seq) -> Table:
     """The nodes of the task that looks for victims; in the action around, its tasks."""
     found = funnel_at(recording, seq)
     if found is not None:
         return _task_table(found, seq)
-    searches = funnels(recording, seq)
+    searches = funnels_around(recording, seq)
     if searches:
         rows = [_search_row(each) for each in searches]
-        return Table(f"{TITLE} of {searches[0].action}", TASK_COLUMNS, rows)
-    return Table(TITLE, foot=(line(muted(_nothing(recording, seq))),))
+        return Table(f"{FUNNEL_TITLE} of {searches[0].action}", TASK_COLUMNS, rows)
+    return Table(FUNNEL_TITLE, foot=(make_line(muted_piece(_no_search_text(recording, seq))),))
 
 
-def _nothing(recording: Recording, seq: Seq) -> str:
-    action = recording.tree.around(seq, Level.ACTION)
+def _no_search_text(recording: Recording, seq: Seq) -> str:
+    action = recording.span_tree.span_around(seq, Level.ACTION)
     if action is not None and recording.conf.facts_of(action.name).evicts_by_gang:
         return GANGS
     if action is not None and recording.conf.facts_of(action.name).evicts_by_pod:
@@ -50,19 +50,19 @@ def _nothing(recording: Recording, seq: Seq) -> str:
     return NO_SEARCH
 
 
-def _task_table(found: Funnel, seq: Seq) -> Table:
+def _task_table(found: VictimFunnel, seq: Seq) -> Table:
     names = [stage.name for stage in found.tried[0].stages] if found.tried else []
-    columns = (Column("node", name=True), OUTCOME, *(Column(name, right=True) for name in names))
+    columns = (Column("node", name=True), OUTCOME_COLUMN, *(Column(name, right=True) for name in names))
     rows = [_node_row(each) for each in found.tried] + [_never_row(node, len(names)) for node in found.never]
     here = [each for each in found.tried if each.first <= seq]
-    current = _key(here[-1]) if here else ""
-    title = f"{TITLE}: {found.action} for {bare(found.task)}"
+    current = _visit_key(here[-1]) if here else ""
+    title = f"{FUNNEL_TITLE}: {found.action} for {bare_name(found.task)}"
     once = _first_visits(found)
     sums = [(name, sum(each.stages[at].left or 0 for each in once)) for at, name in enumerate(names)]  # exact: ints
-    return Table(title, columns, rows, (*_head(found), *stages(sums)), current=current)
+    return Table(title, columns, rows, (*_iter_funnel_head(found), *stage_lines(sums)), current=current)
 
 
-def _first_visits(found: Funnel) -> list[NodeFunnel]:
+def _first_visits(found: VictimFunnel) -> list[NodeFunnel]:
     """Each node once: the winner of dry runs is visited again when its victims go."""
     first: dict[NodeName, NodeFunnel] = {}
     for each in found.tried:
@@ -70,62 +70,62 @@ def _first_visits(found: Funnel) -> list[NodeFunnel]:
     return list(first.values())
 
 
-def _head(found: Funnel) -> Iterator[Line]:
+def _iter_funnel_head(found: VictimFunnel) -> Iterator[Line]:
     if found.stopped:
-        yield line(Piece(f"{NO} {found.stopped}", "bad"))
+        yield make_line(Piece(f"{NO} {found.stopped}", "bad"))
         return
     tried = dict.fromkeys(each.node for each in found.tried)
     feasible = len(tried) + len(found.never)
-    yield line(
-        f"{plural(found.considered, 'node')} → ",
+    yield make_line(
+        f"{count_noun(found.considered, 'node')} → ",
         Piece(f"{feasible} pass the predicates", "bad" if not feasible else ""),
         f" → {len(tried)} tried",
-        muted(f", {len(found.never)} never tried" if found.never else ""),
+        muted_piece(f", {len(found.never)} never tried" if found.never else ""),
     )
-    yield line(muted(f"{_phase(found)}in reach: {found.reach}"))
-    words = [each.words for each in found.tried]
+    yield make_line(muted_piece(f"{_phase_words(found)}in reach: {found.reach}"))
+    words = [each.outcome_words for each in found.tried]
     if words and not any(each.outcome == PLACED for each in found.tried):
         most = max(dict.fromkeys(words), key=words.count)
-        yield line(Piece(f"{NO} {most} on {words.count(most)} of {plural(len(words), 'node')}", "bad"))
+        yield make_line(Piece(f"{NO} {most} on {words.count(most)} of {count_noun(len(words), 'node')}", "bad"))
 
 
-def _phase(found: Funnel) -> str:
+def _phase_words(found: VictimFunnel) -> str:
     """Which of the two turns of the action it is; empty where the action has one."""
     if not found.two_turns:
         return ""
     return "phase 2, inside the job; " if found.within else "phase 1, between jobs; "
 
 
-def _key(each: NodeFunnel) -> str:
+def _visit_key(each: NodeFunnel) -> str:
     return f"{each.node} {each.first}"
 
 
 def _node_row(each: NodeFunnel) -> Row:
-    kept = (each.outcome == PLACED and each.fate != "discard") or each.candidate
-    words = f"{YES if kept else NO} {each.words}"
+    kept = (each.outcome == PLACED and each.fate != "discard") or each.is_candidate
+    words = f"{YES if kept else NO} {each.outcome_words}"
     cells = (
         Piece(each.node, "strong"),
         Piece(words, "good" if kept else "bad"),
-        *(_stage(stage, each) for stage in each.stages),
+        *(_stage_cell(stage, each) for stage in each.stages),
     )
-    return Row(_key(each), cells, each.first, ("node", each.node))
+    return Row(_visit_key(each), cells, each.first, ("node", each.node))
 
 
-def _stage(stage: Stage, each: NodeFunnel) -> Piece:
+def _stage_cell(stage: FunnelStage, each: NodeFunnel) -> Piece:
     """A count; the one that leaves nobody is marked."""
     if stage.left is None:
-        return muted(SKIPPED)
+        return muted_piece(SKIPPED)
     if stage.left == 0 and not each.outcome and stage.name == each.stopped_at:
         return Piece(f"{NO} 0", "bad")
     return Piece(str(stage.left), "" if stage.left else "muted")
 
 
 def _never_row(node: NodeName, stages: int) -> Row:
-    cells = (muted(node), muted("never tried"), *(muted(SKIPPED) for _ in range(stages)))
+    cells = (muted_piece(node), muted_piece("never tried"), *(muted_piece(SKIPPED) for _ in range(stages)))
     return Row(f"{node} never", cells, subject=("node", node))
 
 
-def _search_row(found: Funnel) -> Row:
+def _search_row(found: VictimFunnel) -> Row:
     placed = next((each for each in found.tried if each.outcome == PLACED), None)
     if placed is not None and placed.fate == "discard":
         end = Piece(f"{NO} placed on {placed.node}, then discarded at {placed.end}", "bad")
@@ -136,13 +136,13 @@ def _search_row(found: Funnel) -> Row:
     elif not found.tried:
         end = Piece(f"{NO} no node passes the predicates", "bad")
     else:
-        last = [each.words for each in found.tried]
+        last = [each.outcome_words for each in found.tried]
         most = max(dict.fromkeys(last), key=last.count)
-        end = Piece(f"{NO} {most} on {last.count(most)} of {plural(len(last), 'node')}", "bad")
+        end = Piece(f"{NO} {most} on {last.count(most)} of {count_noun(len(last), 'node')}", "bad")
     cells = (
-        Piece(f"{bare(found.task)}{'  (own job)' if found.within else ''}", "strong"),
+        Piece(f"{bare_name(found.task)}{'  (own job)' if found.within else ''}", "strong"),
         *(Piece(str(number)) for number in (found.refused, len(found.tried), len(found.never))),
         end,
-        muted(str(found.seq)),
+        muted_piece(str(found.seq)),
     )
     return Row(f"{found.task} {found.seq}", cells, found.seq, ("task", found.task))

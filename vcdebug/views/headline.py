@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import singledispatch
 from typing import NamedTuple
 
-from vcdebug.amount_text import number, plural
+from vcdebug.amount_text import count_noun, format_number
 from vcdebug.framework.hooks import (
     JOB_ENQUEUEABLE,
     JOB_PIPELINED,
@@ -35,8 +35,8 @@ from vcdebug.framework.record import (
     StateEvent,
     StatementEvent,
 )
-from vcdebug.views.base import NO, YES, Piece, Style, muted
-from vcdebug.views.names import bare, list_or
+from vcdebug.views.base import NO, YES, Piece, Style, muted_piece
+from vcdebug.views.names import bare_name, task_list_or
 
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
@@ -51,20 +51,20 @@ class Headline(NamedTuple):
     outcome: Piece
 
 
-def answer(event: HookEvent) -> Piece:
+def answer_piece(event: HookEvent) -> Piece:
     """A plugin's answer in words."""
     if event.point in VICTIM_POINTS:
-        return _victims(event)
+        return _victims_piece(event)
     if isinstance(event.result, tuple):
-        return Piece(list_or(event.result, "– nobody"), "good" if event.result else "muted")
+        return Piece(task_list_or(event.result, "– nobody"), "good" if event.result else "muted")
     if event.point in _VOTING:
         return _VOTES.get(event.result, Piece(str(event.result)))
     if isinstance(event.result, bool):
-        return _truth(event.point, event.result)
+        return _truth_piece(event.point, event.result)
     if event.point == JOB_VALID.upstream:
         return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
     if event.result is None:
-        return Piece(f"{YES} no objection", "good") if _objects(event.point) else muted("told")
+        return Piece(f"{YES} no objection", "good") if _is_objection_point(event.point) else muted_piece("told")
     if isinstance(event.result, dict) and "error" in event.result:
         return Piece(f"{NO} {event.result['error']}", "bad")
     if isinstance(event.result, list) and event.result and isinstance(event.result[0], dict):
@@ -79,36 +79,36 @@ def placing_words(result: object) -> str:
     if isinstance(result, bool):
         return "yes" if result else "no"
     if isinstance(result, Mapping):
-        return ", ".join(f"{name} {_scored(score)}" for name, score in result.items()) or "no scores"
+        return ", ".join(f"{name} {_score_words(score)}" for name, score in result.items()) or "no scores"
     if isinstance(result, (list, tuple)) and result and not any(isinstance(row, (list, tuple)) for row in result):
         return ", ".join(placing_words(entry) for entry in result)
     if isinstance(result, float):
-        return number(result)
+        return format_number(result)
     if isinstance(result, list) and all(isinstance(row, list) for row in result):
         return ", then ".join(" ".join(row) for row in result) or "nowhere"
     return str(result)
 
 
-def _scored(score: object) -> str:
+def _score_words(score: object) -> str:
     """A score, or those of a plugin."""
     if isinstance(score, Mapping):
         return f"({placing_words(score)})"
-    return number(score) if isinstance(score, float | int) else str(score)
+    return format_number(score) if isinstance(score, float | int) else str(score)
 
 
-def _objects(point: str) -> bool:
+def _is_objection_point(point: str) -> bool:
     return "redicate" in point or point.startswith("Simulate")
 
 
-def _victims(event: HookEvent) -> Piece:
+def _victims_piece(event: HookEvent) -> Piece:
     if event.vote == 0:
-        return muted("– abstains")
+        return muted_piece("– abstains")
     if not event.victims:
         return Piece(f"{NO} nobody", "bad")
-    return Piece(f"{YES} " + list_or(event.victims, ""), "good")
+    return Piece(f"{YES} " + task_list_or(event.victims, ""), "good")
 
 
-def _truth(point: str, result: bool) -> Piece:
+def _truth_piece(point: str, result: bool) -> Piece:
     if point == _OVERUSED:
         return Piece(f"{NO} overused", "bad") if result else Piece(f"{YES} not overused", "good")
     word = {JOB_STARVING.upstream: ("starving", "not starving"), JOB_READY.upstream: ("ready", "not ready")}.get(
@@ -118,79 +118,81 @@ def _truth(point: str, result: bool) -> Piece:
 
 
 @singledispatch
-def headline(event: Event) -> Headline:
+def event_headline(event: Event) -> Headline:
     """What happened, and how it came out."""
     return Headline(type(event).__name__, Piece(""))
 
 
-@headline.register
+@event_headline.register
 def _(event: HookEvent) -> Headline:
-    said = answer(event)
+    said = answer_piece(event)
     return Headline(event.point, Piece(f"{event.plugin} {said.text}", said.style))
 
 
-@headline.register
+@event_headline.register
 def _(event: PopEvent) -> Headline:
-    return Headline(f"pop {event.kind} {bare(event.name)}", muted(f"{event.left} left"))
+    return Headline(f"pop {event.kind} {bare_name(event.name)}", muted_piece(f"{event.left} left"))
 
 
-@headline.register
+@event_headline.register
 def _(event: PredicateEvent) -> Headline:
     fitting, tried = len(event.feasible), event.processed
     style: Style = "good" if fitting else "bad"
     return Headline("predicates", Piece(f"{YES if fitting else NO} {fitting}/{tried} fit", style))
 
 
-@headline.register
+@event_headline.register
 def _(event: ScoreEvent) -> Headline:
-    return Headline("scores", muted(plural(len(event.rows), "node")))
+    return Headline("scores", muted_piece(count_noun(len(event.rows), "node")))
 
 
-@headline.register
+@event_headline.register
 def _(event: BestEvent) -> Headline:
     tied = f", {len(event.tied)} tied" if len(event.tied) > 1 else ""
-    return Headline(f"best {event.kind}", Piece(f"{event.name} {number(event.score)}{tied}", "strong"))
+    return Headline(f"best {event.kind}", Piece(f"{event.name} {format_number(event.score)}{tied}", "strong"))
 
 
-@headline.register
+@event_headline.register
 def _(event: RandomEvent) -> Headline:
-    return Headline(f"random below {event.n}", muted("0"))
+    return Headline(f"random below {event.n}", muted_piece("0"))
 
 
-@headline.register
+@event_headline.register
 def _(event: OpEvent) -> Headline:
     style: Style = "warn" if event.op in ("evict", "unpipeline", "unallocate") else "strong"
-    return Headline(f"{event.op} {bare(event.task)}", Piece(f"@{event.node}" if event.node else "", style))
+    return Headline(f"{event.op} {bare_name(event.task)}", Piece(f"@{event.node}" if event.node else "", style))
 
 
-@headline.register
+@event_headline.register
 def _(event: StatementEvent) -> Headline:
     style: Style = {"commit": "good", "discard": "bad"}.get(event.what, "")  # type: ignore[assignment]
     mark = {"commit": "○ ", "discard": "◆ "}.get(event.what, "")
-    return Headline(f"{mark}{event.what}", Piece(plural(len(event.ops), "operation"), style if event.ops else "muted"))
+    return Headline(
+        f"{mark}{event.what}", Piece(count_noun(len(event.ops), "operation"), style if event.ops else "muted")
+    )
 
 
-@headline.register
+@event_headline.register
 def _(event: ActionEvent) -> Headline:
     return Headline(f"{event.action} {event.what}s", Piece(""))
 
 
-@headline.register
+@event_headline.register
 def _(event: StateEvent) -> Headline:
     words = "session opened" if event.when == "open" else event.when
-    return Headline(words, muted(f"{plural(len(event.jobs), 'job')}, {plural(len(event.nodes), 'node')}"))
+    return Headline(words, muted_piece(f"{count_noun(len(event.jobs), 'job')}, {count_noun(len(event.nodes), 'node')}"))
 
 
-@headline.register
+@event_headline.register
 def _(event: CloseEvent) -> Headline:
-    return Headline("session closed", muted(plural(len(event.jobs), "job")))
+    return Headline("session closed", muted_piece(count_noun(len(event.jobs), "job")))
 
 
-@headline.register
+@event_headline.register
 def _(event: PanicEvent) -> Headline:
     return Headline(f"{NO} panic", Piece(event.message, "bad"))
 
 
-@headline.register
+@event_headline.register
 def _(event: CutEvent) -> Headline:
     return Headline(f"{NO} cut off", Piece(f"at {event.bound}", "bad"))

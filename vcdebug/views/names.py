@@ -9,7 +9,7 @@ from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
 
 
-def bare(name: str) -> str:
+def bare_name(name: str) -> str:
     """The name without its namespace."""
     return name.rsplit("/", 1)[-1]
 
@@ -18,21 +18,21 @@ def task_list(keys: Sequence[str]) -> str:
     """`resnet-sweep-worker-{0,1} etl-0`: tasks of one job share their name's beginning."""
     groups: dict[str, list[str]] = {}
     for key in keys:
-        stem, dash, tail = bare(key).rpartition("-")
+        stem, dash, tail = bare_name(key).rpartition("-")
         if dash and tail.isdigit():
             groups.setdefault(stem + "-", []).append(tail)
         else:
-            groups.setdefault(bare(key), [])
-    return " ".join(_group(stem, tails) for stem, tails in groups.items())
+            groups.setdefault(bare_name(key), [])
+    return " ".join(_group_text(stem, tails) for stem, tails in groups.items())
 
 
-def _group(stem: str, tails: list[str]) -> str:
+def _group_text(stem: str, tails: list[str]) -> str:
     if not tails:
         return stem
     return f"{stem}{tails[0]}" if len(tails) == 1 else f"{stem}{{{','.join(tails)}}}"
 
 
-def list_or(keys: Sequence[str], empty: str) -> str:
+def task_list_or(keys: Sequence[str], empty: str) -> str:
     """The tasks, or a word for nobody."""
     return task_list(keys) if keys else empty
 
@@ -61,4 +61,4 @@ _PREFIX = {Level.QUEUE: "q "}
 
 def path_words(recording: Recording, seq: Seq) -> list[str]:
     """`preempt`, `q research`, `job-13`, `worker-0`: the spans around the event below the cycle."""
-    return [f"{_PREFIX.get(span.level, '')}{bare(span.name)}" for span in recording.tree.path(seq)[1:]]
+    return [f"{_PREFIX.get(span.level, '')}{bare_name(span.name)}" for span in recording.span_tree.path_to(seq)[1:]]

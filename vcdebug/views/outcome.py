@@ -4,46 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
 from vcdebug.framework.registry import ActionFacts
-from vcdebug.trace.action_outcomes import ActionOutcome, action_outcomes, rejections
+from vcdebug.trace.action_outcomes import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Piece, muted
+from vcdebug.views.base import NO, YES, Piece, muted_piece
 from vcdebug.views.headline import VICTIM_POINTS
-from vcdebug.views.names import bare, list_or
+from vcdebug.views.names import bare_name, task_list_or
 
 _UNDONE = ("unpipeline", "unallocate")
 
 
 @per_recording(most=20_000)
-def outcome(recording: Recording, index: int) -> Piece:
+def span_outcome(recording: Recording, index: int) -> Piece:
     """The outcome of the span with this index."""
     span = recording.spans[index]
     if span.level is Level.ACTION:
-        return _action(span, action_outcomes(recording)[index], recording.conf.facts_of(span.name))
+        return _action_outcome(span, action_outcomes(recording)[index], recording.conf.facts_of(span.name))
     events = recording.events[span.first - 1 : span.last]
     match span.level:
         case Level.QUEUE:
-            return _queue(recording, span, events)
+            return _queue_outcome(recording, span, events)
         case Level.JOB:
-            return _job(events)
+            return _job_outcome(events)
         case Level.TASK:
-            return _task(events)
+            return _task_outcome(events)
         case Level.NODE:
-            return _node(recording, span, events)
+            return _node_outcome(recording, span, events)
     return Piece("")
 
 
-def _action(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
+def _action_outcome(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
     if facts.admits:
         if not came.popped:
-            return muted("nothing waits")
+            return muted_piece("nothing waits")
         return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
     if not came.commits + came.discards:
-        return Piece(f"{came.bound} bound", "good") if came.bound else muted("no statement")
+        return Piece(f"{came.bound} bound", "good") if came.bound else muted_piece("no statement")
     parts = [
         f"○ {came.commits} committed" if came.commits else "",
         f"◆ {came.discards} discarded" if came.discards else "",
@@ -51,24 +51,24 @@ def _action(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
     return Piece(" ".join(part for part in parts if part), "good" if came.commits else "bad")
 
 
-def _queue(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
     for event in events[:3]:
         if isinstance(event, HookEvent) and event.point == OVERUSED.upstream and event.result:
             return Piece(f"{NO} overused", "bad")
-    jobs = [child for child in recording.tree.children(span) if child.level is Level.JOB]
+    jobs = [child for child in recording.span_tree.children_of(span) if child.level is Level.JOB]
     if len(jobs) == 1:
-        return _only(bare(jobs[0].name), outcome(recording, jobs[0].index))
-    return muted(plural(len(jobs), "job") if jobs else "no job")
+        return _only_job_outcome(bare_name(jobs[0].name), span_outcome(recording, jobs[0].index))
+    return muted_piece(count_noun(len(jobs), "job") if jobs else "no job")
 
 
-def _only(job: str, came: Piece) -> Piece:
+def _only_job_outcome(job: str, came: Piece) -> Piece:
     """The one job of a queue's turn goes by its name, after the sign of what came of it."""
     sign, space, _ = came.text.partition(" ")
-    return Piece(f"{sign} {job}", came.style) if space and not sign.isalnum() else muted(job)
+    return Piece(f"{sign} {job}", came.style) if space and not sign.isalnum() else muted_piece(job)
 
 
-def _job(events: Sequence[Event]) -> Piece:
-    for _, plugin in rejections(events):
+def _job_outcome(events: Sequence[Event]) -> Piece:
+    for _, plugin in iter_rejections(events):
         return Piece(f"{NO} {plugin} rejects", "bad")
     if any(isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream for event in events):
         return Piece(f"{YES} admitted", "good")
@@ -79,10 +79,10 @@ def _job(events: Sequence[Event]) -> Piece:
         return Piece("◆ discarded", "bad")
     if any(isinstance(event, OpEvent) and event.op == "bind" for event in events):
         return Piece("○ bound", "good")
-    return muted("nothing done")
+    return muted_piece("nothing done")
 
 
-def _task(events: Sequence[Event]) -> Piece:
+def _task_outcome(events: Sequence[Event]) -> Piece:
     node, op = "", ""
     for event in events:
         if isinstance(event, OpEvent) and event.op in PLACING_OPS:
@@ -91,10 +91,10 @@ def _task(events: Sequence[Event]) -> Piece:
             node, op = "", ""
     if node:
         return Piece(f"{'▸' if op == 'pipeline' else '●'} {node}", "good")
-    return Piece(f"{NO} {_obstacle(events)}", "bad")
+    return Piece(f"{NO} {_task_obstacle(events)}", "bad")
 
 
-def _obstacle(events: Sequence[Event]) -> str:
+def _task_obstacle(events: Sequence[Event]) -> str:
     """The last gate that the task did not pass."""
     for event in reversed(events):
         if isinstance(event, OpEvent) and event.op in _UNDONE:
@@ -110,24 +110,24 @@ def _obstacle(events: Sequence[Event]) -> str:
     return "no place"
 
 
-def _node(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+def _node_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
     from vcdebug.explain.dry_run import dry_run_at
 
     run = dry_run_at(recording, span.first)
     if run is None:
-        return _tried(events)
-    return Piece(f"{YES} {run.words}", "good") if run.victims else Piece(f"{NO} {run.words}", "bad")
+        return _tried_outcome(events)
+    return Piece(f"{YES} {run.outcome_words}", "good") if run.victims else Piece(f"{NO} {run.outcome_words}", "bad")
 
 
-def _tried(events: Sequence[Event]) -> Piece:
+def _tried_outcome(events: Sequence[Event]) -> Piece:
     evicted = [event.task for event in events if isinstance(event, OpEvent) and event.op == "evict"]
     if any(isinstance(event, OpEvent) and event.op in _UNDONE for event in events):
         return Piece(f"{NO} undone", "bad")
     if any(isinstance(event, OpEvent) and event.op in PLACING_OPS for event in events):
-        return Piece(f"▲ {list_or(evicted, 'nobody')}", "good")
+        return Piece(f"▲ {task_list_or(evicted, 'nobody')}", "good")
     asked = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
     if asked and not any(event.candidates for event in asked):
-        return muted("no candidates")
+        return muted_piece("no candidates")
     if asked and not asked[-1].result:
         return Piece(f"{NO} {asked[-1].plugin}", "bad")
     return Piece(f"{NO} not enough" if evicted or asked else "", "bad" if evicted or asked else "")

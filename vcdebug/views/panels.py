@@ -8,18 +8,18 @@ from typing import Final, Literal, NamedTuple, get_args
 from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.views.base import Column, Piece, Row, Table
 
-Group = Literal["cycle", "cluster", "debugger"]
-GROUPS: Final[tuple[Group, ...]] = get_args(Group)
+PanelGroup = Literal["cycle", "cluster", "debugger"]
+PANEL_GROUPS: Final[tuple[PanelGroup, ...]] = get_args(PanelGroup)
 VERB_COLUMNS = (Column("command"), Column("does", flexible=True))
 
 
 class PanelView(NamedTuple):
     """One panel: what it is called, where it is found, and what it shows."""
 
-    group: Group
+    group: PanelGroup
     """What it is about: the present cycle, the cluster as it stands, or what somebody has set."""
     title: str
     key: str
@@ -36,13 +36,13 @@ class PanelView(NamedTuple):
     """Whether the cursor stays on its row when another recording is shown, whatever that one's event is about."""
 
     @property
-    def name(self) -> str:
+    def command_name(self) -> str:
         """What commands and settings call it."""
         return self.title.lower()
 
-    def view(self, here: DebuggerState) -> Table:
+    def build_table(self, here: DebuggerState) -> Table:
         """What it shows of a moment."""
-        table: Table = resolve(f"vcdebug.views.{self.function}")(*(getattr(here, name) for name in self.of))
+        table: Table = resolve_reference(f"vcdebug.views.{self.function}")(*(getattr(here, name) for name in self.of))
         return table
 
 
@@ -61,7 +61,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "2",
         "the present event in full: votes by tier, victims, node by reason, node by plugin, before and after; "
         "before the first step what the whole cycle came to, Enter goes into a line",
-        "moment:moment",
+        "overview:moment_table",
         of=("recording", "seq", "reason"),
     ),
     PanelView(
@@ -69,7 +69,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Equation",
         "3",
         "the arithmetic of the present answer, per dimension, the deciding one marked",
-        "moment:arithmetic",
+        "overview:arithmetic_table",
         of=("recording", "seq", "reason"),
     ),
     PanelView(
@@ -78,7 +78,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "i",
         "what each part of a score was made of, the best node beside the runner-up; for predicates what PreFilter left "
         "and what each filter compared, the error cache's hits among them",
-        "inside:inside",
+        "inside:inside_table",
         of=("recording", "seq", "node"),
     ),
     PanelView(
@@ -86,14 +86,14 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Statement",
         "4",
         "operations of the open statement, whether it is committed or discarded, and why",
-        "statement:statement",
+        "statement:statement_table",
     ),
     PanelView(
         "cycle",
         "Order",
         "O",
         "queues, jobs, tasks and victims in the order of their turn, and which plugin's comparison decided",
-        "order:orders",
+        "order:orders_table",
         leads=True,
     ),
     PanelView(
@@ -101,7 +101,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Funnel",
         "V",
         "the search for victims: how many tasks each filter leaves on each node, and which leaves nobody",
-        "funnel:funnel",
+        "victim_search:funnel_table",
         leads=True,
     ),
     PanelView(
@@ -109,7 +109,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "DryRun",
         "D",
         "topology-aware preemption: whom each node's dry run takes away and spares, and the rule that chose the node",
-        "dry_run:dry_run",
+        "victim_search:dry_run_table",
         leads=True,
     ),
     PanelView(
@@ -117,7 +117,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Session",
         "Z",
         "how the session opens and closes, step by step: snapshot, plugins, CycleStates; phases, conditions, queues",
-        "steps:session",
+        "flow:session_table",
         leads=True,
     ),
     PanelView(
@@ -125,7 +125,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Effects",
         "0",
         "what the cycle writes to the API server: binds, evictions, conditions, statuses, events",
-        "effects:effects",
+        "effects:effects_table",
         leads=True,
     ),
     PanelView(
@@ -133,7 +133,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Evictions",
         "E",
         "who was evicted for whom, by which action and tier, and whether it was committed",
-        "evictions:evictions_table",
+        "effects:evictions_table",
         leads=True,
     ),
     PanelView(
@@ -141,7 +141,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Log",
         "v",
         "the lines that the real scheduler would print at -v=3, 4 or 5, those of the present event marked",
-        "log:log",
+        "log:log_table",
         leads=True,
     ),
     PanelView(
@@ -149,14 +149,14 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Request",
         "W",
         "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
-        "request:request",
+        "job_page:event_request_table",
     ),
     PanelView(
         "cluster",
         "Jobs",
         "5",
         "every job with ready, waiting and pending tasks at this moment",
-        "jobs:jobs",
+        "jobs:jobs_table",
         of=("recording", "seq", "job"),
         keeps_row=True,
     ),
@@ -165,7 +165,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Nodes",
         "6",
         "every node with its idle amounts at this moment; releasing, pipelined and remarks where the cycle has any",
-        "nodes:nodes",
+        "nodes:nodes_table",
         of=("recording", "seq", "node"),
         keeps_row=True,
     ),
@@ -174,7 +174,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Queues",
         "7",
         "every queue with deserved, allocated, request and share at this moment",
-        "queues:queues",
+        "queues:queues_table",
         of=("recording", "seq", "queue"),
         keeps_row=True,
     ),
@@ -183,7 +183,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "HyperNodes",
         "H",
         "the network topology as a tree: HyperNodes with their tiers and nodes, and where the present job's pods sit",
-        "hypernodes:hypernodes",
+        "hypernodes:hypernodes_table",
         of=("recording", "node", "job", "seq"),
     ),
     PanelView(
@@ -191,7 +191,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Problems",
         "9",
         "problems of the snapshot and its configuration, and quirks of the scheduler that acted",
-        "problems:problems",
+        "problems:problems_table",
         of=("recording",),
         leads=True,
     ),
@@ -200,7 +200,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Quirks",
         "Q",
         "odd things that the real scheduler did in this cycle, where, and what they can change",
-        "quirks:quirks",
+        "problems:quirks_table",
         leads=True,
     ),
     PanelView(
@@ -208,7 +208,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Conf",
         "p",
         "the configuration in force: actions, plugins by tier, switches, flags, chance; what is misspelt or unknown",
-        "conf:conf",
+        "conf:conf_table",
         of=("recording",),
     ),
     PanelView(
@@ -216,7 +216,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Tiers",
         "T",
         "the plugins as the session opened them: hooks that each registered, switches on, off or misspelt, handlers",
-        "tiers:tiers",
+        "votes:tiers_table",
         of=("recording",),
     ),
     PanelView(
@@ -224,7 +224,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Breaks",
         "8",
         "breakpoints with their conditions and how often they stop",
-        "breaks:breaks",
+        "notebook:breakpoints_table",
         of=("breakpoints",),
     ),
     PanelView(
@@ -232,7 +232,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Watch",
         "a",
         "figures and expressions that are watched: value now and before, last change; Enter goes there",
-        "watch:watches",
+        "notebook:watches_table",
         of=("recording", "seq", "watches"),
         leads=True,
     ),
@@ -241,16 +241,18 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Bookmarks",
         "M",
         "bookmarks with their notes; Enter goes there, :report FILE.html writes them down with what the screen shows",
-        "bookmarks:bookmarks",
+        "notebook:bookmarks_table",
         of=("recording", "seq", "bookmarks", "bookmarks_elsewhere"),
         leads=True,
     ),
 )
 """In the order in which the screen lists them: a panel that is a table is one row here."""
-PANEL_VIEWS: Final[Mapping[str, Callable[[DebuggerState], Table]]] = {one.name: one.view for one in PANELS}
+PANEL_VIEWS: Final[Mapping[str, Callable[[DebuggerState], Table]]] = {
+    one.command_name: one.build_table for one in PANELS
+}
 
 
-def panel(here: DebuggerState, name: str) -> Table:
+def find_panel(here: DebuggerState, name: str) -> Table:
     """A panel by its name, or by the beginning of it; without a name the one of the moment."""
     word = (name or "moment").lower()
     found = [known for known in PANEL_VIEWS if word.startswith(known) or known.startswith(word)]
@@ -259,10 +261,10 @@ def panel(here: DebuggerState, name: str) -> Table:
     return PANEL_VIEWS[found[0]](here)
 
 
-def verbs() -> Table:
+def verbs_table() -> Table:
     """Every command."""
     rows = [
         Row(verb.names[0], (Piece(f"{', '.join(verb.names)} {verb.usage}".rstrip(), "strong"), Piece(verb.help)))
-        for verb in commands.verbs()
+        for verb in commands.list_verbs()
     ]
     return Table("Commands", VERB_COLUMNS, rows)

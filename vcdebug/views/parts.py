@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from vcdebug.views.base import Column, Line, Piece, Table, padded
+from vcdebug.views.base import Column, Line, Piece, Table, pad_cells
 
-GAP = "  "
+COLUMN_GAP = "  "
 
 
-def part(table: Table) -> list[Line]:
+def embed_table(table: Table) -> list[Line]:
     """Title, head lines, columns under their heads, foot lines, and an empty line after them."""
-    return [(Piece(table.title, "title"),), *table.head, *_columns(table), *table.foot, ()]
+    return [(Piece(table.title, "title"),), *table.head, *_iter_embedded_rows(table), *table.foot, ()]
 
 
-def _columns(table: Table) -> Iterator[Line]:
+def _iter_embedded_rows(table: Table) -> Iterator[Line]:
     if not table.rows:
         return
     widths = [
@@ -23,12 +23,12 @@ def _columns(table: Table) -> Iterator[Line]:
         for index, column in enumerate(table.columns)
     ]
     if any(column.title for column in table.columns):
-        yield _aligned([Piece(column.title, "muted") for column in table.columns], table.columns, widths)
+        yield _aligned_line([Piece(column.title, "muted") for column in table.columns], table.columns, widths)
     for row in table.rows:
-        yield _aligned(row.cells, table.columns, widths)
+        yield _aligned_line(row.cells, table.columns, widths)
 
 
-def _aligned(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence[int]) -> Line:
-    *texts, last = padded([cell.text for cell in cells], columns, widths)
-    pieces = [(Piece(text, cell.style), Piece(GAP)) for text, cell in zip(texts, cells, strict=False)]
+def _aligned_line(cells: Sequence[Piece], columns: Sequence[Column], widths: Sequence[int]) -> Line:
+    *texts, last = pad_cells([cell.text for cell in cells], columns, widths)
+    pieces = [(Piece(text, cell.style), Piece(COLUMN_GAP)) for text, cell in zip(texts, cells, strict=False)]
     return (*chain.from_iterable(pieces), Piece(last.rstrip(), cells[-1].style))

@@ -6,20 +6,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
-from vcdebug.views.pictures import gang
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.pictures import gang_line
 
 if TYPE_CHECKING:
-    from vcdebug.causes.survey import Survey, Surveyed
+    from vcdebug.causes.survey import Survey, SurveyedJob
 
 
-COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
-STATES: dict[str, Piece] = {"passed": Piece(YES, "good"), "failed": Piece(NO, "bad"), "not reached": muted("–")}
+PENDING_COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
+STEP_STATES: dict[str, Piece] = {
+    "passed": Piece(YES, "good"),
+    "failed": Piece(NO, "bad"),
+    "not reached": muted_piece("–"),
+}
 
 
 def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
@@ -29,82 +33,87 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
         return name
     if kind == "task" and name in recording.owners.jobs:
         return recording.owners.jobs[name]
-    return here.job if len(recording.tree.path(here.seq)) > 1 else ""
+    return here.job if len(recording.span_tree.path_to(here.seq)) > 1 else ""
 
 
-def explanation(recording: Recording, word: str) -> Table:
+def explanation_table(recording: Recording, word: str) -> Table:
     """Why a job or pod waits, or what it got; the many rules are imported when somebody asks."""
-    from vcdebug.causes.pending import explain
+    from vcdebug.causes.pending import explain_by_name
 
-    found = explain(recording, word)
-    table = pending(found)
+    found = explain_by_name(recording, word)
+    table = pending_table(found)
     if found.job not in recording.session.jobs or not recording.session.jobs[found.job].tasks:
         return table
-    return replace(table, head=(gang(recording, len(recording), found.job), *table.head))
+    return replace(table, head=(gang_line(recording, len(recording), found.job), *table.head))
 
 
-def pending(found: Explanation) -> Table:
+def pending_table(found: Explanation) -> Table:
     """The explanation of a job."""
-    rows = [*_evidence(found.dominant, "proof"), *_steps(found)]
+    rows = [*_iter_evidence_rows(found.dominant, "proof"), *_iter_step_rows(found)]
     for finding in found.contributing:
-        rows += _evidence(finding, finding.cause)
-    return Table(f"Why {found.job} {'got in' if found.scheduled else 'waits'}", COLUMNS, rows, head=tuple(_head(found)))
+        rows += _iter_evidence_rows(finding, finding.cause)
+    return Table(
+        f"Why {found.job} {'got in' if found.scheduled else 'waits'}",
+        PENDING_COLUMNS,
+        rows,
+        head=tuple(_iter_pending_head(found)),
+    )
 
 
-def _head(found: Explanation) -> Iterator[Line]:
+def _iter_pending_head(found: Explanation) -> Iterator[Line]:
     style: Style = "good" if found.scheduled else "bad"
     mark = YES if found.scheduled else NO
-    yield line(Piece(f"{mark} {found.cause}", style))
-    yield line(found.sentence)
+    yield make_line(Piece(f"{mark} {found.cause_code}", style))
+    yield make_line(found.sentence)
     if found.doubt:
-        yield line(Piece(f"this answer may be wrong: {found.doubt}", "warn"))
-    yield from (line(muted(f"  {text}")) for text in found.dominant.lines)
+        yield make_line(Piece(f"this answer may be wrong: {found.doubt}", "warn"))
+    yield from (make_line(muted_piece(f"  {text}")) for text in found.dominant.lines)
     for finding in found.contributing:
-        yield line(muted("also  "), Piece(f"{finding.cause}  ", "warn"), finding.sentence)
-    for advice in found.advice:
-        yield line(muted("try   "), advice)
+        yield make_line(muted_piece("also  "), Piece(f"{finding.cause}  ", "warn"), finding.sentence)
+    for advice in found.advice_texts:
+        yield make_line(muted_piece("try   "), advice)
     yield ()
 
 
-def _evidence(finding: Finding, label: str) -> Iterator[Row]:
+def _iter_evidence_rows(finding: Finding, label: str) -> Iterator[Row]:
     for number, entry in enumerate(finding.evidence):
         cells = (Piece(str(entry.seq)), Piece(label, "accent"), Piece(entry.text))
         yield Row(f"{label} {number}", cells, entry.seq)
 
 
-def _steps(found: Explanation) -> Iterator[Row]:
+def _iter_step_rows(found: Explanation) -> Iterator[Row]:
     for step in found.steps:
         seq: Seq = step.seqs[0] if step.seqs else 0
-        cells = (Piece(str(seq) if seq else ""), STATES[step.state], Piece(f"{step.name}: {step.text}"))
+        cells = (Piece(str(seq) if seq else ""), STEP_STATES[step.state], Piece(f"{step.name}: {step.text}"))
         yield Row(f"step {step.name}", cells, seq)
 
 
-WAITING_COLUMNS: Final = (
+PENDING_JOBS_COLUMNS: Final = (
     Column("job", name=True),
     Column("pending", right=True),
     Column("why", flexible=True, least=30),
 )
 
 
-def waiting(here: DebuggerState) -> Table:
+def pending_jobs_table(here: DebuggerState) -> Table:
     """One row per job or pod that is not whole, those that got nothing first; its key is what `explain` takes."""
-    from vcdebug.causes.survey import survey
+    from vcdebug.causes.survey import survey_jobs
 
-    found = survey(here.recording)
-    rows = [_row(one) for one in (*found.unscheduled, *found.partly)]
+    found = survey_jobs(here.recording)
+    rows = [_pending_row(one) for one in (*found.unscheduled_jobs, *found.partly_waiting_jobs)]
     title = f"Jobs that are not whole when the cycle ends: {len(rows)} of {found.jobs}"
-    return Table(title, WAITING_COLUMNS, rows, foot=() if rows else (_nobody(found),))
+    return Table(title, PENDING_JOBS_COLUMNS, rows, foot=() if rows else (_none_pending_line(found),))
 
 
-def _row(one: Surveyed) -> Row:
+def _pending_row(one: SurveyedJob) -> Row:
     found = one.explanation
     cells = (
         Piece(found.pod or found.job, "strong"),
         Piece(str(one.pending)),
-        Piece(f"{YES if found.scheduled else NO} {one.finding.cause}: {one.finding.sentence}"),
+        Piece(f"{YES if found.scheduled else NO} {one.shown_finding.cause}: {one.shown_finding.sentence}"),
     )
     return Row(found.pod or found.job, cells, subject=("job", found.job))
 
 
-def _nobody(found: Survey) -> Line:
-    return line(Piece(f"{YES} none of {plural(found.jobs, 'job')} waits", "good"))
+def _none_pending_line(found: Survey) -> Line:
+    return make_line(Piece(f"{YES} none of {count_noun(found.jobs, 'job')} waits", "good"))

@@ -10,7 +10,7 @@ from vcdebug.model.names import JobId, Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Line, Piece, line, muted
+from vcdebug.views.base import Line, Piece, make_line, muted_piece
 
 STAYS, LEAVES, PROMISED, IDLE = "█", "▒", "▸", "·"
 LEGEND = f"{STAYS} used  {LEAVES} releasing  {PROMISED} promised (pipelined)  {IDLE} idle"
@@ -23,10 +23,10 @@ def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) 
     promised = min(max(amounts.pipelined.get(dim), 0.0), leaving + idle)
     from_leaving = min(promised, leaving)
     parts = (used - leaving, leaving - from_leaving, promised, idle - (promised - from_leaving))
-    return bar(parts, (STAYS, LEAVES, PROMISED, IDLE), max(allocatable.get(dim), used + idle), width)
+    return draw_bar(parts, (STAYS, LEAVES, PROMISED, IDLE), max(allocatable.get(dim), used + idle), width)
 
 
-def bar(parts: Sequence[float], signs: Sequence[str], total: float, width: int) -> str:
+def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: int) -> str:
     """Signs in proportion; a part that is not nothing has at least one sign."""
     if total <= 0:
         return ""
@@ -39,14 +39,14 @@ def bar(parts: Sequence[float], signs: Sequence[str], total: float, width: int) 
     return "".join(sign * size for sign, size in zip(signs, sizes, strict=True))
 
 
-def fullest(amounts: NodeAmounts, allocatable: Resource, dims: Sequence[str]) -> str:
+def fullest_dimension(amounts: NodeAmounts, allocatable: Resource, dims: Sequence[str]) -> str:
     """The dimension of which the largest fraction is used; empty where nothing is offered."""
     offered = [dim for dim in dims if allocatable.get(dim) > 0]
     return max(offered, key=lambda dim: amounts.used.get(dim) / allocatable.get(dim), default="")
 
 
-WIDTH: Final = 24
-PLACED: Final = (
+PICTURE_WIDTH: Final = 24
+PLACED_STATUSES: Final = (
     TaskStatus.ALLOCATED,
     TaskStatus.BINDING,
     TaskStatus.BOUND,
@@ -57,34 +57,39 @@ PLACED: Final = (
 PLACED_SIGN, WAITING_SIGN, MISSING_SIGN = STAYS, LEAVES, IDLE
 
 
-def gang(recording: Recording, seq: Seq, name: JobId) -> Line:
+def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
     """`gang ███▒▒···  3 placed, 2 wait for room, 3 missing of 8 needed`; a sign is a pod, if there is room."""
     job = recording.session.jobs[name]
     state = recording.timeline.state_at(seq)
     statuses = [state.tasks[task.key].status for task in job.tasks.values()]
-    placed = len([status for status in statuses if status in PLACED])
+    placed = len([status for status in statuses if status in PLACED_STATUSES])
     waiting = statuses.count(TaskStatus.PIPELINED)
-    needed = state.job(name).min_available
+    needed = state.job_counts(name).min_available
     missing = max(needed - placed - waiting, 0)
     total = placed + waiting + missing
-    drawn = bar((placed, waiting, missing), (PLACED_SIGN, WAITING_SIGN, MISSING_SIGN), total, min(total, WIDTH))
+    drawn = draw_bar(
+        (placed, waiting, missing), (PLACED_SIGN, WAITING_SIGN, MISSING_SIGN), total, min(total, PICTURE_WIDTH)
+    )
     counts = ((placed, "placed"), (waiting, "wait for room"), (missing, "missing"))
     words = ", ".join(f"{number} {word}" for number, word in counts if number) or "no pods"
     style = "bad" if missing else "warn" if waiting else "good"
-    return line(muted("gang "), Piece(drawn, style), f"  {words}", muted(f" of {needed} needed"))  # type: ignore[arg-type]
+    return make_line(muted_piece("gang "), Piece(drawn, style), f"  {words}", muted_piece(f" of {needed} needed"))  # type: ignore[arg-type]
 
 
-def stages(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
+def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
     """A funnel: one bar below the other, each as long as what the stage leaves."""
     most = max((number for _, number in counts), default=0)
     label = max((len(name) for name, _ in counts), default=0)
     if not most:
         return ()
     return tuple(
-        line(
-            muted(f"{name:>{label}} "),
+        make_line(
+            muted_piece(f"{name:>{label}} "),
             Piece(
-                bar((number,), (PLACED_SIGN,), most, max(1, round(WIDTH * number / most))) if number else "", "accent"
+                draw_bar((number,), (PLACED_SIGN,), most, max(1, round(PICTURE_WIDTH * number / most)))
+                if number
+                else "",
+                "accent",
             ),
             Piece(f" {number}", "" if number else "bad"),
         )

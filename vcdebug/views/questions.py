@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.debugger.questions import QUESTIONS
-from vcdebug.views.base import Column, Line, Piece, Row, Table, line, muted, plain
-from vcdebug.views.document import listing
+from vcdebug.views.base import Column, Line, Piece, Row, Table, format_table, make_line, muted_piece
+from vcdebug.views.document import make_listing
 from vcdebug.views.pending import job_at
 
 if TYPE_CHECKING:
-    from vcdebug.questions.reply import Question, Reply, Sheet
+    from vcdebug.questions.reply import NamedQuestion, QuestionReply, ReplySheet
 
-MENU: Final = (Column("question", flexible=True, least=20), Column("about", name=True), Column("command", name=True))
-PROOF: Final = (Column("event", right=True), Column("what it shows", flexible=True))
-KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "queue"}
+MENU_COLUMNS: Final = (
+    Column("question", flexible=True, least=20),
+    Column("about", name=True),
+    Column("command", name=True),
+)
+PROOF_COLUMNS: Final = (Column("event", right=True), Column("what it shows", flexible=True))
+SUBJECT_KINDS: Final = {"job": "job", "pod": "task", "node": "node", "queue": "queue"}
 """What questions are about, and what rows call it."""
 
 
-def questions(here: DebuggerState, kind: str = "", name: str = "") -> Table:
+def questions_table(here: DebuggerState, kind: str = "", name: str = "") -> Table:
     """What can be asked about a row; the key of each question is its command."""
     job = job_at(here, kind, name)
     asked = [("why does it wait, or what did it get", job, f"explain {job}")] if job else []
@@ -31,16 +35,16 @@ def questions(here: DebuggerState, kind: str = "", name: str = "") -> Table:
         if subject or question.name == "next":
             asked.append((question.words, subject, f"ask {question.name} {subject}".rstrip()))
     rows = [
-        Row(command, (Piece(f"{words}?"), Piece(about, "strong"), muted(f":{command}")))
+        Row(command, (Piece(f"{words}?"), Piece(about, "strong"), muted_piece(f":{command}")))
         for words, about, command in asked
     ]
-    return Table("Questions", MENU, rows)
+    return Table("Questions", MENU_COLUMNS, rows)
 
 
-def subject_of(here: DebuggerState, question: Question, kind: str = "", name: str = "") -> str:
+def subject_of(here: DebuggerState, question: NamedQuestion, kind: str = "", name: str = "") -> str:
     """What a question is about, where nobody says it: the row's subject, else the present one of a fitting kind."""
     present = {"job": here.job, "task": here.task, "node": here.node, "queue": here.queue}
-    fitting = [KINDS[about] for about in question.about if about in KINDS]
+    fitting = [SUBJECT_KINDS[about] for about in question.about if about in SUBJECT_KINDS]
     found = next(((one, name) for one in fitting if one == kind and name), None)
     if found is None:
         job = job_at(here, kind, name)
@@ -53,7 +57,7 @@ def subject_of(here: DebuggerState, question: Question, kind: str = "", name: st
     return f"{found[0]}/{found[1]}" if apart else found[1]
 
 
-def question_named(word: str) -> Question:
+def question_named(word: str) -> NamedQuestion:
     """The question of a name, or of its beginning."""
     found = [question for question in QUESTIONS if word and question.name.startswith(word)]
     if len(found) != 1:
@@ -61,16 +65,19 @@ def question_named(word: str) -> Question:
     return found[0]
 
 
-def answered(question: Question, subject: str, reply: Reply) -> Table:
+def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) -> Table:
     """The answer: its sentence first, the events that prove it below."""
-    head: list[Line] = [line(Piece(reply.sentence, "strong")), *(line(muted(f"  {text}")) for text in reply.lines)]
+    head: list[Line] = [
+        make_line(Piece(reply.sentence, "strong")),
+        *(make_line(muted_piece(f"  {text}")) for text in reply.lines),
+    ]
     for sheet in reply.sheets:
-        head += [(), *_sheet(sheet)]
+        head += [(), *_iter_sheet_lines(sheet)]
     rows = [Row(f"proof {n}", (Piece(str(one.seq)), Piece(one.text)), one.seq) for n, one in enumerate(reply.evidence)]
     title = f"{question.words[:1].upper()}{question.words[1:]}: {subject}" if subject else question.words
-    return Table(title, PROOF, rows, head=(*head, ()))
+    return Table(title, PROOF_COLUMNS, rows, head=(*head, ()))
 
 
-def _sheet(sheet: Sheet) -> Iterator[Line]:
-    yield line(Piece(sheet.title, "title"))
-    yield from (line(f"  {text}") for text in plain(listing(sheet.heads, sheet.rows)).splitlines()[1:])
+def _iter_sheet_lines(sheet: ReplySheet) -> Iterator[Line]:
+    yield make_line(Piece(sheet.title, "title"))
+    yield from (make_line(f"  {text}") for text in format_table(make_listing(sheet.heads, sheet.rows)).splitlines()[1:])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from vcdebug.framework.quirks import QUIRKS
 from vcdebug.model.names import Seq
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, YES, Column, Piece, Row, Table, line, muted, plain_columns
+from vcdebug.views.base import HERE, YES, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
 from vcdebug.views.names import path_words
 
-COLUMNS = (
+QUIRK_COLUMNS = (
     *plain_columns("event#", "", "quirk"),
     Column("what happened", flexible=True, least=24),
     Column("can change", flexible=True, least=16),
@@ -16,18 +16,18 @@ COLUMNS = (
 )
 
 
-def quirks(recording: Recording, seq: Seq) -> Table:
+def quirks_table(recording: Recording, seq: Seq) -> Table:
     """One row per note, in order; Enter goes to its event."""
-    rows = [_row(recording, number, seq) for number in range(len(recording.notes))]
+    rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
     codes = dict.fromkeys(note.code for note in recording.notes)
     known = [QUIRKS[code] for code in codes if code in QUIRKS]
-    head = tuple(line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in known)
-    foot = () if rows else (line(Piece(f"{YES} no quirk of the scheduler acted in this cycle", "good")),)
+    head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in known)
+    foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler acted in this cycle", "good")),)
     current = next((row.key for row in rows if row.seq == seq), "")
-    return Table("Quirks", COLUMNS, rows, head, foot, current=current)
+    return Table("Quirks", QUIRK_COLUMNS, rows, head, foot, current=current)
 
 
-def _row(recording: Recording, number: int, here: Seq) -> Row:
+def _quirk_row(recording: Recording, number: int, here: Seq) -> Row:
     note = recording.notes[number]
     quirk = QUIRKS.get(note.code)
     cells = (
@@ -36,6 +36,6 @@ def _row(recording: Recording, number: int, here: Seq) -> Row:
         Piece(note.code, "warn"),
         Piece(note.text),
         Piece(quirk.decides if quirk is not None else ""),
-        muted(" ▸ ".join(path_words(recording, note.seq)) or "between actions"),
+        muted_piece(" ▸ ".join(path_words(recording, note.seq)) or "between actions"),
     )
     return Row(f"quirk {number}", cells, note.seq)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import plural
-from vcdebug.debugger.remedies.prove import conclusion, result
-from vcdebug.explain.answer import WHO
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, line, muted
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.remedies.prove import describe_conclusion, describe_result
+from vcdebug.explain.answer import ADVICE_OWNER
+from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, make_line, muted_piece
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.remedies.plan import Remedy
-    from vcdebug.debugger.remedies.search import Search
+    from vcdebug.debugger.remedies.plan import TriedPlan
+    from vcdebug.debugger.remedies.search import FixSearch
     from vcdebug.model.names import JobId
 
-COLUMNS: Final = (
+FIX_COLUMNS: Final = (
     Column("", right=True),
     Column("change", flexible=True, least=20),
     Column("what it comes to", flexible=True, least=20),
@@ -23,25 +23,27 @@ COLUMNS: Final = (
 )
 
 
-def remedies(search: Search, job: JobId) -> Table:
+def fixes_table(search: FixSearch, job: JobId) -> Table:
     """One row per remedy, the best first; its key is its place."""
-    found = search.remedies
-    rows = [_row(number, remedy) for number, remedy in enumerate(found)]
-    works = bool(found) and found[0].proven
-    tried = plural(search.trials, "cycle")
+    found = search.best_plans
+    rows = [_fix_row(number, remedy) for number, remedy in enumerate(found)]
+    works = bool(found) and found[0].is_proven
+    tried = count_noun(search.trial_count, "cycle")
     head = f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)"
-    said = conclusion(search)
-    foot: tuple[Line, ...] = (line(Piece(f"{NO} {said}", "bad")),) if said else ()
-    return Table(f"What lets {job} in", COLUMNS, rows, head=(line(muted(head)), ()) if rows else (), foot=foot)
+    said = describe_conclusion(search)
+    foot: tuple[Line, ...] = (make_line(Piece(f"{NO} {said}", "bad")),) if said else ()
+    return Table(
+        f"What lets {job} in", FIX_COLUMNS, rows, head=(make_line(muted_piece(head)), ()) if rows else (), foot=foot
+    )
 
 
-def _row(number: int, remedy: Remedy) -> Row:
+def _fix_row(number: int, remedy: TriedPlan) -> Row:
     costs = "; ".join(remedy.outcome.costs) or "nobody"
     cells = (
         Piece(str(number + 1)),
-        Piece(remedy.words, "strong"),
-        Piece(f"{YES if remedy.proven else NO} {result(remedy)}", "good" if remedy.proven else "muted"),
-        muted(costs),
-        muted(WHO[remedy.plan.harm]),
+        Piece(remedy.plan_words, "strong"),
+        Piece(f"{YES if remedy.is_proven else NO} {describe_result(remedy)}", "good" if remedy.is_proven else "muted"),
+        muted_piece(costs),
+        muted_piece(ADVICE_OWNER[remedy.plan.worst_harm]),
     )
     return Row(str(number), cells)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.framework.record import (
     ActionEvent,
     CloseEvent,
@@ -16,35 +16,45 @@ from vcdebug.framework.record import (
 )
 from vcdebug.model.names import Seq
 from vcdebug.trace.crash import crash_lines
-from vcdebug.trace.cut import cut_off
+from vcdebug.trace.cut import cut_off_error
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, line, muted
+from vcdebug.views.base import NO, Column, Piece, Row, Style, Table, make_line, muted_piece
 from vcdebug.views.cell_figures import subject_figure
-from vcdebug.views.names import bare
-from vcdebug.views.outcome import outcome
+from vcdebug.views.names import bare_name
+from vcdebug.views.outcome import span_outcome
 
 JOB_COLUMNS = (Column("job", name=True), Column("phase"), Column("message", flexible=True))
 TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event", right=True))
 OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
 
 
-def action(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
+def action_table(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
     """What the action did, queue by queue and job by job."""
-    path = recording.tree.path(seq)
+    path = recording.span_tree.path_to(seq)
     rows: list[Row] = []
     if len(path) > 1:
-        for queue in recording.tree.children(path[1]):
-            cells = (Piece(f"queue {queue.name}", "strong"), outcome(recording, queue.index), muted(str(queue.first)))
+        for queue in recording.span_tree.children_of(path[1]):
+            cells = (
+                Piece(f"queue {queue.name}", "strong"),
+                span_outcome(recording, queue.index),
+                muted_piece(str(queue.first)),
+            )
             rows.append(Row(f"span {queue.index}", cells, queue.first, ("queue", queue.name)))
-            for job in recording.tree.children(queue):
-                words = (Piece(f"  {bare(job.name)}"), outcome(recording, job.index), muted(str(job.first)))
+            for job in recording.span_tree.children_of(queue):
+                words = (
+                    Piece(f"  {bare_name(job.name)}"),
+                    span_outcome(recording, job.index),
+                    muted_piece(str(job.first)),
+                )
                 rows.append(Row(f"span {job.index}", words, job.first, ("job", job.name)))
     names = " → ".join(f"[{name}]" if name == event.action else name for name in recording.conf.actions)
-    foot = () if rows else (line(muted("no queue had anything for it")),)
-    return Table(f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, head=(line(muted(names)),), foot=foot)
+    foot = () if rows else (make_line(muted_piece("no queue had anything for it")),)
+    return Table(
+        f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, head=(make_line(muted_piece(names)),), foot=foot
+    )
 
 
-def state(recording: Recording, seq: Seq, event: StateEvent) -> Table:
+def state_table(recording: Recording, seq: Seq, event: StateEvent) -> Table:
     """The jobs as counted in a state event."""
     rows = []
     for uid, job in event.jobs.items():
@@ -52,21 +62,21 @@ def state(recording: Recording, seq: Seq, event: StateEvent) -> Table:
         rows.append(Row(uid, (Piece(uid), Piece(job.phase or "–"), Piece(words)), subject=("job", uid)))
     title = "Session opened" if event.when == "open" else f"State {event.when}"
     tiers = (
-        line(muted(f"tier {number}  "), ", ".join(option.name for option in tier))
+        make_line(muted_piece(f"tier {number}  "), ", ".join(option.name for option in tier))
         for number, tier in enumerate(recording.conf.tiers, start=1)
     )
-    actions = line(muted("actions "), ", ".join(recording.conf.actions))
+    actions = make_line(muted_piece("actions "), ", ".join(recording.conf.actions))
     head = (actions, *tiers) if event.when == "open" else ()
     return Table(title, JOB_COLUMNS, rows, head=head, figures=subject_figure)
 
 
-def close(recording: Recording, seq: Seq, event: CloseEvent) -> Table:
+def close_table(recording: Recording, seq: Seq, event: CloseEvent) -> Table:
     """What the scheduler writes about each job; those that wait first."""
-    rows = sorted(_close_rows(event), key=lambda row: row.cells[2].style != "bad")
+    rows = sorted(_iter_close_rows(event), key=lambda row: row.cells[2].style != "bad")
     return Table("Session closed: what is written about each job", JOB_COLUMNS, rows, figures=subject_figure)
 
 
-def _close_rows(event: CloseEvent) -> Iterator[Row]:
+def _iter_close_rows(event: CloseEvent) -> Iterator[Row]:
     for uid, job in event.jobs.items():
         bad = next((c for c in job.conditions if c.type == "Unschedulable" and c.status == "True"), None)
         style: Style = "bad" if bad else ""
@@ -74,30 +84,32 @@ def _close_rows(event: CloseEvent) -> Iterator[Row]:
         yield Row(uid, (Piece(uid), Piece(job.phase), Piece(words, style)), subject=("job", uid))
 
 
-def panic(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
+def panic_table(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
     """A panic, at which the real scheduler's process ends."""
     head = (
-        line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
-        line(event.message),
-        *(line(text) for text in crash_lines(recording, event)),
+        make_line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
+        make_line(event.message),
+        *(make_line(text) for text in crash_lines(recording, event)),
     )
     return Table("Panic", head=head)
 
 
-def cut(recording: Recording, seq: Seq, event: CutEvent) -> Table:
+def cut_table(recording: Recording, seq: Seq, event: CutEvent) -> Table:
     """The event that ends a recording which reached its limit."""
-    error = cut_off(recording)
-    words = error.line() if error is not None else event.bound
-    return Table("Cut off", head=(line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), line(words)))
+    error = cut_off_error(recording)
+    words = error.format_line() if error is not None else event.bound
+    return Table(
+        "Cut off", head=(make_line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), make_line(words))
+    )
 
 
-def random(recording: Recording, seq: Seq, event: RandomEvent) -> Table:
+def random_table(recording: Recording, seq: Seq, event: RandomEvent) -> Table:
     """A draw that the replay answers with 0."""
     words = f"the real scheduler draws a number below {event.n}; the replay takes 0, one of the possible runs"
-    return Table("Random draw", head=(line(words),))
+    return Table("Random draw", head=(make_line(words),))
 
 
-def operations(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
+def operations_table(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
     """The operations that a statement commits, discards, merges, saves or recovers."""
     rows = [
         Row(f"{number}", (Piece(kind), Piece(task), Piece(node)), subject=("task", task))
@@ -112,9 +124,9 @@ def operations(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
     }
     style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
     head = (
-        line(
-            Piece(f"{event.what}: {plural(len(event.ops), 'operation')}", style),
-            muted(f"  {words.get(event.what, '')}"),
+        make_line(
+            Piece(f"{event.what}: {count_noun(len(event.ops), 'operation')}", style),
+            muted_piece(f"  {words.get(event.what, '')}"),
         ),
     )
     return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)

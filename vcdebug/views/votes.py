@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.votes import HOOK_AT, Question, Seat, question
-from vcdebug.framework.forced import FORCED
+from vcdebug.explain.votes import HOOK_AT, HookCallGroup, PluginAnswer, hook_calls_at
+from vcdebug.framework.forced import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.trace.recording import Recording
-from vcdebug.views.base import BEST, NO, YES, Column, Line, Piece, Row, Style, Table, line, muted
-from vcdebug.views.equation import objections
-from vcdebug.views.fates import VICTIMS
-from vcdebug.views.headline import VICTIM_POINTS, answer, placing_words
-from vcdebug.views.names import bare, list_or, task_list
+from vcdebug.views.base import BEST, NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.views.equation import task_objections
+from vcdebug.views.fates import VICTIMS_SUBJECT
+from vcdebug.views.headline import VICTIM_POINTS, answer_piece, placing_words
+from vcdebug.views.names import bare_name, task_list, task_list_or
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
 VICTIM_COLUMNS = (
@@ -32,66 +32,68 @@ def rule_words(point: str) -> str:
 
 def asked_about(event: HookEvent) -> str:
     """The question's subject in words."""
-    parts = [bare(name) for name in (event.job, event.sub_job, event.task, event.queue) if name]
+    parts = [bare_name(name) for name in (event.job, event.sub_job, event.task, event.queue) if name]
     if event.other:
-        parts.append(f"other {bare(event.other)}")
+        parts.append(f"other {bare_name(event.other)}")
     if event.node:
         parts.append(f"on {event.node}")
     return " ".join(parts)
 
 
-def votes(recording: Recording, seq: Seq, event: HookEvent) -> Table:
+def votes_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """Who answered what, who was not asked and why, and the outcome."""
-    asked = question(recording, seq)
+    asked = hook_calls_at(recording, seq)
     title = f"{event.point} for {asked_about(event)}" if asked_about(event) else event.point
     if asked is None:
         return Table(
-            title, VOTE_COLUMNS, [_vote_row(recording, Seat(0, event.plugin, "answered", seq, event.result, ""))]
+            title,
+            VOTE_COLUMNS,
+            [_vote_row(recording, PluginAnswer(0, event.plugin, "answered", seq, event.result, ""))],
         )
     rows = [_vote_row(recording, seat) for seat in asked.seats]
-    foot = (_outcome(asked), line(muted(rule_words(event.point))))
+    foot = (_outcome_line(asked), make_line(muted_piece(rule_words(event.point))))
     return Table(title, VOTE_COLUMNS, rows, foot=foot, current=f"event {seq}")
 
 
-def _vote_row(recording: Recording, seat: Seat) -> Row:
-    event = recording.event(seat.seq) if seat.seq is not None else None
+def _vote_row(recording: Recording, seat: PluginAnswer) -> Row:
+    event = recording.event_at(seat.seq) if seat.seq is not None else None
     if isinstance(event, HookEvent):
-        said, remark = answer(event), _message(recording, seat.seq or 0, event)
-        return Row(f"event {seat.seq}", (_tier(seat), Piece(seat.plugin, "strong"), said, remark), seat.seq or 0)
-    cells = (_tier(seat), Piece(seat.plugin), muted(f"– {seat.state}"), muted(seat.why))
+        said, remark = answer_piece(event), _remark_piece(recording, seat.seq or 0, event)
+        return Row(f"event {seat.seq}", (_tier_piece(seat), Piece(seat.plugin, "strong"), said, remark), seat.seq or 0)
+    cells = (_tier_piece(seat), Piece(seat.plugin), muted_piece(f"– {seat.state}"), muted_piece(seat.why))
     return Row(f"{seat.tier} {seat.plugin}", cells)
 
 
-def _tier(seat: Seat) -> Piece:
+def _tier_piece(seat: PluginAnswer) -> Piece:
     return Piece(str(seat.tier) if seat.tier else "")
 
 
 def _is_forced(recording: Recording, seq: Seq) -> bool:
-    return any(note.code == FORCED for note in recording.notes_at(seq))
+    return any(note.code == FORCED_CODE for note in recording.notes_at(seq))
 
 
-def _message(recording: Recording, seq: Seq, event: HookEvent) -> Piece:
+def _remark_piece(recording: Recording, seq: Seq, event: HookEvent) -> Piece:
     if _is_forced(recording, seq):
         return Piece("forced", "warn")
     if isinstance(event.result, dict):
-        return muted(str(event.result.get("message") or ""))
-    return muted("")
+        return muted_piece(str(event.result.get("message") or ""))
+    return muted_piece("")
 
 
-def _outcome(asked: Question) -> Line:
+def _outcome_line(asked: HookCallGroup) -> Line:
     passed, words = outcome_words(asked)
     style: Style = "good" if passed else "bad"
-    by = _decider(asked)
-    return line("→ ", Piece(f"{YES if passed else NO} {words}", style), muted(f"  {by}" if by else ""))
+    by = _decider_words(asked)
+    return make_line("→ ", Piece(f"{YES if passed else NO} {words}", style), muted_piece(f"  {by}" if by else ""))
 
 
-def _decider(asked: Question) -> str:
+def _decider_words(asked: HookCallGroup) -> str:
     if asked.deciding_plugin:
         return f"{asked.deciding_plugin} decides"
     return f"tier {asked.deciding_tier} decides" if asked.deciding_tier else ""
 
 
-def outcome_words(asked: Question) -> tuple[bool, str]:
+def outcome_words(asked: HookCallGroup) -> tuple[bool, str]:
     """(whether it lets things go on, what the combined answer is)."""
     value = asked.outcome
     if asked.point == OVERUSED.upstream:
@@ -107,47 +109,49 @@ def outcome_words(asked: Question) -> tuple[bool, str]:
     return True, placing_words(value)
 
 
-def victims(recording: Recording, seq: Seq, event: HookEvent) -> Table:
+def victims_table(recording: Recording, seq: Seq, event: HookEvent) -> Table:
     """Whom each plugin offers and spares, what is left of each tier, and the tier that decides."""
-    asked = question(recording, seq)
+    asked = hook_calls_at(recording, seq)
     candidates = event.candidates
-    title = f"Victims: {event.point} {_for_whom(recording, seq, event)}"
+    title = f"Victims: {event.point} {_search_words(recording, seq, event)}"
     if asked is None:
         return Table(title)
-    rows = [row for tier in asked.tiers for row in _tier_rows(recording, asked, tier, candidates)]
-    rows = [row._replace(subject=(VICTIMS, str(asked.first))) for row in rows]
-    head = (line(muted("candidates  "), list_or(candidates, "nobody passes the action's own filter")),)
-    foot = (_victim_outcome(asked), line(muted(rule_words(event.point))))
+    rows = [row for tier in asked.tiers for row in _iter_tier_rows(recording, asked, tier, candidates)]
+    rows = [row._replace(subject=(VICTIMS_SUBJECT, str(asked.first))) for row in rows]
+    head = (make_line(muted_piece("candidates  "), task_list_or(candidates, "nobody passes the action's own filter")),)
+    foot = (_victim_outcome(asked), make_line(muted_piece(rule_words(event.point))))
     return Table(title, VICTIM_COLUMNS, rows, head=head, foot=foot, current=f"event {seq}")
 
 
-def _for_whom(recording: Recording, seq: Seq, event: HookEvent) -> str:
-    path = recording.tree.path(seq)
+def _search_words(recording: Recording, seq: Seq, event: HookEvent) -> str:
+    path = recording.span_tree.path_to(seq)
     node = path[-1].name if path and path[-1].level.name == "NODE" else ""
     return " ".join(
-        part for part in (f"for {bare(event.task)}" if event.task else "", f"on {node}" if node else "") if part
+        part for part in (f"for {bare_name(event.task)}" if event.task else "", f"on {node}" if node else "") if part
     )
 
 
-def _tier_rows(recording: Recording, asked: Question, tier: int, candidates: Sequence[TaskKey]) -> Iterator[Row]:
+def _iter_tier_rows(
+    recording: Recording, asked: HookCallGroup, tier: int, candidates: Sequence[TaskKey]
+) -> Iterator[Row]:
     seats = asked.tier(tier)
     for position, seat in enumerate(seats):
-        yield _seat_row(recording, seat, candidates, first=position == 0)
+        yield _answer_row(recording, seat, candidates, first=position == 0)
     if any(seat.seq is not None for seat in seats):
-        yield _intersection(asked, tier)
+        yield _intersection_row(asked, tier)
 
 
-def _seat_row(recording: Recording, seat: Seat, candidates: Sequence[TaskKey], *, first: bool) -> Row:
+def _answer_row(recording: Recording, seat: PluginAnswer, candidates: Sequence[TaskKey], *, first: bool) -> Row:
     tier = Piece(str(seat.tier)) if first else Piece("")
     if seat.seq is None:
-        cells = (tier, Piece(seat.plugin), muted("–"), muted(f"{seat.state}: {seat.why}"))
+        cells = (tier, Piece(seat.plugin), muted_piece("–"), muted_piece(f"{seat.state}: {seat.why}"))
         return Row(f"{seat.tier} {seat.plugin}", cells)
     key = f"event {seat.seq}"
     if seat.state == "abstained":
-        cells = (tier, Piece(seat.plugin, "strong"), muted("–"), muted("– abstains"))
+        cells = (tier, Piece(seat.plugin, "strong"), muted_piece("–"), muted_piece("– abstains"))
         return Row(key, cells, seat.seq)
     spared = [task for task in candidates if task not in seat.result]
-    why = _why_spared(recording, seat.seq, spared)
+    why = _why_protected(recording, seat.seq, spared)
     spares = f"spares {task_list(spared)}{why}" if spared else ""
     forced = "forced: " if _is_forced(recording, seat.seq) else ""
     if seat.result:
@@ -157,15 +161,15 @@ def _seat_row(recording: Recording, seat: Seat, candidates: Sequence[TaskKey], *
     cells = (
         tier,
         Piece(seat.plugin, "strong"),
-        Piece(task_list(seat.result), "good") if seat.result else muted("nobody"),
+        Piece(task_list(seat.result), "good") if seat.result else muted_piece("nobody"),
         said,
     )
     return Row(key, cells, seat.seq)
 
 
-def _why_spared(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) -> str:
+def _why_protected(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) -> str:
     """The first reason, and that there are more."""
-    reasons = objections(recording, seq)
+    reasons = task_objections(recording, seq)
     told = list(dict.fromkeys(reasons[task] for task in spared if task in reasons))
     if not told:
         return ""
@@ -173,7 +177,7 @@ def _why_spared(recording: Recording, seq: Seq, spared: Sequence[TaskKey]) -> st
     return f" ({told[0]}{more})"
 
 
-def _intersection(asked: Question, tier: int) -> Row:
+def _intersection_row(asked: HookCallGroup, tier: int) -> Row:
     decides = asked.deciding_tier == tier
     left = asked.outcome if decides and asked.outcome else ()
     if decides:
@@ -186,10 +190,10 @@ def _intersection(asked: Question, tier: int) -> Row:
     return Row(f"{tier} ∩", (Piece(""), Piece("∩", "accent"), offers, said))
 
 
-def _victim_outcome(asked: Question) -> Line:
+def _victim_outcome(asked: HookCallGroup) -> Line:
     if asked.outcome:
-        return line("→ ", Piece(f"{YES} victims: {task_list(asked.outcome)}", "good"))
-    return line("→ ", Piece(f"{NO} no victims: the action goes on to the next node", "bad"))
+        return make_line("→ ", Piece(f"{YES} victims: {task_list(asked.outcome)}", "good"))
+    return make_line("→ ", Piece(f"{NO} no victims: the action goes on to the next node", "bad"))
 
 
 def is_victims(event: HookEvent) -> bool:

@@ -13,9 +13,9 @@ from vcdebug.actions.allocate.tasks import TaskPlacement
 from vcdebug.actions.allocate.visits import (
     allocate_in_domains,
     goes_by_domains,
+    is_placeable,
     is_ready,
     not_admitted,
-    placeable,
     take_turns,
 )
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
@@ -42,16 +42,16 @@ class Allocate(Action):
         """Upstream: actions/allocate.Execute."""
         self._placement = TaskPlacement(ssn, error_cache=self.error_cache)
         self._domains = DomainSearch(ssn, self._placement)
-        self._keeps_nomination = ssn.release.has(FLAT_NOMINATION)
+        self._keeps_nomination = ssn.release.has_older_form(FLAT_NOMINATION)
         self._worksheets: dict[JobId, Worksheet] = {}
         self._flat: dict[JobId, PriorityQueue[TaskInfo]] = {}
-        waiting = self._collect(ssn)
-        take_turns(ssn, waiting, partial(self._visit, ssn, waiting))
+        waiting = self._build_allocate_context(ssn)
+        take_turns(ssn, waiting, partial(self._allocate_resources, ssn, waiting))
 
-    def _visit(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
+    def _allocate_resources(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
         """Upstream: actions/allocate.allocateResources."""
         job = waiting.jobs[queue.name].pop()
-        with ssn.scope(Level.JOB, job.uid):
+        with ssn.open_span(Level.JOB, job.uid):
             if goes_by_domains(ssn, job):
                 again = allocate_in_domains(ssn, self._domains, job, self._worksheets[job.uid])
             else:
@@ -60,7 +60,7 @@ class Allocate(Action):
             waiting.jobs[queue.name].push(job)
         waiting.queues.push(queue)
 
-    def _collect(self, ssn: Session) -> QueuedJobs:
+    def _build_allocate_context(self, ssn: Session) -> QueuedJobs:
         """Upstream: actions/allocate.buildAllocateContext."""
         waiting = QueuedJobs(ssn)
         for job in ssn.jobs.values():
@@ -69,7 +69,7 @@ class Allocate(Action):
             if not ssn.hyper_nodes.ready and job.contains_network_topology():
                 ssn.log("topology", job.uid, job.queue)
                 continue
-            worksheet = build_worksheet(ssn, job, partial(placeable, ssn))
+            worksheet = build_worksheet(ssn, job, partial(is_placeable, ssn))
             if worksheet.empty:
                 continue
             waiting.add_job(ssn.queues[job.queue], job)
@@ -92,7 +92,7 @@ class Allocate(Action):
         if sub_job.nominated_hyper_node and not self._keeps_nomination:
             statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
         if statement is None:
-            statement = self._placement.allocate(job, sub_job, tasks, TOP_HYPER_NODE)
+            statement = self._placement.allocate_tasks(job, sub_job, tasks, TOP_HYPER_NODE)
         if statement is None or not is_ready(ssn, job, statement):
             return False
         statement.commit()

@@ -28,7 +28,7 @@ from vcdebug.model.names import JobId, SubJobId
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
 
-FOR_ALLOCATE = 0
+ALLOCATE_PURPOSE = 0
 
 
 class Solution(NamedTuple):
@@ -39,7 +39,7 @@ class Solution(NamedTuple):
     score: float
 
 
-class Decisions:
+class DomainDecisions:
     """Hypernodes chosen during the action, per job and sub job; they reach the job only at a commit.
     Upstream: actions/allocate/recorder.NewRecorder.
     """
@@ -49,15 +49,15 @@ class Decisions:
         self._jobs: dict[JobId, str] = {}
         self._sub_jobs: dict[tuple[JobId, str], dict[SubJobId, str]] = {}
 
-    def choose_job(self, job: JobInfo, hyper_node: str) -> None:
+    def save_job_decision(self, job: JobInfo, hyper_node: str) -> None:
         """The job's hypernode of this visit. Upstream: actions/allocate/recorder.SaveJobDecision."""
         self._jobs[job.uid] = hyper_node
 
-    def choose_sub_job(self, job: JobInfo, hyper_node: str, sub_job: SubJobInfo) -> None:
+    def save_sub_job_decision(self, job: JobInfo, hyper_node: str, sub_job: SubJobInfo) -> None:
         """The sub job's hypernode under one of the job's. Upstream: actions/allocate/recorder.SaveSubJobDecision."""
         self._sub_jobs.setdefault((job.uid, hyper_node), {})[sub_job.uid] = sub_job.allocated_hyper_node
 
-    def apply(self, job: JobInfo) -> None:
+    def update_decision_to_job(self, job: JobInfo) -> None:
         """Widen the job's and its sub jobs' hypernodes; earlier visits' records count again.
         Upstream: actions/allocate/recorder.UpdateDecisionToJob.
         """
@@ -65,14 +65,17 @@ class Decisions:
         if not chosen:
             return
         tree = self._ssn.hyper_nodes
-        held, job.allocated_hyper_node = job.allocated_hyper_node, tree.lca(job.allocated_hyper_node, chosen)
+        held, job.allocated_hyper_node = (
+            job.allocated_hyper_node,
+            tree.get_lca_hyper_node(job.allocated_hyper_node, chosen),
+        )
         if held != job.allocated_hyper_node:
             self._ssn.log("recorder.job", job.uid, held, job.allocated_hyper_node)
         for uid, hyper_node in sorted(self._sub_jobs.get((job.uid, chosen), {}).items()):
             sub_job = job.sub_jobs.get(uid)
             if sub_job is not None:
                 held = sub_job.allocated_hyper_node
-                sub_job.allocated_hyper_node = tree.lca(held, hyper_node)
+                sub_job.allocated_hyper_node = tree.get_lca_hyper_node(held, hyper_node)
                 if held != sub_job.allocated_hyper_node:
                     self._ssn.log("recorder.sub-job", uid, held, sub_job.allocated_hyper_node)
                 sub_job.nominated_hyper_node = ""
@@ -84,7 +87,7 @@ class DomainSearch:
     def __init__(self, ssn: Session, placement: TaskPlacement) -> None:
         self._ssn = ssn
         self._placement = placement
-        self.decisions = Decisions(ssn)
+        self.decisions = DomainDecisions(ssn)
 
     def allocate_job(self, job: JobInfo, worksheet: Worksheet, hyper_node: str) -> Statement | None:
         """Operations of the best hypernode's dry run, applied again; the worksheet keeps what is left.
@@ -94,10 +97,10 @@ class DomainSearch:
         if worksheet.empty:
             return None
         before = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
-        gradients = self._ssn.ask(HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, FOR_ALLOCATE)
+        gradients = self._ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, ALLOCATE_PURPOSE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions: dict[str, Solution] = {}
-            for candidate in self._ssn.draws.job_domains.of(job.uid, row):
+            for candidate in self._ssn.draws.job_domains.next_row(job.uid, row):
                 solution = self._try_job(job, worksheet.clone(), candidate, before)
                 if solution is not None:
                     solutions[candidate] = solution
@@ -122,14 +125,14 @@ class DomainSearch:
             total += score
             if trial.tasks[sub_job.uid]:
                 trial.sub_jobs.push(sub_job)
-            if ssn.ask(JOB_READY, job):
+            if ssn.ask_plugins(JOB_READY, job):
                 break
         for uid, value in before.items():
             job.sub_jobs[uid].allocated_hyper_node = value
         if not statements:
             return None
         saved = Statement.save_operations(ssn, *statements)
-        solved = ssn.ask(JOB_READY, job) or ssn.ask(JOB_PIPELINED, job)
+        solved = ssn.ask_plugins(JOB_READY, job) or ssn.ask_plugins(JOB_PIPELINED, job)
         for statement in statements:
             statement.discard()
         return Solution(saved, trial, total) if solved else None
@@ -137,7 +140,7 @@ class DomainSearch:
     def _recover_best(self, job: JobInfo, worksheet: Worksheet, solutions: dict[str, Solution]) -> Statement | None:
         """Upstream: actions/allocate.selectBestHyperNodeForJob."""
         best, best_score = "", -np.inf
-        for name in self._ssn.cluster.ordering.keys(solutions):
+        for name in self._ssn.cluster.ordering.order_keys(solutions):
             if solutions[name].score > best_score:
                 best, best_score = name, solutions[name].score
         if not best:
@@ -145,8 +148,8 @@ class DomainSearch:
         statement = Statement(self._ssn)
         if statement.recover_operations(solutions[best].saved) is not None:
             return None
-        worksheet.become(solutions[best].worksheet)
-        self.decisions.choose_job(job, best)
+        worksheet.shallow_copy_from(solutions[best].worksheet)
+        self.decisions.save_job_decision(job, best)
         self._ssn.log("domain-success", job.uid, best)
         return statement
 
@@ -162,9 +165,9 @@ class DomainSearch:
         if nominated:
             statement = allocate_from_nomination(ssn, self._placement, job, sub_job, tasks)
             if statement is not None:
-                self.decisions.choose_sub_job(job, hyper_node, sub_job)
+                self.decisions.save_sub_job_decision(job, hyper_node, sub_job)
                 return statement, 0.0
-        gradients = ssn.ask(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, FOR_ALLOCATE)
+        gradients = ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, ALLOCATE_PURPOSE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions = self._try_sub_job(job, sub_job, tasks, row)
             if solutions:
@@ -178,11 +181,11 @@ class DomainSearch:
     ) -> dict[str, tuple[Statement, PriorityQueue[TaskInfo]]]:
         """Every hypernode of the row is tried, also after a success."""
         solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]] = {}
-        for candidate in self._ssn.draws.sub_job_domains.of(sub_job.uid, row):
+        for candidate in self._ssn.draws.sub_job_domains.next_row(sub_job.uid, row):
             self._ssn.log("tasks", job.uid, sub_job.uid, len(tasks), candidate)
             job.reset_sub_job_fit_errors(sub_job)
             leftover = tasks.clone()
-            statement = self._placement.allocate(job, sub_job, leftover, candidate)
+            statement = self._placement.allocate_tasks(job, sub_job, leftover, candidate)
             if statement is not None and len(statement):
                 saved = Statement.save_operations(self._ssn, statement)
                 solutions[candidate] = (saved, leftover)
@@ -204,9 +207,9 @@ class DomainSearch:
         statement = Statement(self._ssn)
         if statement.recover_operations(saved) is not None:
             return None, 0.0
-        sub_job.allocated_hyper_node = self._ssn.hyper_nodes.lca(sub_job.allocated_hyper_node, best)
+        sub_job.allocated_hyper_node = self._ssn.hyper_nodes.get_lca_hyper_node(sub_job.allocated_hyper_node, best)
         worksheet.tasks[sub_job.uid] = leftover
-        self.decisions.choose_sub_job(job, hyper_node, sub_job)
+        self.decisions.save_sub_job_decision(job, hyper_node, sub_job)
         self._ssn.log("sub-job-success", sub_job.uid, best, score, sub_job.allocated_hyper_node)
         return statement, score
 
@@ -215,8 +218,8 @@ class DomainSearch:
         Upstream: actions/allocate.selectBestHyperNodeForSubJob, util/scheduler_helper.SelectBestHyperNodeAndScore.
         """
         ssn = self._ssn
-        nodes = {name: rows.names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
-        answers = ssn.ask(HYPER_NODE_ORDER, sub_job, nodes)
+        nodes = {name: rows.node_names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
+        answers = ssn.ask_plugins(HYPER_NODE_ORDER, sub_job, nodes)
         totals = dict.fromkeys(candidates, 0.0)
         for plugin in sorted(answers):
             for name, score in sorted(answers[plugin].items()):
@@ -229,6 +232,6 @@ class DomainSearch:
         if not tied:
             return "", 0.0
         tasks = sub_job.tasks.values()
-        chosen = tied[ssn.draws.domain([nodes.get(name, ()) for name in tied], [task.key for task in tasks])]
+        chosen = tied[ssn.draws.draw_domain([nodes.get(name, ()) for name in tied], [task.key for task in tasks])]
         ssn.record.append(BestEvent("hypernode", chosen, best, tied))
         return chosen, best

@@ -31,20 +31,20 @@ def allocate_from_nomination(
     nodes = ssn.hyper_node_rows(sub_job.nominated_hyper_node)
     statement: Statement | None = None
     if nodes is not None and len(nodes):
-        placements = _validate(ssn, job, nodes, tasks.clone(), placement.error_cache)
+        placements = _validate_nomination(ssn, job, nodes, tasks.clone(), placement.error_cache)
         if placements is not None:
-            statement = _place(ssn, sub_job, placements)
+            statement = _place_nominated(ssn, sub_job, placements)
     if statement is None:
-        _forget(sub_job, tasks)
+        _invalidate_nomination(sub_job, tasks)
         return None
     while tasks:
         tasks.pop()
     nominated = sub_job.nominated_hyper_node
-    sub_job.allocated_hyper_node = ssn.hyper_nodes.lca(sub_job.allocated_hyper_node, nominated)
+    sub_job.allocated_hyper_node = ssn.hyper_nodes.get_lca_hyper_node(sub_job.allocated_hyper_node, nominated)
     return statement
 
 
-def _validate(
+def _validate_nomination(
     ssn: Session, job: JobInfo, nodes: NodeRows, tasks: PriorityQueue[TaskInfo], error_cache: bool
 ) -> Placements | None:
     """Upstream: actions/allocate.validateNomination."""
@@ -52,13 +52,13 @@ def _validate(
     placements: Placements = []
     while tasks:
         task = tasks.pop()
-        if not ssn.ask(ALLOCATABLE, ssn.queues[job.queue], task):
+        if not ssn.ask_plugins(ALLOCATABLE, ssn.queues[job.queue], task):
             return None
         node = ssn.nodes.get(task.pod.nominated_node_name)
         if node is None:
             return None
-        alone = nodes.select(nodes.rows == node.row)
-        if not len(alone) or ssn.ask(PRE_PREDICATE, task) is not None:
+        alone = nodes.select_where(nodes.rows == node.row)
+        if not len(alone) or ssn.ask_plugins(PRE_PREDICATE, task) is not None:
             return None
         feasible, _ = helper.predicate_nodes(task, alone, allocate_judge)
         if not len(feasible):
@@ -67,7 +67,7 @@ def _validate(
     return placements
 
 
-def _place(ssn: Session, sub_job: SubJobInfo, placements: Placements) -> Statement | None:
+def _place_nominated(ssn: Session, sub_job: SubJobInfo, placements: Placements) -> Statement | None:
     statement = Statement(ssn)
     for task, node in placements:
         if sub_job.with_network_topology():
@@ -78,7 +78,7 @@ def _place(ssn: Session, sub_job: SubJobInfo, placements: Placements) -> Stateme
     return statement
 
 
-def _forget(sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
+def _invalidate_nomination(sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
     """Upstream: actions/allocate.invalidateSubJobNomination."""
     sub_job.nominated_hyper_node = ""
     waiting = tasks.clone()

@@ -9,7 +9,7 @@ from enum import Enum
 
 from vcdebug.framework import transitions
 from vcdebug.framework.hooks import PRE_PREDICATE
-from vcdebug.framework.placement import PredicateHelper, for_allocate
+from vcdebug.framework.placement import PredicateHelper, predicate_for_allocate_action
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.nodetable import NodeRows
@@ -17,7 +17,7 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 
 
-class Outcome(Enum):
+class RestoredOutcome(Enum):
     """What became of the task."""
 
     PLACED = 0
@@ -32,16 +32,18 @@ def is_restored(ssn: Session, task: TaskInfo) -> bool:
     return task.status is TaskStatus.PIPELINED and task.uid in ssn.restored
 
 
-def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows) -> Outcome:
+def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows) -> RestoredOutcome:
     """Only its own node is asked, and not about resources: they are compared here."""
     node = ssn.nodes.get(ssn.restored[task.uid])
     if node is not None:
-        alone = nodes.select(nodes.rows == node.row)
+        alone = nodes.select_where(nodes.rows == node.row)
         if not len(alone) or not task.init_resreq.less_equal(node.idle):
-            return Outcome.WAITS
-        if ssn.ask(PRE_PREDICATE, task) is None:
-            feasible, _ = PredicateHelper(ssn, cache_on=False).predicate_nodes(task, alone, for_allocate)
+            return RestoredOutcome.WAITS
+        if ssn.ask_plugins(PRE_PREDICATE, task) is None:
+            feasible, _ = PredicateHelper(ssn, cache_on=False).predicate_nodes(
+                task, alone, predicate_for_allocate_action
+            )
             if len(feasible):
-                return Outcome.PLACED if statement.allocate(task, node.name) is None else Outcome.WAITS
-    transitions.unplace(ssn, task, "unpipeline")
-    return Outcome.RELEASED
+                return RestoredOutcome.PLACED if statement.allocate(task, node.name) is None else RestoredOutcome.WAITS
+    transitions.unplace_task(ssn, task, "unpipeline")
+    return RestoredOutcome.RELEASED

@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import partial
 
 from vcdebug.actions.allocate.domains import DomainSearch
-from vcdebug.actions.allocate.runs import Runs
+from vcdebug.actions.allocate.runs import TaskRuns
 from vcdebug.actions.allocate.tasks import TaskPlacement
 from vcdebug.actions.allocate.tiers import TierSearch
 from vcdebug.actions.allocate.visits import (
     allocate_in_domains,
     goes_by_domains,
+    is_placeable,
     not_admitted,
-    placeable,
     take_turns,
 )
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
@@ -39,15 +39,15 @@ class RetryingAllocate(Action):
 
     def execute(self, ssn: Session) -> None:
         """Upstream: actions/allocate.Execute."""
-        self._runs = Runs(ssn, error_cache=self.error_cache)
-        self._tiers = TierSearch(ssn, self._runs) if ssn.release.has(ALLOCATE_TOPOLOGY_TIERS) else None
+        self._runs = TaskRuns(ssn, error_cache=self.error_cache)
+        self._tiers = TierSearch(ssn, self._runs) if ssn.release.has_older_form(ALLOCATE_TOPOLOGY_TIERS) else None
         self._domains = DomainSearch(ssn, TaskPlacement(ssn, error_cache=self.error_cache))
         self._worksheets: dict[JobId, Worksheet] = {}
         self._tasks: dict[JobId, PriorityQueue[TaskInfo]] = {}
-        waiting = self._collect(ssn)
-        take_turns(ssn, waiting, partial(self._visit, ssn, waiting), "turn")
+        waiting = self._build_allocate_context(ssn)
+        take_turns(ssn, waiting, partial(self._allocate_resources, ssn, waiting), "turn")
 
-    def _collect(self, ssn: Session) -> QueuedJobs:
+    def _build_allocate_context(self, ssn: Session) -> QueuedJobs:
         """Jobs without pending tasks too. Upstream: actions/allocate.buildAllocateContext."""
         waiting = QueuedJobs(ssn)
         for job in ssn.jobs.values():
@@ -56,13 +56,13 @@ class RetryingAllocate(Action):
         ssn.log("try", len(waiting.jobs))
         return waiting
 
-    def _visit(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
+    def _allocate_resources(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
         """Upstream: actions/allocate.allocateResources."""
         job = waiting.jobs[queue.name].pop()
-        with ssn.scope(Level.JOB, job.uid):
+        with ssn.open_span(Level.JOB, job.uid):
             if self._ends_the_turn(ssn, job):
                 return
-            again = self._allocate(ssn, job)
+            again = self._allocate_job(ssn, job)
         if again:
             waiting.jobs[queue.name].push(job)
         waiting.queues.push(queue)
@@ -77,7 +77,7 @@ class RetryingAllocate(Action):
             ssn.log("unready", job.uid)
         return bool(tasks)
 
-    def _allocate(self, ssn: Session, job: JobInfo) -> bool:
+    def _allocate_job(self, ssn: Session, job: JobInfo) -> bool:
         """True when the job goes back into its queue."""
         if self._tiers is None and goes_by_domains(ssn, job):
             worksheet = self._worksheet_of(ssn, job)
@@ -88,9 +88,9 @@ class RetryingAllocate(Action):
         ssn.log("rest", len(tasks), job.uid)
         highest = _hard_tier(job)
         if self._tiers is not None and highest is not None:
-            statement, left = self._tiers.allocate(job, tasks, highest)
+            statement, left = self._tiers.allocate_in_tiers(job, tasks, highest)
         else:
-            statement, left = self._runs.allocate(job, tasks), tasks
+            statement, left = self._runs.allocate_tasks(job, tasks), tasks
         if statement is not None:
             statement.commit()
         self._tasks[job.uid] = left or tasks
@@ -98,12 +98,12 @@ class RetryingAllocate(Action):
 
     def _worksheet_of(self, ssn: Session, job: JobInfo) -> Worksheet:
         if job.uid not in self._worksheets:
-            self._worksheets[job.uid] = build_worksheet(ssn, job, partial(placeable, ssn))
+            self._worksheets[job.uid] = build_worksheet(ssn, job, partial(is_placeable, ssn))
         return self._worksheets[job.uid]
 
     def _tasks_of(self, ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
         if job.uid not in self._tasks:
-            waiting = [task for task in job.with_status(TaskStatus.PENDING) if placeable(ssn, task)]
+            waiting = [task for task in job.tasks_with_status(TaskStatus.PENDING) if is_placeable(ssn, task)]
             self._tasks[job.uid] = task_queue(ssn).extend(waiting)
         return self._tasks[job.uid]
 

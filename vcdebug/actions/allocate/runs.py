@@ -5,8 +5,8 @@ Upstream: actions/allocate (allocateResourcesForTasks).
 
 from __future__ import annotations
 
-from vcdebug.actions.allocate.tasks import Visit, place_task
-from vcdebug.actions.allocate.visits import left_open
+from vcdebug.actions.allocate.tasks import TaskVisit, place_task
+from vcdebug.actions.allocate.visits import note_left_open
 from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.placement import PredicateHelper
@@ -22,7 +22,7 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.releases.topology import NTA_SOFT_ONLY
 
 
-class Runs:
+class TaskRuns:
     """All runs of an action, and what the nodes that they chose were worth in sum."""
 
     def __init__(self, ssn: Session, *, error_cache: bool) -> None:
@@ -31,7 +31,7 @@ class Runs:
         self.sums: dict[tuple[JobId, str], float] = {}
         """Of each job in each HyperNode."""
 
-    def allocate(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str = "") -> Statement | None:
+    def allocate_tasks(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str = "") -> Statement | None:
         """The statement, perhaps without operations, if the job ends ready; a pipelined job's stays open.
         Upstream: actions/allocate.allocateResourcesForTasks.
         """
@@ -43,20 +43,20 @@ class Runs:
         visit.score = self.sums.get((job.uid, hyper_node), 0.0)
         visit.place_all(tasks)
         self.sums[job.uid, hyper_node] = visit.score
-        if ssn.ask(JOB_READY, job):
+        if ssn.ask_plugins(JOB_READY, job):
             ssn.log("job-ready", job.uid)
-            self._keep_soft(job, visit.reached)
+            self._keep_soft(job, visit.reached_hyper_node)
             return statement
-        if not ssn.ask(JOB_PIPELINED, job):
+        if not ssn.ask_plugins(JOB_PIPELINED, job):
             statement.discard()
         else:
-            left_open(ssn, job, statement)
+            note_left_open(ssn, job, statement)
         return None
 
     def _keep_soft(self, job: JobInfo, reached: str) -> None:
         """Upstream: actions/allocate (v1.13: updateJobAllocatedHyperNode)."""
         if of_soft_topology(job):
-            keep(self._ssn, job, reached)
+            keep_hyper_node(self._ssn, job, reached)
 
 
 def of_soft_topology(job: JobInfo) -> bool:
@@ -64,14 +64,14 @@ def of_soft_topology(job: JobInfo) -> bool:
     return job.network_topology is not None and job.network_topology.mode == "soft"
 
 
-def keep(ssn: Session, job: JobInfo, hyper_node: str) -> None:
+def keep_hyper_node(ssn: Session, job: JobInfo, hyper_node: str) -> None:
     """The job's HyperNode from now on."""
     if job.allocated_hyper_node != hyper_node:
         job.allocated_hyper_node = hyper_node
         ssn.mark_job_dirty(job)
 
 
-class RetryingVisit(Visit):
+class RetryingVisit(TaskVisit):
     """One pass over the tasks that a job has left."""
 
     def __init__(
@@ -80,23 +80,25 @@ class RetryingVisit(Visit):
         super().__init__(ssn, job, job.only_sub_job(), TOP_HYPER_NODE, nodes, helper, statement)
         self._allocated_in = job.allocated_hyper_node
         self._shown_nodes = len(ssn.nodes)
-        self._nears = of_soft_topology(job) if ssn.release.has(NTA_SOFT_ONLY) else job.network_topology is not None
+        self._nears = (
+            of_soft_topology(job) if ssn.release.has_older_form(NTA_SOFT_ONLY) else job.network_topology is not None
+        )
         self.score = 0.0
         """Of all nodes that were chosen in the job's HyperNode, in sum."""
 
     @property
-    def reached(self) -> str:
+    def reached_hyper_node(self) -> str:
         """The HyperNode that holds the job with what was placed."""
         return self._allocated_in
 
-    def place(self, task: TaskInfo) -> bool:
+    def try_task(self, task: TaskInfo) -> bool:
         """Try one task; False ends the loop. A task whose role has failed before leaves no fit error of its own."""
         if self._lost_to_queue(task):
             return True
         if self._job.task_has_fit_errors(self._of_roles, task):
             self._ssn.log("again", task.name, task.task_role)
             return True
-        return self._search(task)
+        return self._search_node(task)
 
     def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
         """A ready job ends the loop also where the task's placement was refused."""
@@ -107,10 +109,10 @@ class RetryingVisit(Visit):
             return True
         self.score = self.score + score
         if place_task(self._ssn, self._statement, task, node) is None and self._nears:
-            self._widen(node)
-        return not self._ssn.ask(JOB_READY, self._job)
+            self._widen_hyper_node(node)
+        return not self._ssn.ask_plugins(JOB_READY, self._job)
 
-    def _widen(self, node: NodeInfo) -> None:
+    def _widen_hyper_node(self, node: NodeInfo) -> None:
         """Upstream: actions/allocate (v1.13: getJobNewAllocatedHyperNode)."""
         tree = self._ssn.hyper_nodes
         found = tree.stated_for_node(node.name)

@@ -5,7 +5,7 @@ Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocate
 
 from __future__ import annotations
 
-from vcdebug.actions.allocate.restored import Outcome, is_restored, place_restored
+from vcdebug.actions.allocate.restored import RestoredOutcome, is_restored, place_restored
 from vcdebug.framework.action import pre_predicate_errors
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue
@@ -37,7 +37,7 @@ class TaskPlacement:
         self._ssn = ssn
         self.error_cache = error_cache
 
-    def allocate(
+    def allocate_tasks(
         self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str
     ) -> Statement | None:
         """The statement if the sub job ends ready or pipelined (perhaps without operations), else None.
@@ -50,7 +50,7 @@ class TaskPlacement:
             return None
         statement = Statement(ssn)
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
-        visit = Visit(ssn, job, sub_job, hyper_node, nodes, helper, statement)
+        visit = TaskVisit(ssn, job, sub_job, hyper_node, nodes, helper, statement)
         visit.place_all(tasks)
         for enough, key in ((ssn.sub_job_ready, "ready"), (ssn.sub_job_pipelined, "pipelined")):
             if enough(job, sub_job):
@@ -60,7 +60,7 @@ class TaskPlacement:
         return None
 
 
-class Visit:
+class TaskVisit:
     """One pass over a sub job's tasks in one hypernode."""
 
     def __init__(
@@ -82,21 +82,21 @@ class Visit:
         self._helper = helper
         self._statement = statement
         self._allocated_in = sub_job.allocated_hyper_node
-        self._breaks_at_refusal = ssn.release.has(PREPREDICATE_ALWAYS_BREAKS)
-        self._of_roles = None if ssn.release.has(FIT_ROLES_PER_JOB) else sub_job
-        self._nominated_anywhere = ssn.release.has(NOMINATION_IN_HYPERNODE)
-        self._nominated_if_idle = ssn.release.has(NOMINATION_NEEDS_IDLE)
+        self._breaks_at_refusal = ssn.release.has_older_form(PREPREDICATE_ALWAYS_BREAKS)
+        self._of_roles = None if ssn.release.has_older_form(FIT_ROLES_PER_JOB) else sub_job
+        self._nominated_anywhere = ssn.release.has_older_form(NOMINATION_IN_HYPERNODE)
+        self._nominated_if_idle = ssn.release.has_older_form(NOMINATION_NEEDS_IDLE)
 
     def place_all(self, tasks: PriorityQueue[TaskInfo]) -> None:
         """Try one task after the other, until one ends the loop."""
         while tasks:
             task = tasks.pop()
-            with self._ssn.scope(Level.TASK, task.key):
-                go_on = self.place(task)
+            with self._ssn.open_span(Level.TASK, task.key):
+                go_on = self.try_task(task)
             if not go_on:
                 return
 
-    def place(self, task: TaskInfo) -> bool:
+    def try_task(self, task: TaskInfo) -> bool:
         """Try one task; False ends the loop. A task lost to Allocatable or a gate leaves no fit error."""
         ssn, job = self._ssn, self._job
         if self._lost_to_queue(task) or task.sch_gated:
@@ -110,38 +110,38 @@ class Visit:
             job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
             ssn.log("again", task.name, task.task_role)
             return True
-        return self._search(task)
+        return self._search_node(task)
 
     def _lost_to_queue(self, task: TaskInfo) -> bool:
         ssn, queue = self._ssn, self._job.queue
-        if ssn.ask(ALLOCATABLE, ssn.queues[queue], task):
+        if ssn.ask_plugins(ALLOCATABLE, ssn.queues[queue], task):
             return False
         ssn.log("lost", queue, task.name)
-        ssn.note(TASK_LOST_TO_QUEUE, f"{task.key} is dropped: {queue} may not allocate it", at_last=True)
+        ssn.note_quirk(TASK_LOST_TO_QUEUE, f"{task.key} is dropped: {queue} may not allocate it", at_last=True)
         return True
 
-    def _search(self, task: TaskInfo) -> bool:
+    def _search_node(self, task: TaskInfo) -> bool:
         """Look for a node; False ends the loop."""
         ssn, job = self._ssn, self._job
         ssn.log("nodes", self._shown_nodes, job.uid)
-        error = ssn.ask(PRE_PREDICATE, task)
+        error = ssn.ask_plugins(PRE_PREDICATE, task)
         if error is not None:
             ssn.log("pre-predicate", task.key)
             job.nodes_fit_errors[task.uid] = pre_predicate_errors(ssn, error, self._nodes)
             return not self._breaks_at_refusal and job.need_continue_allocating(self._of_roles)
-        feasible, errors = self._feasible(task)
+        feasible, errors = self._find_feasible(task)
         if not len(feasible):
             errors.hyper_node = "" if self._hyper_node == TOP_HYPER_NODE else self._hyper_node
             job.nodes_fit_errors[task.uid] = errors
             return job.need_continue_allocating(self._of_roles)
         return self._place_on_best(task, feasible)
 
-    def _feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:
+    def _find_feasible(self, task: TaskInfo) -> tuple[NodeRows, FitErrors]:
         """Upstream: actions/allocate.predicate."""
         nominated = self._ssn.nodes.get(task.pod.nominated_node_name)
         if nominated is not None and self._may_hold(nominated, task):
             anywhere = self._ssn.all_rows() if self._nominated_anywhere else self._nodes
-            alone = anywhere.select(anywhere.rows == nominated.row)
+            alone = anywhere.select_where(anywhere.rows == nominated.row)
             if len(alone):
                 feasible, errors = self._helper.predicate_nodes(task, alone, allocate_judge)
                 if len(feasible):
@@ -152,7 +152,7 @@ class Visit:
         """Whether it is worth looking at the nominated node first."""
         if self._nominated_if_idle:
             return task.init_resreq.less_equal(nominated.idle)
-        return nominated.future_holds(task.init_resreq)
+        return nominated.fits_future_idle(task.init_resreq)
 
     def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
         ssn, sub_job = self._ssn, self._sub_job
@@ -162,7 +162,7 @@ class Visit:
         if node is None or place_task(ssn, self._statement, task, node) is not None:
             return True
         if sub_job.with_network_topology():
-            self._widen(node)
+            self._widen_hyper_node(node)
         return not ssn.sub_job_ready(self._job, sub_job)
 
     def _place_restored(self, task: TaskInfo) -> bool | None:
@@ -171,18 +171,20 @@ class Visit:
         if sub_job.with_network_topology():
             task.job_allocated_hyper_node = self._allocated_in
         outcome = place_restored(ssn, self._statement, task, self._nodes)
-        if outcome is Outcome.RELEASED:
+        if outcome is RestoredOutcome.RELEASED:
             return None
-        if outcome is Outcome.PLACED and sub_job.with_network_topology():
-            self._widen(ssn.nodes[task.node_name])
-        return outcome is Outcome.WAITS or not ssn.sub_job_ready(self._job, sub_job)
+        if outcome is RestoredOutcome.PLACED and sub_job.with_network_topology():
+            self._widen_hyper_node(ssn.nodes[task.node_name])
+        return outcome is RestoredOutcome.WAITS or not ssn.sub_job_ready(self._job, sub_job)
 
-    def _widen(self, node: NodeInfo) -> None:
+    def _widen_hyper_node(self, node: NodeInfo) -> None:
         """Upstream: actions/allocate.getNewAllocatedHyperNode."""
-        found = self._ssn.hyper_nodes.lowest_for_node(node.name)
+        found = self._ssn.hyper_nodes.find_hyper_node_for_node(node.name)
         if not found:
             return
-        self._allocated_in = self._ssn.hyper_nodes.lca(found, self._allocated_in) if self._allocated_in else found
+        self._allocated_in = (
+            self._ssn.hyper_nodes.get_lca_hyper_node(found, self._allocated_in) if self._allocated_in else found
+        )
 
 
 def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
@@ -193,7 +195,7 @@ def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInf
         ssn.log("binding", task.key, node.name)
         return statement.allocate(task, node.name)
     ssn.log("limited", task.key, node.name)
-    if node.future_holds(task.init_resreq):
+    if node.fits_future_idle(task.init_resreq):
         ssn.log("pipelining", task.key, node.name, task.init_resreq, node.releasing.clone())
         return statement.pipeline(task, node.name, eviction=False, undone=not statement.leaves_refused)
     return None

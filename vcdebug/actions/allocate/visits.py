@@ -36,10 +36,10 @@ def not_admitted(ssn: Session, job: JobInfo) -> bool:
     return False
 
 
-def placeable(ssn: Session, task: TaskInfo) -> bool:
+def is_placeable(ssn: Session, task: TaskInfo) -> bool:
     """Not best-effort, and behind no gate but Volcano's own."""
-    if task.sch_gated and not task.pod.only_volcano_gate:
-        if not ssn.release.has(QUEUE_ALLOCATION_GATE):
+    if task.sch_gated and not task.pod.has_only_volcano_gate:
+        if not ssn.release.has_older_form(QUEUE_ALLOCATION_GATE):
             ssn.log("gate", task.key)
         return False
     if task.resreq.is_empty():
@@ -52,8 +52,8 @@ def take_turns(ssn: Session, waiting: QueuedJobs, visit: Callable[[QueueInfo], N
     """Pop queues until none has a job left; a visit puts its queue back. `turn` is the line that tells of each."""
     while waiting.queues:
         queue = waiting.queues.pop()
-        with ssn.scope(Level.QUEUE, queue.name):
-            if ssn.ask(OVERUSED, queue):
+        with ssn.open_span(Level.QUEUE, queue.name):
+            if ssn.ask_plugins(OVERUSED, queue):
                 ssn.log("overused", queue.name)
                 continue
             if turn:
@@ -68,7 +68,7 @@ def goes_by_domains(ssn: Session, job: JobInfo) -> bool:
     """Whether hypernodes are tried for the job."""
     if job.contains_hard_topology():
         return True
-    return bool(job.pod_group.sub_group_policies) and not ssn.release.has(SUBGROUP_WITHOUT_HARD)
+    return bool(job.pod_group.sub_group_policies) and not ssn.release.has_older_form(SUBGROUP_WITHOUT_HARD)
 
 
 def allocate_in_domains(ssn: Session, domains: DomainSearch, job: JobInfo, worksheet: Worksheet) -> bool:
@@ -80,20 +80,20 @@ def allocate_in_domains(ssn: Session, domains: DomainSearch, job: JobInfo, works
         return False
     statement.commit()
     ssn.mark_job_dirty(job)
-    domains.decisions.apply(job)
+    domains.decisions.update_decision_to_job(job)
     return not worksheet.empty
 
 
 def is_ready(ssn: Session, job: JobInfo, statement: Statement) -> bool:
     """Whether the job's statement may be committed; else it stays open."""
-    if ssn.ask(JOB_READY, job):
+    if ssn.ask_plugins(JOB_READY, job):
         return True
-    left_open(ssn, job, statement)
+    note_left_open(ssn, job, statement)
     return False
 
 
-def left_open(ssn: Session, job: JobInfo, statement: Statement) -> None:
+def note_left_open(ssn: Session, job: JobInfo, statement: Statement) -> None:
     """The statement is neither committed nor discarded."""
     if len(statement):
         text = f"{job.uid} keeps {len(statement)} operations uncommitted until the session closes"
-        ssn.note(STATEMENT_LEFT_OPEN, text, at_last=True)
+        ssn.note_quirk(STATEMENT_LEFT_OPEN, text, at_last=True)

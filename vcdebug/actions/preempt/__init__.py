@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from vcdebug.actions.preempt.eviction import making_room
+from vcdebug.actions.preempt.eviction import room_maker
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
@@ -20,10 +20,10 @@ from vcdebug.framework.evictions import (
     OTHER_JOB,
     OTHER_QUEUE,
     SAME_JOB,
-    Filter,
+    CandidateFilter,
     candidates_on,
-    copies,
-    make_room,
+    copy_tasks,
+    validate_victims,
 )
 from vcdebug.framework.hooks import (
     JOB_PIPELINED,
@@ -35,7 +35,7 @@ from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.placement import (
     PredicateHelper,
     filter_out_unresolvable,
-    for_preempt,
+    predicate_for_preempt_action,
     predicate_node,
     shard_groups,
 )
@@ -49,7 +49,7 @@ from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.status import TaskStatus, preemptable_status
+from vcdebug.model.status import TaskStatus, is_preemptable_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import (
     PREEMPT_INTRA_JOB_COMMITS_FAILURES,
@@ -62,8 +62,8 @@ from vcdebug.releases.scheduling import (
     TOPOLOGY_PREEMPT_ABSENT,
 )
 
-NEVER = "Never"
-TOPOLOGY_AWARE = "enableTopologyAwarePreemption"
+NEVER_POLICY = "Never"
+TOPOLOGY_AWARE_KEY = "enableTopologyAwarePreemption"
 
 TaskHeaps = dict[JobId, PriorityQueue[TaskInfo]]
 
@@ -73,45 +73,45 @@ class Preempt(Action):
 
     name = "preempt"
     places = evicts = within_jobs = evicts_copies = True
-    later_arguments = {TOPOLOGY_AWARE: TOPOLOGY_PREEMPT_ABSENT}
+    later_arguments = {TOPOLOGY_AWARE_KEY: TOPOLOGY_PREEMPT_ABSENT}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self.topology_aware: TopologyAwarePreemption | None = None
-        if arguments.get_bool(TOPOLOGY_AWARE, default=False):
+        if arguments.get_bool(TOPOLOGY_AWARE_KEY, default=False):
             self.topology_aware = TopologyAwarePreemption(arguments)
 
     @staticmethod
-    def victim_filter(ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False) -> Filter:
-        return partial(spares_of_own if within else spares_of_others, ssn.jobs, job, asker)
+    def victim_filter(ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False) -> CandidateFilter:
+        return partial(skip_reason_within_job if within else skip_reason_between_jobs, ssn.jobs, job, asker)
 
     def execute(self, ssn: Session) -> None:
         """One predicate helper serves all queues, jobs and both phases: its error cache lives that long.
         Upstream: actions/preempt.Execute.
         """
         self._choose_forms(ssn)
-        starving, heaps, under_request = self._collect(ssn)
+        starving, heaps, under_request = self._collect_starving(ssn)
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
         everybody = [job for job in ssn.jobs.values() if job.uid in heaps]
         while starving.queues:
             queue = self._next_queue(ssn, starving)
-            with ssn.scope(Level.QUEUE, queue.name):
+            with ssn.open_span(Level.QUEUE, queue.name):
                 jobs = starving.jobs[queue.name]
                 while jobs:
                     job = jobs.pop()
-                    with ssn.scope(Level.JOB, job.uid):
+                    with ssn.open_span(Level.JOB, job.uid):
                         again = self._preempt_between_jobs(ssn, helper, job, heaps[job.uid])
                     if again:
                         jobs.push(job)
                 ssn.log("no-jobs", queue.name)
                 for job in everybody if self._queues_by_name else under_request.get(queue.name, ()):
-                    with ssn.scope(Level.JOB, job.uid):
+                    with ssn.open_span(Level.JOB, job.uid):
                         self._preempt_within_job(ssn, helper, job, heaps)
 
     def _choose_forms(self, ssn: Session) -> None:
         """How the release goes about it."""
-        has = ssn.release.has
-        self._make_room = making_room(ssn)
+        has = ssn.release.has_older_form
+        self._make_room = room_maker(ssn)
         self._shares_statement = has(PREEMPT_SHARED_STATEMENT)
         self._requeues = has(PREEMPT_REQUEUE_AFTER_ASSIGN)
         self._commits_failures = has(PREEMPT_INTRA_JOB_COMMITS_FAILURES)
@@ -127,7 +127,7 @@ class Preempt(Action):
         places = {name: place for place, name in enumerate(ssn.queues)}
         return starving.queues.take_least(lambda queue: places[queue.name])
 
-    def _collect(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps, dict[QueueName, list[JobInfo]]]:
+    def _collect_starving(self, ssn: Session) -> tuple[QueuedJobs, TaskHeaps, dict[QueueName, list[JobInfo]]]:
         """Starving jobs by queue; queues enter their heap by name once every job is known."""
         jobs: dict[QueueName, list[JobInfo]] = {}
         heaps: TaskHeaps = {}
@@ -139,16 +139,16 @@ class Preempt(Action):
             if self._queues_by_name and job.queue not in walked:
                 ssn.log("walked", job.queue, job.uid)
                 walked[job.queue] = job
-            if not ssn.ask(JOB_STARVING, job):
+            if not ssn.ask_plugins(JOB_STARVING, job):
                 continue
             if job.contains_network_topology() and not self._serves_topology:
                 ssn.log("topology", job.uid, job.queue)
                 continue
             jobs.setdefault(job.queue, []).append(job)
-            starving.enter(job)
+            starving.add_job_only(job)
             heaps[job.uid] = _pending_heap(ssn, job)
         for name in sorted({**walked, **jobs}):
-            starving.heap(name)
+            starving.job_heap_of(name)
             starving.queues.push(ssn.queues[name])
         return starving, heaps, jobs
 
@@ -158,14 +158,14 @@ class Preempt(Action):
         """Whether the job goes back into its queue: once it was, after a task that found room and a commit."""
         statement = Statement(ssn)
         placed = False
-        while ssn.ask(JOB_STARVING, job):
+        while ssn.ask_plugins(JOB_STARVING, job):
             if not tasks:
                 ssn.log("no-task", job.uid)
                 break
             task = tasks.pop()
-            with ssn.scope(Level.TASK, task.key):
-                placed = self._preempt(ssn, helper, statement, task, self.victim_filter(ssn, job, task))
-        if not ssn.ask(JOB_PIPELINED, job):
+            with ssn.open_span(Level.TASK, task.key):
+                placed = self._preempt_for_task(ssn, helper, statement, task, self.victim_filter(ssn, job, task))
+        if not ssn.ask_plugins(JOB_PIPELINED, job):
             statement.discard()
             return False
         statement.commit()
@@ -179,8 +179,10 @@ class Preempt(Action):
         while tasks:
             task = tasks.pop()
             statement = Statement(ssn)
-            with ssn.scope(Level.TASK, task.key):
-                placed = self._preempt(ssn, helper, statement, task, self.victim_filter(ssn, job, task, within=True))
+            with ssn.open_span(Level.TASK, task.key):
+                placed = self._preempt_for_task(
+                    ssn, helper, statement, task, self.victim_filter(ssn, job, task, within=True)
+                )
                 if placed or self._commits_failures:
                     statement.commit()
                 else:
@@ -188,23 +190,23 @@ class Preempt(Action):
                 if not placed:
                     return
 
-    def _preempt(
-        self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, spares: Filter
+    def _preempt_for_task(
+        self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, spares: CandidateFilter
     ) -> bool:
         """Find victims for one task. The second shard group's result replaces the first's.
         Upstream: actions/preempt.preempt.
         """
-        if task.pod.preemption_policy == NEVER or (self._heeds_nomination and _about_to_fit(ssn, task)):
-            ssn.log("never" if task.pod.preemption_policy == NEVER else "failed", task.key)
+        if task.pod.preemption_policy == NEVER_POLICY or (self._heeds_nomination and _is_about_to_fit(ssn, task)):
+            ssn.log("never" if task.pod.preemption_policy == NEVER_POLICY else "failed", task.key)
             return False
-        if ssn.ask(PRE_PREDICATE, task) is not None:
+        if ssn.ask_plugins(PRE_PREDICATE, task) is not None:
             ssn.log("failed", task.key)
             return False
-        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
+        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), predicate_for_preempt_action)
         for group in shard_groups(ssn, feasible):
             if self.topology_aware is not None:
                 shared = self._shares_statement
-                placed = self.topology_aware.preempt(ssn, statement, task, group, spares, shared=shared)
+                placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, spares, shared=shared)
             else:
                 placed = self._preempt_normal(ssn, statement, task, group, spares)
             if placed:
@@ -214,40 +216,40 @@ class Preempt(Action):
         return False
 
     def _preempt_normal(
-        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: Filter
+        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: CandidateFilter
     ) -> bool:
         """Upstream: actions/preempt.normalPreempt."""
         for node in sort_nodes(ssn, task, prioritize_nodes(ssn, task, nodes)):
-            with ssn.scope(Level.NODE, node.name):
+            with ssn.open_span(Level.NODE, node.name):
                 if self._preempt_on_node(ssn, statement, task, node, spares):
                     return True
         return False
 
     def _preempt_on_node(
-        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, spares: Filter
+        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, spares: CandidateFilter
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        victims = ssn.ask(PREEMPTABLE, task, candidates_on(node, spares)) or []
-        if not make_room(ssn, task, node, victims):
+        victims = ssn.ask_plugins(PREEMPTABLE, task, candidates_on(node, spares)) or []
+        if not validate_victims(ssn, task, node, victims):
             return False
-        return self._make_room(ssn, statement, task, node, copies(victims))
+        return self._make_room(ssn, statement, task, node, copy_tasks(victims))
 
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
-    return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
+    return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
 
 
-def _spares(preemptor: TaskInfo, victim: TaskInfo) -> str:
-    if not preemptable_status(victim.status):
+def _basic_skip_reason(preemptor: TaskInfo, victim: TaskInfo) -> str:
+    if not is_preemptable_status(victim.status):
         return NOT_RUNNING
     if not victim.preemptable:
         return NOT_PREEMPTABLE
     return ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
 
 
-def spares_of_others(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
+def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
     """Between jobs: the rule by which a task is left alone; empty for a candidate."""
-    rule = _spares(preemptor, victim)
+    rule = _basic_skip_reason(preemptor, victim)
     if rule:
         return rule
     owner = jobs.get(victim.job)
@@ -258,9 +260,9 @@ def spares_of_others(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: Tas
     return SAME_JOB if victim.job == preemptor.job else ""
 
 
-def spares_of_own(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
+def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
     """The same within the preemptor's own job."""
-    rule = _spares(preemptor, victim)
+    rule = _basic_skip_reason(preemptor, victim)
     if rule:
         return rule
     if victim.job not in jobs:
@@ -268,7 +270,7 @@ def spares_of_own(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskIn
     return "" if victim.job == preemptor.job else OTHER_JOB
 
 
-def _about_to_fit(ssn: Session, task: TaskInfo) -> bool:
+def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
     """Whether the task's nominated node has room for it or is about to, or is gone.
     Upstream: actions/preempt.taskEligibleToPreempt.
     """
@@ -281,7 +283,7 @@ def _about_to_fit(ssn: Session, task: TaskInfo) -> bool:
     code = predicate_node(ssn, task, node)
     if code == 0:
         return True
-    if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses(code)):
+    if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses_of(code)):
         return False
     return any(_terminating_for(task, other) for other in node.tasks_in_order())
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.draws import leading
-from vcdebug.framework.evictions import Filter, candidates_on, copies, make_room
+from vcdebug.framework.draws import put_first
+from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
 from vcdebug.framework.hooks import (
     PREEMPTABLE,
     SIMULATE_ADD_TASK,
@@ -17,23 +17,23 @@ from vcdebug.framework.hooks import (
     SIMULATE_PREDICATE,
     SIMULATE_REMOVE_TASK,
 )
-from vcdebug.framework.order import victims_queue
+from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.quirks import PREEMPTION_IGNORES_QUEUE
 from vcdebug.framework.record import Level, RandomEvent
 from vcdebug.framework.session import Session
-from vcdebug.framework.simulated import Simulated
+from vcdebug.framework.simulated import DryRunState
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.subject import Candidates
-from vcdebug.gomath import div
+from vcdebug.framework.subject import CandidateTasks
+from vcdebug.gomath import int_div
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import ProcessExit, SchedulerPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import REPRIEVE_ORDER
 
-REASON = "preempt"
+TOPOLOGY_REASON = "preempt"
 PRIORITY_OFFSET = 2147483648
 TIE_RULES = ("the lowest top priority", "the lowest sum of priorities", "the fewest victims", "the latest start")
 """What `rank` compares, in this order; after them the smallest name."""
@@ -46,7 +46,7 @@ class Candidate(NamedTuple):
     victims: list[TaskInfo]
 
 
-class Simulation:
+class NodeSimulation:
     """One node's dry run: copies that may be changed freely."""
 
     __slots__ = ("node", "refused_by_queue", "ssn", "state", "task")
@@ -56,30 +56,30 @@ class Simulation:
         self.state = state
         self.task = task
         self.node = node
-        ssn.simulated = Simulated(state, task, node)
+        ssn.simulated = DryRunState(state, task, node)
         self.refused_by_queue = False
         """Whether the last test failed at the queue's quota."""
 
-    def fits(self) -> bool:
+    def task_fits(self) -> bool:
         """Queue, resources and simulated predicates, asked in this order."""
         queue = self.ssn.queues[self.ssn.jobs[self.task.job].queue]
-        self.refused_by_queue = not self.ssn.ask(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
+        self.refused_by_queue = not self.ssn.ask_plugins(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
         return (
             not self.refused_by_queue
-            and self.node.future_holds(self.task.init_resreq)
-            and self.ssn.ask(SIMULATE_PREDICATE, self.state, self.task, self.node) is None
+            and self.node.fits_future_idle(self.task.init_resreq)
+            and self.ssn.ask_plugins(SIMULATE_PREDICATE, self.state, self.task, self.node) is None
         )
 
-    def remove(self, victim: TaskInfo) -> bool:
+    def remove_task(self, victim: TaskInfo) -> bool:
         """Take a victim off; False where a plugin objects. Upstream: actions/preempt.removeTask."""
-        if self.ssn.ask(SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
+        if self.ssn.ask_plugins(SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         self.node.remove_task(victim)
         return True
 
-    def add(self, victim: TaskInfo) -> bool:
+    def add_task(self, victim: TaskInfo) -> bool:
         """Put a victim back; False where a plugin or the node objects. Upstream: actions/preempt.addTask."""
-        if self.ssn.ask(SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
+        if self.ssn.ask_plugins(SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         return self.node.add_task(victim) is None
 
@@ -92,29 +92,29 @@ class TopologyAwarePreemption:
         self.least = arguments.get_int("minCandidateNodesAbsolute", 1)
         self.most = arguments.get_int("maxCandidateNodesAbsolute", 100)
 
-    def preempt(
+    def preempt_for_task(
         self,
         ssn: Session,
         statement: Statement,
         task: TaskInfo,
         nodes: NodeRows,
-        spares: Filter,
+        spares: CandidateFilter,
         *,
         shared: bool,
     ) -> bool:
         """Evict the winner's victims and pipeline the task there; in a `shared` statement whatever comes of it stays.
         Upstream: actions/preempt.topologyAwarePreempt, actions/preempt.prepareCandidate.
         """
-        candidates = self._candidates(ssn, task, nodes, spares)
+        candidates = self._find_candidates(ssn, task, nodes, spares)
         if not candidates:
             return False
-        winner = pick_one(candidates, ssn.draws.winner(task.key))
-        ssn.draws.won(task.key)
+        winner = pick_one_node(candidates, ssn.draws.known_winner(task.key))
+        ssn.draws.count_dry_run(task.key)
         trial = statement if shared else Statement(ssn)
-        with ssn.scope(Level.NODE, winner.node.name):
+        with ssn.open_span(Level.NODE, winner.node.name):
             for victim in winner.victims:
                 ssn.log("victim", victim.key, task.key)
-                trial.evict(victim, REASON)
+                trial.evict(victim, TOPOLOGY_REASON)
             error = trial.pipeline(task, winner.node.name, eviction=True)
             if shared:
                 return True
@@ -124,74 +124,78 @@ class TopologyAwarePreemption:
             statement.merge(trial)
         return True
 
-    def wanted(self, nodes: int) -> int:
+    def calculate_num_candidates(self, nodes: int) -> int:
         """How many candidates end the search. Upstream: actions/preempt.calculateNumCandidates."""
-        return min(min(max(div(nodes * self.percentage, 100), self.least), self.most), nodes)
+        return min(min(max(int_div(nodes * self.percentage, 100), self.least), self.most), nodes)
 
-    def _candidates(self, ssn: Session, task: TaskInfo, nodes: NodeRows, spares: Filter) -> list[Candidate]:
+    def _find_candidates(
+        self, ssn: Session, task: TaskInfo, nodes: NodeRows, spares: CandidateFilter
+    ) -> list[Candidate]:
         """Upstream: actions/preempt.findCandidates, actions/preempt.DryRunPreemption."""
         if not len(nodes):
             ssn.log("no-nodes", task.key)
             return []
         ssn.record.append(RandomEvent(len(nodes)))
         ssn.log("count", len(nodes))
-        offset = ssn.draws.below(len(nodes))
-        known = ssn.draws.winner(task.key)
-        wanted = self.wanted(len(nodes))
+        offset = ssn.draws.draw_below(len(nodes))
+        known = ssn.draws.known_winner(task.key)
+        wanted = self.calculate_num_candidates(len(nodes))
         found: list[Candidate] = []
-        for node in leading(nodes.nodes[offset:] + nodes.nodes[:offset], known):
-            with ssn.scope(Level.NODE, node.name):
-                victims = self._dry_run(ssn, task, node, spares)
+        for node in put_first(nodes.node_infos[offset:] + nodes.node_infos[:offset], known):
+            with ssn.open_span(Level.NODE, node.name):
+                victims = self._check_node(ssn, task, node, spares)
             if not victims:
                 continue
             if wanted == 0:
                 return []
             found.append(Candidate(node, victims))
-            if len(in_time(found, known)) >= wanted:
+            if len(candidates_in_time(found, known)) >= wanted:
                 break
-        return enough(found, wanted, known)
+        return counting_candidates(found, wanted, known)
 
-    def _dry_run(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:
+    def _check_node(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: CandidateFilter) -> list[TaskInfo]:
         """One of those that run side by side; a panic in one ends the process at once.
         Upstream: actions/preempt.checkNode.
         """
         try:
-            return self._select_victims(ssn, task, node, spares)
+            return self._select_victims_on_node(ssn, task, node, spares)
         except SchedulerPanic as panic:
-            raise EndsAtOnce(panic.message) from panic
+            raise ProcessExit(panic.message) from panic
 
-    def _select_victims(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: Filter) -> list[TaskInfo]:
+    def _select_victims_on_node(
+        self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: CandidateFilter
+    ) -> list[TaskInfo]:
         """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first.
         Upstream: actions/preempt.SelectVictimsOnNode.
         """
-        simulation = Simulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
-        candidates = Candidates(copies(candidates_on(simulation.node, spares)))
-        ssn.log("candidates", keys(candidates))
-        victims = ssn.ask(PREEMPTABLE, task, candidates) or []
-        if not make_room(ssn, task, simulation.node, victims):
+        simulation = NodeSimulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
+        candidates = CandidateTasks(copy_tasks(candidates_on(simulation.node, spares)))
+        ssn.log("candidates", task_keys_of(candidates))
+        victims = ssn.ask_plugins(PREEMPTABLE, task, candidates) or []
+        if not validate_victims(ssn, task, simulation.node, victims):
             return []
-        ssn.log("victims", keys(victims))
+        ssn.log("victims", task_keys_of(victims))
         potential: list[TaskInfo] = []
-        if ssn.release.has(REPRIEVE_ORDER):
+        if ssn.release.has_older_form(REPRIEVE_ORDER):
             victims = sorted(victims, key=_most_important_first)
-        heap = victims_queue(ssn, victims, task)
+        heap = build_victims_queue(ssn, victims, task)
         while heap:
             victim = heap.pop()
             potential.append(victim)
-            if not simulation.remove(victim):
+            if not simulation.remove_task(victim):
                 return []
-            if simulation.fits():
+            if simulation.task_fits():
                 ssn.log("enough", task.key, node.name, victim.key)
                 break
-        if not potential or ssn.ask(SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None:
+        if not potential or ssn.ask_plugins(SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None:
             return []
-        ssn.log("potential", keys(potential), node.name)
+        ssn.log("potential", task_keys_of(potential), node.name)
         if simulation.refused_by_queue:
             text = f"{task.key} evicts {len(potential)} on {node.name} although its queue may not allocate it then"
-            ssn.note(PREEMPTION_IGNORES_QUEUE, text, at_last=True)
-        if ssn.release.has(REPRIEVE_ORDER):
-            return _reprieve(simulation, potential)
-        return _reprieve(simulation, potential[::-1])
+            ssn.note_quirk(PREEMPTION_IGNORES_QUEUE, text, at_last=True)
+        if ssn.release.has_older_form(REPRIEVE_ORDER):
+            return _reprieve_pods(simulation, potential)
+        return _reprieve_pods(simulation, potential[::-1])
 
 
 def _most_important_first(task: TaskInfo) -> tuple[int, str]:
@@ -199,46 +203,46 @@ def _most_important_first(task: TaskInfo) -> tuple[int, str]:
     return -(task.pod.priority or 0), task.pod.status.get("startTime") or ""
 
 
-def _reprieve(simulation: Simulation, potential: list[TaskInfo]) -> list[TaskInfo]:
+def _reprieve_pods(simulation: NodeSimulation, potential: list[TaskInfo]) -> list[TaskInfo]:
     """In this order: whoever may stay while the task still fits is no victim.
     Upstream: actions/preempt.reprievePod.
     """
     victims: list[TaskInfo] = []
     for candidate in potential:
-        if not simulation.add(candidate):
+        if not simulation.add_task(candidate):
             return []
-        fits = simulation.fits()
+        fits = simulation.task_fits()
         if not fits:
-            if not simulation.remove(candidate):
+            if not simulation.remove_task(candidate):
                 return []
             victims.append(candidate)
             simulation.ssn.log("kept", candidate.key, simulation.node.name)
         simulation.ssn.log("reprieve", candidate.name, fits)
-    simulation.ssn.log("chosen", keys(victims))
+    simulation.ssn.log("chosen", task_keys_of(victims))
     return victims
 
 
-def keys(tasks: list[TaskInfo]) -> list[TaskKey]:
+def task_keys_of(tasks: list[TaskInfo]) -> list[TaskKey]:
     """Tasks by `namespace/name`."""
     return [task.key for task in tasks]
 
 
-def in_time(found: list[Candidate], known: NodeName) -> list[Candidate]:
+def candidates_in_time(found: list[Candidate], known: NodeName) -> list[Candidate]:
     """Without the candidates that must have come too late: workers try nodes side by side, from a random one on, so
     that where a node is known to have won, none of those that ended the search was better.
     """
     if not found or found[0].node.name != known:
         return found
-    return [one for one in found if rank(one) >= rank(found[0])]
+    return [one for one in found if rank_candidate(one) >= rank_candidate(found[0])]
 
 
-def enough(found: list[Candidate], wanted: int, known: NodeName) -> list[Candidate]:
+def counting_candidates(found: list[Candidate], wanted: int, known: NodeName) -> list[Candidate]:
     """The candidates that count: those that came in time, all of them where the search came to its end."""
-    counting = in_time(found, known)
+    counting = candidates_in_time(found, known)
     return counting if len(counting) >= wanted else found
 
 
-def pick_one(candidates: list[Candidate], known: NodeName = "") -> Candidate:
+def pick_one_node(candidates: list[Candidate], known: NodeName = "") -> Candidate:
     """The best candidate: lowest top priority, lowest sum, fewest, latest start, then any: the one that is known to
     have been drawn, else the smallest name.
     Upstream: actions/preempt.SelectCandidate, actions/preempt.pickOneNodeForPreemption.
@@ -246,25 +250,25 @@ def pick_one(candidates: list[Candidate], known: NodeName = "") -> Candidate:
     ordered = sorted(candidates, key=lambda candidate: (candidate.node.name != known, candidate.node.name))
     best = ordered[0]
     for candidate in ordered[1:]:
-        if rank(candidate) < rank(best):
+        if rank_candidate(candidate) < rank_candidate(best):
             best = candidate
     return best
 
 
-def _priority(task: TaskInfo) -> int:
+def _pod_priority(task: TaskInfo) -> int:
     """Upstream: actions/preempt.PodPriority."""
     return task.pod.priority or 0
 
 
-def rank(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
+def rank_candidate(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]]:
     """What TIE_RULES name; smaller is better. Upstream: actions/preempt.OrderedScoreFuncs."""
     victims = candidate.victims
     total = 0
     for victim in victims:
-        total += _priority(victim) + PRIORITY_OFFSET
+        total += _pod_priority(victim) + PRIORITY_OFFSET
     start = _earliest_start(victims)
     later_first = tuple(-ord(char) for char in start) if start else (-0x110000,)
-    return _priority(victims[0]), total, len(victims), later_first
+    return _pod_priority(victims[0]), total, len(victims), later_first
 
 
 def _earliest_start(victims: list[TaskInfo]) -> str:
@@ -273,8 +277,8 @@ def _earliest_start(victims: list[TaskInfo]) -> str:
     """
     best = victims[0]
     for victim in victims[1:]:
-        tie = _priority(victim) == _priority(best) and _starts_before(victim, best)
-        if tie or _priority(victim) > _priority(best):
+        tie = _pod_priority(victim) == _pod_priority(best) and _starts_before(victim, best)
+        if tie or _pod_priority(victim) > _pod_priority(best):
             best = victim
     return str(best.pod.status.get("startTime") or "")
 

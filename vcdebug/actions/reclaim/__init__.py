@@ -15,10 +15,10 @@ from vcdebug.framework.evictions import (
     NOT_RECLAIMABLE,
     NOT_RUNNING,
     SAME_QUEUE,
-    Filter,
+    CandidateFilter,
     candidates_on,
-    copies,
-    make_room,
+    copy_tasks,
+    validate_victims,
 )
 from vcdebug.framework.hooks import (
     JOB_PIPELINED,
@@ -28,8 +28,13 @@ from vcdebug.framework.hooks import (
     PREEMPTIVE,
     RECLAIMABLE,
 )
-from vcdebug.framework.order import PriorityQueue, task_queue, victims_queue
-from vcdebug.framework.placement import PredicateHelper, filter_out_unresolvable, for_preempt, shard_groups
+from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
+from vcdebug.framework.placement import (
+    PredicateHelper,
+    filter_out_unresolvable,
+    predicate_for_preempt_action,
+    shard_groups,
+)
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
@@ -42,8 +47,8 @@ from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import RECLAIM_EVICTS_BEFORE_TEST, RECLAIM_SHARED_STATEMENT
 
-REASON = "reclaim"
-NEVER = "Never"
+EVICTION_REASON = "reclaim"
+NEVER_POLICY = "Never"
 
 
 class Reclaim(Action):
@@ -53,28 +58,28 @@ class Reclaim(Action):
     places = evicts = across_queues = evicts_copies = True
 
     @staticmethod
-    def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> Filter:  # noqa: ARG004 - reclaim has no second turn
-        return partial(spares, ssn.jobs, ssn.queues, job)
+    def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004 - reclaim has no second turn
+        return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
         """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains.
         Upstream: actions/reclaim.Execute.
         """
-        self._shares_statement = ssn.release.has(RECLAIM_SHARED_STATEMENT)
-        self._evicts_first = ssn.release.has(RECLAIM_EVICTS_BEFORE_TEST)
+        self._shares_statement = ssn.release.has_older_form(RECLAIM_SHARED_STATEMENT)
+        self._evicts_first = ssn.release.has_older_form(RECLAIM_EVICTS_BEFORE_TEST)
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
         heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
         starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}))
         while starving.queues:
             queue = starving.queues.pop()
-            with ssn.scope(Level.QUEUE, queue.name):
-                if ssn.ask(OVERUSED, queue):
+            with ssn.open_span(Level.QUEUE, queue.name):
+                if ssn.ask_plugins(OVERUSED, queue):
                     ssn.log("overused", queue.name)
                     continue
                 jobs = starving.jobs[queue.name]
                 while jobs:
                     job = jobs.pop()
-                    with ssn.scope(Level.JOB, job.uid):
+                    with ssn.open_span(Level.JOB, job.uid):
                         self._reclaim_for_job(ssn, queue, job, heaps[job.uid])
                     if jobs:
                         starving.queues.push(queue)
@@ -82,28 +87,28 @@ class Reclaim(Action):
 
     def _reclaim_for_job(self, ssn: Session, queue: QueueInfo, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
         statement = Statement(ssn)
-        while ssn.ask(JOB_STARVING, job):
+        while ssn.ask_plugins(JOB_STARVING, job):
             if not tasks:
                 ssn.log("no-task", job.uid)
                 break
             ssn.log("tasks", len(tasks), job.uid)
             task = tasks.pop()
-            with ssn.scope(Level.TASK, task.key):
+            with ssn.open_span(Level.TASK, task.key):
                 if self._may_reclaim(ssn, queue, task):
                     self._reclaim_for_task(ssn, statement, job, task)
-        if ssn.ask(JOB_PIPELINED, job):
+        if ssn.ask_plugins(JOB_PIPELINED, job):
             statement.commit()
         else:
             statement.discard()
 
     def _may_reclaim(self, ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
-        if task.pod.preemption_policy == NEVER:
+        if task.pod.preemption_policy == NEVER_POLICY:
             ssn.log("never", task.key)
             return False
-        if not ssn.ask(PREEMPTIVE, queue, [task]):
+        if not ssn.ask_plugins(PREEMPTIVE, queue, [task]):
             ssn.log("refused", queue.name, task.name)
             return False
-        if ssn.ask(PRE_PREDICATE, task) is not None:
+        if ssn.ask_plugins(PRE_PREDICATE, task) is not None:
             ssn.log("pre-predicate", task.key)
             return False
         return True
@@ -113,10 +118,10 @@ class Reclaim(Action):
         Upstream: actions/reclaim.reclaimForTask.
         """
         helper = PredicateHelper(ssn, cache_on=self.error_cache)
-        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), for_preempt)
+        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), predicate_for_preempt_action)
         for group in shard_groups(ssn, feasible):
-            for node in ssn.draws.in_turn(group.nodes, task.key):
-                with ssn.scope(Level.NODE, node.name):
+            for node in ssn.draws.in_known_order(group.node_infos, task.key):
+                with ssn.open_span(Level.NODE, node.name):
                     if self._reclaim_on_node(ssn, statement, job, task, node):
                         return
 
@@ -124,21 +129,21 @@ class Reclaim(Action):
         self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        reclaimees = candidates_on(node, partial(spares, ssn.jobs, ssn.queues, job))
+        reclaimees = candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
         if not reclaimees:
             ssn.log("nobody", node.name)
             return False
-        victims = ssn.ask(RECLAIMABLE, task, reclaimees) or []
-        if not make_room(ssn, task, node, victims):
+        victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
+        if not validate_victims(ssn, task, node, victims):
             return False
         trial = statement if self._shares_statement else Statement(ssn)
         available = node.future_idle()
-        heap = victims_queue(ssn, copies(victims), task)
+        heap = build_victims_queue(ssn, copy_tasks(victims), task)
         before, freed = len(trial), Resource()
         while heap and ((self._evicts_first and len(trial) == before) or not task.init_resreq.less_equal(available)):
             victim = heap.pop()
             ssn.log("victim", victim.key, task.key)
-            trial.evict(victim, REASON)
+            trial.evict(victim, EVICTION_REASON)
             available.add(victim.resreq)
             freed.add(victim.resreq)
         ssn.log("sum", freed, task.key, task.init_resreq, node.name, available)
@@ -164,7 +169,7 @@ class Reclaim(Action):
         return True
 
 
-def spares(
+def skip_reason(
     jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueInfo], job: JobInfo, candidate: TaskInfo
 ) -> str:
     """The rule by which a task is left alone; empty for a candidate."""
@@ -182,4 +187,4 @@ def spares(
 
 def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
     """Those that reclaim is to find room for."""
-    return task_queue(ssn).extend(task for task in job.with_status(TaskStatus.PENDING) if not task.sch_gated)
+    return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)

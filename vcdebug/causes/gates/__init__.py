@@ -8,13 +8,13 @@ Iterator[Gate]`. A last gate is given what the others say: `(view, task, fits, m
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 
-OUTSIDE = "vcdebug.causes.gates.not_in_session:not_in_session"
+NOT_IN_SESSION = "vcdebug.causes.gates.not_in_session:not_in_session"
 """Of what the session never sees: `(recording, subject) -> Finding`."""
-GOT = ("vcdebug.causes.gates.phantom:pipelined_for_ever", "vcdebug.causes.gates.placed:placed")
+ALREADY_PLACED = ("vcdebug.causes.gates.phantom:pipelined_for_ever", "vcdebug.causes.gates.placed:placed")
 """Whether the job has what it needs, or something that looks like it."""
-DOORS = (
+PRECONDITIONS = (
     "vcdebug.causes.gates.validity:all_hidden",
     "vcdebug.causes.gates.admission:admission",
     "vcdebug.causes.gates.validity:validity",
@@ -28,17 +28,19 @@ ALLOCATING = (
     "vcdebug.causes.gates.topology:no_hyper_node",
 )
 """What keeps allocate from the job as a whole; the first one counts most."""
-EVICTING = ("vcdebug.causes.gates.eviction:gates_of_tasks", "vcdebug.causes.gates.gang_eviction:gates_of_gangs")
+EVICTION_GATES = ("vcdebug.causes.gates.eviction:gates_of_tasks", "vcdebug.causes.gates.gang_eviction:gates_of_gangs")
 """Task by task, and for the whole gang."""
-LAST = (
+OVERRIDES = (
     "vcdebug.causes.gates.plan_lost:plan_lost",
     "vcdebug.causes.gates.never:never",
     "vcdebug.causes.gates.missing_action:missing_action",
 )
 """The first that has something to say speaks last: it gives what is said by all of them another order."""
-GATES = (OUTSIDE, *GOT, *DOORS, *ALLOCATING, *EVICTING, *LAST)
+ALL_GATES = (NOT_IN_SESSION, *ALREADY_PLACED, *PRECONDITIONS, *ALLOCATING, *EVICTION_GATES, *OVERRIDES)
 
 
-def gates(references: tuple[str, ...]) -> Iterator[Callable[..., Any]]:  # Any: each kind of gate has its own form
+def resolve_gates(
+    references: tuple[str, ...],
+) -> Iterator[Callable[..., Any]]:  # Any: each kind of gate has its own form
     """The gates of a list, imported when they are asked."""
-    return (resolve(reference) for reference in references)
+    return (resolve_reference(reference) for reference in references)

@@ -5,91 +5,98 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vcdebug.actions import ALLOCATE, ENQUEUE
-from vcdebug.amount_text import listed
-from vcdebug.causes.gates.not_in_session import opened
-from vcdebug.explain.answer import Evidence, Finding, cluster
+from vcdebug.amount_text import join_names
+from vcdebug.causes.gates.not_in_session import opening_evidence
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice
 from vcdebug.explain.job_view import WAITING_PHASES, JobView
-from vcdebug.explain.plugins import words
-from vcdebug.explain.queue_admission import not_admitted
-from vcdebug.explain.votes import question
+from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.queue_admission import rejection_evidence
+from vcdebug.explain.votes import hook_calls_at
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins import SLA
 
-TOO_LATE = "enqueued-too-late"
-NOT_CONFIGURED = "action-not-configured"
+TOO_LATE_CAUSE = "enqueued-too-late"
+NOT_CONFIGURED_CAUSE = "action-not-configured"
 
-PERMITTING = (SLA,)
+PERMITTING_PLUGINS = (SLA,)
 """Plugins whose permit is a promise to the job, and not just the want of an objection."""
 
 
 def admission(view: JobView) -> Finding | None:
     """None if the PodGroup was Inqueue when the other actions began."""
-    start = _first_scheduling(view)
+    start = _first_scheduling_seq(view)
     phase = view.recording.timeline.state_at(len(view.recording) if start is None else start).phases[view.job.uid]
     if phase not in WAITING_PHASES:
         return None
-    rejections = [(seq, event) for seq, event in view.hooks(JOB_ENQUEUEABLE.upstream) if event.result < 0]
+    rejections = [(seq, event) for seq, event in view.calls_about(JOB_ENQUEUEABLE.upstream) if event.result < 0]
     if rejections:
-        return _rejected(view, *rejections[-1])
+        return _rejected_finding(view, *rejections[-1])
     if ENQUEUE not in view.actions:
-        return None if ALLOCATE in view.actions else _no_enqueue(view)
-    return _too_late(view)
+        return None if ALLOCATE in view.actions else _no_enqueue_finding(view)
+    return _too_late_finding(view)
 
 
-def _first_scheduling(view: JobView) -> Seq | None:
+def _first_scheduling_seq(view: JobView) -> Seq | None:
     starts = (view.action_starts(action) for action in view.actions if view.facts_of(action).places)
     return min((start for start in starts if start is not None), default=None)
 
 
-def _rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding:
-    judge = words(event.plugin).rejected
-    found = (judge(view, seq, event) if judge is not None else None) or _by_plugin(view, seq, event.plugin)
-    return _permitted(view, seq, event, found)
+def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+    judge = explainer_for(event.plugin).rejected
+    found = (judge(view, seq, event) if judge is not None else None) or _plugin_finding(view, seq, event.plugin)
+    return _add_permits(view, seq, event, found)
 
 
-def _permitted(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
+def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
     """Says what a permit is worth beside the rejection."""
-    asked = question(view.recording, seq)
+    asked = hook_calls_at(view.recording, seq)
     seats = [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
     own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
-    permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING]
+    permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING_PLUGINS]
     if not permits:
         return found
-    who = listed(seat.plugin for seat in permits)
+    who = join_names(seat.plugin for seat in permits)
     text = (
         f"; {who} permits it in the same tier {own}, where one reject decides: a permit counts only in an earlier tier"
     )
     proof = tuple(Evidence(seat.seq, f"{seat.plugin} permits it") for seat in permits if seat.seq is not None)
-    advice = (*found.advice, cluster(f"move {who} into a tier before {event.plugin}: then its permit decides"))
+    advice = (
+        *found.advice,
+        cluster_admin_advice(f"move {who} into a tier before {event.plugin}: then its permit decides"),
+    )
     evidence = tuple(sorted((*found.evidence, *proof)))
     return replace(found, sentence=found.sentence.removesuffix(".") + text + ".", evidence=evidence, advice=advice)
 
 
-def _by_plugin(view: JobView, seq: Seq, plugin: str) -> Finding:
+def _plugin_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
     """For plugins of which only the answer is known; what it wrote about the PodGroup is its reason."""
-    written = view.written(seq)
+    written = view.plugin_message(seq)
     reason = f": {written}" if written else ""
     sentence = f"{view.job.uid} is not admitted: plugin {plugin} rejects it at enqueue{reason}."
-    advice = (cluster(f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off"),)
-    return Finding(f"enqueue-{plugin}", sentence, {}, not_admitted(seq, plugin), advice)
+    advice = (cluster_admin_advice(f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off"),)
+    return Finding(f"enqueue-{plugin}", sentence, {}, rejection_evidence(seq, plugin), advice)
 
 
-def _no_enqueue(view: JobView) -> Finding:
+def _no_enqueue_finding(view: JobView) -> Finding:
     sentence = (
         f"{view.job.uid} stays Pending: neither enqueue nor allocate is among the actions "
         f"({', '.join(view.actions)}), so nothing admits its PodGroup."
     )
-    evidence = opened(view.recording, "the session opens with the PodGroup Pending")
-    return Finding(NOT_CONFIGURED, sentence, {}, evidence, (cluster('put "enqueue, allocate" into actions'),))
+    evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
+    return Finding(
+        NOT_CONFIGURED_CAUSE, sentence, {}, evidence, (cluster_admin_advice('put "enqueue, allocate" into actions'),)
+    )
 
 
-def _too_late(view: JobView) -> Finding:
-    turns = (view.action_ends(ENQUEUE), _first_scheduling(view))
+def _too_late_finding(view: JobView) -> Finding:
+    turns = (view.action_ends(ENQUEUE), _first_scheduling_seq(view))
     evidence = sorted(Evidence(seq, "an action begins or ends") for seq in turns if seq is not None)
     sentence = (
         f"{view.job.uid} was still Pending when {view.actions[0]} began: enqueue comes later in the actions "
         f"({', '.join(view.actions)}), so it takes one more cycle."
     )
-    return Finding(TOO_LATE, sentence, {}, tuple(evidence), (cluster("put enqueue first in actions"),))
+    return Finding(
+        TOO_LATE_CAUSE, sentence, {}, tuple(evidence), (cluster_admin_advice("put enqueue first in actions"),)
+    )

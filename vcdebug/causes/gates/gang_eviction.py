@@ -5,102 +5,114 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug import amount_text
-from vcdebug.amount_text import listed, plural
+from vcdebug.amount_text import count_noun, join_names
 from vcdebug.causes.gates import gang, queue_limits
-from vcdebug.causes.gates.eviction import Chance, Gate, entitlement, veto
-from vcdebug.causes.gates.eviction.filtering import KEPT, UNRECLAIMABLE, filter_advice, objection_lines, ranked, told
+from vcdebug.causes.gates.eviction import Gate, GateChance, entitlement, veto
+from vcdebug.causes.gates.eviction.filtering import (
+    KEPT,
+    UNRECLAIMABLE,
+    filter_advice,
+    format_objections,
+    objection_lines,
+    rank_objections,
+)
 from vcdebug.explain import amounts, searches
 from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, cluster, owner, proof, sharers
-from vcdebug.explain.candidates import Spared, gang_filter, spared
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain.candidates import SkippedVictim, gang_victim_filter, skipped_victim
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
-from vcdebug.explain.votes import question
+from vcdebug.explain.votes import hook_calls_at
 from vcdebug.framework.evictions import NOT_RECLAIMABLE
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE, PREEMPTIVE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, PredicateEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.trace.state_before import total
-from vcdebug.trace.visits import Visit
+from vcdebug.trace.state_before import sum_resources
+from vcdebug.trace.visits import JobVisit
 
-POINT = UNIFIED_EVICTABLE.upstream
-NOWHERE = Spared("", "outside every domain that the job may use")
+UNIFIED_POINT = UNIFIED_EVICTABLE.upstream
+OUTSIDE_DOMAINS = SkippedVictim("", "outside every domain that the job may use")
 
 
 def gates_of_gangs(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
     """The actions that evict for a whole gang."""
     for action in dict.fromkeys(view.actions):
-        finding = gang_evicting(view, action, task) if view.facts_of(action).evicts_by_gang else None
+        finding = gang_eviction_finding(view, action, task) if view.facts_of(action).evicts_by_gang else None
         if finding is not None:
-            yield Gate(action, Chance.REAL, finding)
+            yield Gate(action, GateChance.REAL, finding)
 
 
-def gang_evicting(view: JobView, action: str, task: TaskInfo) -> Finding | None:
+def gang_eviction_finding(view: JobView, action: str, task: TaskInfo) -> Finding | None:
     """What stopped the action; None if it never ran or never came to the job."""
     if view.action_starts(action) is None:
         return None
     visits = [visit for visit in view.visits_of(action) if visit.end is not None]
     if not visits:
-        return queue_limits.overused(view, action) or entitlement.not_starving(view, action, task)
+        return queue_limits.overused_finding(view, action) or entitlement.not_starving_finding(view, action, task)
     visit = visits[-1]
-    if visit.committed and visit.planned:
+    if visit.was_committed and visit.planned_tasks:
         return None
-    refused = [(seq, event) for seq, event in visit.hooks(PREEMPTIVE.upstream) if not event.result]
+    refused = [(seq, event) for seq, event in visit.visit_calls(PREEMPTIVE.upstream) if not event.result]
     if refused:
-        return queue_limits.not_preemptive(view, task, *refused[-1])
-    votes = visit.hooks(POINT)
-    return _votes(view, visit, votes) if votes else _no_candidates(view, visit)
+        return queue_limits.not_preemptive_finding(view, task, *refused[-1])
+    votes = visit.visit_calls(UNIFIED_POINT)
+    return _votes_finding(view, visit, votes) if votes else _no_candidates_finding(view, visit)
 
 
-def _wanted(view: JobView) -> tuple[str, Resource]:
-    need = total(task.init_resreq for task in view.left_over)
-    return f"the {plural(len(view.left_over), 'pod')} of {view.job.uid} ({amount_text.resource(need)})", need
+def _wanted_words(view: JobView) -> tuple[str, Resource]:
+    need = sum_resources(task.init_resreq for task in view.left_over)
+    return f"the {count_noun(len(view.left_over), 'pod')} of {view.job.uid} ({amount_text.format_resource(need)})", need
 
 
-def _discard(visit: Visit) -> tuple[Evidence, ...]:
+def _statement_evidence(visit: JobVisit) -> tuple[Evidence, ...]:
     """How the action left the job: with a statement that does nothing, or one that is undone."""
     assert visit.end is not None
     seq, statement = visit.end
-    what = plural(len(statement.ops), "operation") if statement.ops else "an empty statement"
-    return proof(seq, f"{visit.action} {'commits' if visit.committed else 'discards'} {what}")
+    what = count_noun(len(statement.ops), "operation") if statement.ops else "an empty statement"
+    return proof_of(seq, f"{visit.action} {'commits' if visit.was_committed else 'discards'} {what}")
 
 
-def _no_candidates(view: JobView, visit: Visit) -> Finding:
-    who, need = _wanted(view)
-    order = ranked(_spared(view, visit))
+def _no_candidates_finding(view: JobView, visit: JobVisit) -> Finding:
+    who, need = _wanted_words(view)
+    order = rank_objections(_skipped_victims(view, visit))
     pods = sum(len(keys) for _, keys in order)  # exact: ints
-    sentence = f"{visit.action} finds nobody it may evict for {who}: of {plural(pods, 'pod')}, {told(order)}."
+    sentence = (
+        f"{visit.action} finds nobody it may evict for {who}: of {count_noun(pods, 'pod')}, {format_objections(order)}."
+    )
     numbers = {**amounts.numbers("request", need), "pods.onNodes": count(pods, "pods")}
-    closed = _unreclaimable(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
+    closed = _unreclaimable_queues(view) if any(why.rule == NOT_RECLAIMABLE for why, _ in order) else []
     cause, advice = KEPT, filter_advice(view, KEPT, order)
     if closed:
-        cause, advice = UNRECLAIMABLE, (sharers(f"set spec.reclaimable of queue {listed(closed)} to true"),)
-        sentence = f"{sentence[:-1]}; {listed(closed)} {'is' if len(closed) == 1 else 'are'} not reclaimable."
-    return Finding(cause, sentence, numbers, _discard(visit), advice, objection_lines(order))
+        cause, advice = (
+            UNRECLAIMABLE,
+            (queue_admin_advice(f"set spec.reclaimable of queue {join_names(closed)} to true"),),
+        )
+        sentence = f"{sentence[:-1]}; {join_names(closed)} {'is' if len(closed) == 1 else 'are'} not reclaimable."
+    return Finding(cause, sentence, numbers, _statement_evidence(visit), advice, objection_lines(order))
 
 
-def _spared(view: JobView, visit: Visit) -> Iterator[tuple[TaskInfo, Spared]]:
+def _skipped_victims(view: JobView, visit: JobVisit) -> Iterator[tuple[TaskInfo, SkippedVictim]]:
     """The pods on nodes, and why the action's own filter leaves each alone."""
-    recording, spares = view.recording, gang_filter(view.recording, visit.action, view.job.uid)
+    recording, spares = view.recording, gang_victim_filter(view.recording, visit.action, view.job.uid)
     room = NodeFits(view, next(iter(view.tasks.values())), visit.first)
     for name in view.session.nodes:
         for victim in room.tasks_on(name):
-            yield victim, spared(recording, spares, victim) or NOWHERE
+            yield victim, skipped_victim(recording, spares, victim) or OUTSIDE_DOMAINS
 
 
-def _unreclaimable(view: JobView) -> list[str]:
+def _unreclaimable_queues(view: JobView) -> list[str]:
     """The other queues with jobs, if none of them is reclaimable."""
     names = dict.fromkeys(job.queue for job in view.session.jobs.values() if job.queue != view.queue.name)
     return [] if any(view.session.queues[name].reclaimable for name in names) else list(names)
 
 
-def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
+def _votes_finding(view: JobView, visit: JobVisit, votes: list[tuple[Seq, HookEvent]]) -> Finding:
     seq, event = votes[-1]
-    asked, offered = question(view.recording, seq), event.candidates
+    asked, offered = hook_calls_at(view.recording, seq), event.candidates
     allowed = tuple(asked.outcome or ()) if asked is not None else ()
-    who, need = _wanted(view)
+    who, need = _wanted_words(view)
     numbers = {
         **amounts.numbers("request", need),
         "candidates": count(len(offered), "pods"),
@@ -108,36 +120,38 @@ def _votes(view: JobView, visit: Visit, votes: list[tuple[Seq, HookEvent]]) -> F
     }
     evidence = (
         *(Evidence(s, f"{e.plugin} allows {len(e.result or ())} of {len(offered)}") for s, e in votes[-3:]),
-        *_discard(visit),
+        *_statement_evidence(visit),
     )
     if not allowed:
-        sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {listed(offered)}."
+        sentence = f"{visit.action} may evict nobody for {who}: {event.plugin} allows none of {join_names(offered)}."
         quota_veto = view.facts_of(visit.action).across_queues and event.plugin in veto.QUOTA_PLUGINS
         cause = veto.NOT_ABOVE_DESERVED if quota_veto else event.plugin
-        look = cluster(f"look at plugin {event.plugin}: its enable{POINT} switch, or what protects these pods")
+        look = cluster_admin_advice(
+            f"look at plugin {event.plugin}: its enable{UNIFIED_POINT} switch, or what protects these pods"
+        )
         return Finding(cause, sentence, numbers, evidence, (look,))
-    trial = _failed_trial(view, visit)
+    trial = _failed_plan_words(view, visit)
     why, proof = trial or ("all that they hold in one domain is still too little for all of the gang", ())
     sentence = (
-        f"{visit.action} may evict {len(allowed)} of {plural(len(offered), 'candidate')} for {who}, but even without "
+        f"{visit.action} may evict {len(allowed)} of {count_noun(len(offered), 'candidate')} for {who}, but even without "
         f"them {why}, so nobody is evicted."
     )
-    advice = (owner("lower minMember"), sharers("free room for the whole gang in one domain"))
-    lines = (f"may be evicted: {listed(allowed, 8)}",)
-    return Finding(gang.DISCARD, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
+    advice = (owner_advice("lower minMember"), queue_admin_advice("free room for the whole gang in one domain"))
+    lines = (f"may be evicted: {join_names(allowed, 8)}",)
+    return Finding(gang.DISCARD_CAUSE, sentence, numbers, tuple(sorted((*evidence, *proof))), advice, lines)
 
 
-def _failed_trial(view: JobView, visit: Visit) -> tuple[str, tuple[Evidence, ...]] | None:
+def _failed_plan_words(view: JobView, visit: JobVisit) -> tuple[str, tuple[Evidence, ...]] | None:
     """What stopped the last plan that was tried with victims gone, and the event that shows it."""
     for seq, event in reversed(visit.events):
         name = getattr(event, "task", "").rpartition("/")[2]
         if isinstance(event, PredicateEvent) and not len(event.feasible):
-            where = plural(event.processed, "node")
-            found = searches.told(view.recording, event)
+            where = count_noun(event.processed, "node")
+            found = searches.refusal_histogram(view.recording, event)
             reasons = ", ".join(f"{len(names)} {reason}" for reason, names in found)
-            return f"{name} fits none of {where} ({reasons})", proof(seq, f"no node for {name}")
+            return f"{name} fits none of {where} ({reasons})", proof_of(seq, f"no node for {name}")
         if isinstance(event, HookEvent) and event.point == ALLOCATABLE.upstream and not event.result:
-            return f"its queue may not allocate {name}", proof(seq, f"{event.plugin} refuses {name}")
+            return f"its queue may not allocate {name}", proof_of(seq, f"{event.plugin} refuses {name}")
         if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
-            return f"PrePredicate fails for {name}", proof(seq, f"{event.plugin} refuses {name}")
+            return f"PrePredicate fails for {name}", proof_of(seq, f"{event.plugin} refuses {name}")
     return None

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import yaml
 
 from vcdebug.actions import ALLOCATE, PREEMPT
-from vcdebug.amount_text import listed, plural
-from vcdebug.causes.gates.eviction import Chance, Gate
-from vcdebug.causes.gates.gang import DISCARD
-from vcdebug.causes.gates.queue_limits import refusals
-from vcdebug.causes.given_away import takers
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.causes.gates.eviction import Gate, GateChance
+from vcdebug.causes.gates.gang import DISCARD_CAUSE
+from vcdebug.causes.gates.queue_limits import allocatable_refusals
+from vcdebug.causes.given_away import room_takers
 from vcdebug.causes.no_node import histogram_lines, search_evidence
 from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, cluster, proof
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice, proof_of
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.node_fit import NodeFits
 from vcdebug.framework.yaml_v2 import load_yaml
@@ -24,17 +24,17 @@ from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.trace.memo import per_recording
-from vcdebug.trace.passing import passing
+from vcdebug.trace.passing import disposing
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay
+from vcdebug.trace.replay import replay_cycle
 
 if TYPE_CHECKING:
     from vcdebug.trace.effects import Effects
 
-AFTER = (ALLOCATE, PREEMPT)
+EVICT_AFTER = (ALLOCATE, PREEMPT)
 
 
-class Trial(NamedTuple):
+class ActionTrial(NamedTuple):
     """What a cycle with one more action does for a job."""
 
     action: str
@@ -43,30 +43,30 @@ class Trial(NamedTuple):
     """Tasks of other jobs that leave for it."""
 
 
-def with_action(recording: Recording, action: str) -> Recording:
+def replay_with_action(recording: Recording, action: str) -> Recording:
     """The cycle with the action inserted where it usually stands."""
     document, actions = load_yaml(recording.conf.text), recording.conf.actions
-    place = max((actions.index(name) + 1 for name in AFTER if name in actions), default=len(actions))
+    place = max((actions.index(name) + 1 for name in EVICT_AFTER if name in actions), default=len(actions))
     raw = dict(document) if isinstance(document, dict) else {}
     raw["actions"] = ", ".join([*actions[:place], action, *actions[place:]])
     text = yaml.safe_dump(raw, sort_keys=False)
     snapshot = replace(recording.snapshot, scheduler_conf=text)
-    return replay(snapshot, ask_extender=recording.session.ask_extender, beside=recording)
+    return replay_cycle(snapshot, ask_extender=recording.session.ask_extender, beside=recording)
 
 
 @per_recording()
 def _effects_with(recording: Recording, action: str) -> Effects | None:
     """What came of the cycle with one more action, however many jobs ask."""
-    from vcdebug.trace.effects import effects
+    from vcdebug.trace.effects import cycle_effects
 
     try:
-        with passing(with_action(recording, action)) as run:
-            return effects(run)
+        with disposing(replay_with_action(recording, action)) as run:
+            return cycle_effects(run)
     except EditError:
         return None
 
 
-def try_action(recording: Recording, job: JobId, action: str) -> Trial | None:
+def try_action(recording: Recording, job: JobId, action: str) -> ActionTrial | None:
     """None when the job would stay unplaced all the same, or a forced answer has no place in such a cycle."""
     done = _effects_with(recording, action)
     if done is None:
@@ -76,57 +76,63 @@ def try_action(recording: Recording, job: JobId, action: str) -> Trial | None:
     if not placed or summary is None or summary.ready + summary.waiting < summary.min_available:
         return None
     evicted = tuple(e.task for e in done.evicted if e.job != job and e.action == action)
-    return Trial(action, placed, evicted)
+    return ActionTrial(action, placed, evicted)
 
 
-NOT_CONFIGURED = "action-not-configured"
+NOT_CONFIGURED_CAUSE = "action-not-configured"
 
 
 def missing_action(
     view: JobView, task: TaskInfo, room: NodeFits, met: Sequence[Gate], said: list[Finding]
 ) -> list[Finding] | None:
     """Before all others where it would help on most nodes; none where an action that evicts task by task came near."""
-    if room.free or any(gate.chance is Chance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met):
+    if room.free_nodes or any(
+        gate.chance is GateChance.REAL and view.facts_of(gate.action).evicts_by_pod for gate in met
+    ):
         return None
     for action in view.recording.conf.known:
-        if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.could_free(action):
+        if action in view.actions or not view.facts_of(action).evicts_by_pod or not room.freeable_nodes(action):
             continue
         trial = try_action(view.recording, view.job.uid, action)
         if trial is not None and trial.evicted:
-            helped = len(room.could_free(action))
-            finding = _finding(view, task, room, trial, helped)
-            first = 2 * helped > len(room.nodes) and not takers(room) and said[0].cause != DISCARD
+            helped = len(room.freeable_nodes(action))
+            finding = _build_finding(view, task, room, trial, helped)
+            first = 2 * helped > len(room.node_fits) and not room_takers(room) and said[0].cause != DISCARD_CAUSE
             return [finding, *said] if first else [said[0], finding, *said[1:]]
     return None
 
 
-def no_allocate(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
+def no_allocate_finding(view: JobView, task: TaskInfo, room: NodeFits) -> Finding:
     """There is room, and no action that would use it."""
-    have = "has" if len(room.free) == 1 else "have"
+    have = "has" if len(room.free_nodes) == 1 else "have"
     sentence = (
-        f"{plural(len(room.free), 'node')} {have} room for {task.name}, but allocate is not among the actions "
+        f"{count_noun(len(room.free_nodes), 'node')} {have} room for {task.name}, but allocate is not among the actions "
         f"({', '.join(view.actions)})."
     )
-    evidence = proof(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
-    numbers = {"nodes.free": count(len(room.free), "nodes")}
-    return Finding(NOT_CONFIGURED, sentence, numbers, evidence, (cluster("put allocate into actions"),))
+    evidence = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was allocated")
+    numbers = {"nodes.free": count(len(room.free_nodes), "nodes")}
+    return Finding(
+        NOT_CONFIGURED_CAUSE, sentence, numbers, evidence, (cluster_admin_advice("put allocate into actions"),)
+    )
 
 
-def _finding(view: JobView, task: TaskInfo, room: NodeFits, trial: Trial, helped: int) -> Finding:
-    where = listed(dict.fromkeys(node for _, node in trial.placed))
+def _build_finding(view: JobView, task: TaskInfo, room: NodeFits, trial: ActionTrial, helped: int) -> Finding:
+    where = join_names(dict.fromkeys(node for _, node in trial.placed))
     sentence = (
         f"No node has room for {task.name}, and {trial.action} is not among the actions ({', '.join(view.actions)}): "
-        f"with it {plural(len(trial.placed), 'pod')} would go to {where}, evicting {listed(trial.evicted) or 'nobody'}."
+        f"with it {count_noun(len(trial.placed), 'pod')} would go to {where}, evicting {join_names(trial.evicted) or 'nobody'}."
     )
     numbers = {
-        "nodes": count(len(room.nodes), "nodes"),
+        "nodes": count(len(room.node_fits), "nodes"),
         "nodes.helped": count(helped, "nodes"),
         "pods.placed": count(len(trial.placed), "pods"),
         "victims": count(len(trial.evicted), "pods"),
     }
-    refused = tuple(Evidence(seq, f"{e.plugin}: the queue may not allocate it") for seq, e in refusals(view)[:1])
-    last = proof(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
+    refused = tuple(
+        Evidence(seq, f"{e.plugin}: the queue may not allocate it") for seq, e in allocatable_refusals(view)[:1]
+    )
+    last = proof_of(view.action_ends(view.actions[-1]), "the last action ends, and nothing was evicted")
     evidence = tuple(sorted((*(refused or search_evidence(view, task)), *last)))
     after = ", after allocate" if ALLOCATE in view.actions else ""
-    advice = (cluster(f"put {trial.action} into actions{after}: the replay with it places the job"),)
-    return Finding(NOT_CONFIGURED, sentence, numbers, evidence, advice, histogram_lines(room))
+    advice = (cluster_admin_advice(f"put {trial.action} into actions{after}: the replay with it places the job"),)
+    return Finding(NOT_CONFIGURED_CAUSE, sentence, numbers, evidence, advice, histogram_lines(room))

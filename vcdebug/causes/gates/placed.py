@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import age, listed, plural
-from vcdebug.causes.gates.not_in_session import opened
+from vcdebug.amount_text import count_noun, format_age, join_names
+from vcdebug.causes.gates.not_in_session import opening_evidence
 from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import Evidence, Finding
-from vcdebug.explain.evictions import lost_pods, price
+from vcdebug.explain.evictions import eviction_price, lost_pods
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import JOB_VALID
 from vcdebug.framework.record import BIND_OP, PLACING_OPS, OpEvent, StatementEvent
-from vcdebug.gotime import SECOND, nanoseconds, time_of
+from vcdebug.gotime import SECOND, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.manifest import metadata_of
 
-PLACES = "places"
-PIPELINED = "pipelined"
-EVICTED = "evicted"
-HAS = (PLACES, PIPELINED, EVICTED)
+PLACES_CAUSE = "places"
+PIPELINED_CAUSE = "pipelined"
+EVICTED_CAUSE = "evicted"
+HAS_CAUSES = (PLACES_CAUSE, PIPELINED_CAUSE, EVICTED_CAUSE)
 """The causes of a job for which this cycle has no more to do."""
 
 
@@ -33,42 +33,42 @@ def placed(view: JobView) -> Finding | None:
         task = view.tasks[view.pod]
         if task.status is TaskStatus.PENDING:
             return None
-        if task not in view.placed:
-            return _was_there(view, [task])
+        if task not in view.placed_tasks:
+            return _already_placed_finding(view, [task])
     elif any(pod.key == view.pod for pod in view.hidden_pods):
         return None
     if not view.pending_at_open:
-        return _was_there(view, list(view.tasks.values())) if view.tasks and not _broken(view) else None
-    firm = [task for task in view.placed if task.status is not TaskStatus.ALLOCATED]
+        return (
+            _already_placed_finding(view, list(view.tasks.values())) if view.tasks and not _was_invalid(view) else None
+        )
+    firm = [task for task in view.placed_tasks if task.status is not TaskStatus.ALLOCATED]
     if not firm or not (view.job.is_pipelined() or any(t.status is TaskStatus.BINDING for t in firm)):
         return None
-    return _got(view, firm)
+    return _placed_finding(view, firm)
 
 
-def _was_there(view: JobView, tasks: Sequence[TaskInfo]) -> Finding:
+def _already_placed_finding(view: JobView, tasks: Sequence[TaskInfo]) -> Finding:
     opening = view.recording.timeline.opening_tasks
-    states = dict.fromkeys(opening[task.key].status.label for task in tasks)
+    states = dict.fromkeys(opening[task.key].status.upstream_name for task in tasks)
     keys = [task.key for task in tasks]
     lost = [one for one in lost_pods(view) if one.victim in keys]
-    by = listed(dict.fromkeys(one.action for one in lost if one.action))
-    who = listed(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
+    by = join_names(dict.fromkeys(one.action for one in lost if one.action))
+    who = join_names(dict.fromkeys(one.preemptor for one in lost if one.preemptor))
     why = f"{f' by {by}' if by else ''}{f' for {who}' if who else ''}"
-    cost = f"; {listed(one.victim for one in lost)} evicted in this cycle{why}" if lost else ""
-    sentence = (
-        f"Nothing of {view.job.uid} waits: {plural(len(tasks), 'pod')} {' or '.join(states)} before this cycle{cost}."
-    )
-    evidence = opened(view.recording, "the session opens with the job's pods in this state")
+    cost = f"; {join_names(one.victim for one in lost)} evicted in this cycle{why}" if lost else ""
+    sentence = f"Nothing of {view.job.uid} waits: {count_noun(len(tasks), 'pod')} {' or '.join(states)} before this cycle{cost}."
+    evidence = opening_evidence(view.recording, "the session opens with the job's pods in this state")
     proof = (*evidence, *(Evidence(one.end, f"{one.action} evicts {one.victim}") for one in lost))
     numbers = {"pods": count(len(tasks), "pods"), "pods.evicted": count(len(lost), "pods")}
-    return Finding(EVICTED if lost else PLACES, sentence, numbers, tuple(sorted(proof)))
+    return Finding(EVICTED_CAUSE if lost else PLACES_CAUSE, sentence, numbers, tuple(sorted(proof)))
 
 
-def _got(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
-    evicted = list(evicted_for(view))
+def _placed_finding(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
+    evicted = list(evictions_for_job(view))
     bound = [task for task in firm if task.status is TaskStatus.BINDING]
     waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
     enough = view.job.ready_task_num() >= view.job.min_available
-    cause = PIPELINED if waiting and not evicted and not (bound and enough) else PLACES
+    cause = PIPELINED_CAUSE if waiting and not evicted and not (bound and enough) else PLACES_CAUSE
     numbers = {
         "pods.bound": count(len(bound), "pods"),
         "pods.pipelined": count(len(waiting), "pods"),
@@ -76,63 +76,63 @@ def _got(view: JobView, firm: Sequence[TaskInfo]) -> Finding:
         "pods.evicted": count(len(evicted), "pods"),
         "job.minAvailable": count(view.job.min_available, "pods"),
     }
-    text = _sentence(view, cause, bound, waiting, [task for _, task, _ in evicted])
-    lines = tuple(_line(view, task) for task in firm)
-    return Finding(cause, text, numbers, tuple(sorted(_evidence(view, firm, evicted))), (), lines)
+    text = _placed_sentence(view, cause, bound, waiting, [task for _, task, _ in evicted])
+    lines = tuple(_task_line(view, task) for task in firm)
+    return Finding(cause, text, numbers, tuple(sorted(_placement_evidence(view, firm, evicted))), (), lines)
 
 
-def _sentence(
+def _placed_sentence(
     view: JobView, cause: str, bound: Sequence[TaskInfo], waiting: Sequence[TaskInfo], evicted: Sequence[TaskKey]
 ) -> str:
     done = ((bound, "bound to"), (waiting, "pipelined on"))
-    got = " and ".join(f"{_who(tasks)} {verb} {_where(tasks)}" for tasks, verb in done if tasks)
+    got = " and ".join(f"{_format_tasks(tasks)} {verb} {_format_nodes(tasks)}" for tasks, verb in done if tasks)
     stay = "stays" if len(view.left_over) == 1 else "stay"
-    rest = f"; {plural(len(view.left_over), 'pod')} beyond minMember {view.job.min_available} {stay} Pending"
+    rest = f"; {count_noun(len(view.left_over), 'pod')} beyond minMember {view.job.min_available} {stay} Pending"
     tail = rest if view.left_over else ""
-    if cause == PIPELINED:
-        who = listed(f"{task.key} {deletion_due(view, task)}" for task in leaving(view, waiting))
+    if cause == PIPELINED_CAUSE:
+        who = join_names(f"{task.key} {format_deletion_due(view, task)}" for task in releasing_tasks(view, waiting))
         if all(task.uid in view.session.restored for task in waiting):
             room = f", where room is being released ({who})" if who else ", whose room is not idle yet"
             return f"{view.job.uid} keeps the place that an earlier cycle promised: {got}{room}{tail}."
         return f"{view.job.uid} waits for room that is being released ({who}): {got}, without evicting anyone{tail}."
-    cost = f", at the cost of {listed(evicted)}{price(view)}" if evicted else ""
+    cost = f", at the cost of {join_names(evicted)}{eviction_price(view)}" if evicted else ""
     return f"{view.job.uid} gets what it needs in this cycle: {got}{cost}{tail}."
 
 
-def _who(tasks: Sequence[TaskInfo]) -> str:
-    return tasks[0].name if len(tasks) == 1 else plural(len(tasks), "pod")
+def _format_tasks(tasks: Sequence[TaskInfo]) -> str:
+    return tasks[0].name if len(tasks) == 1 else count_noun(len(tasks), "pod")
 
 
-def _where(tasks: Sequence[TaskInfo]) -> str:
-    return listed(dict.fromkeys(task.node_name for task in tasks))
+def _format_nodes(tasks: Sequence[TaskInfo]) -> str:
+    return join_names(dict.fromkeys(task.node_name for task in tasks))
 
 
-def _line(view: JobView, task: TaskInfo) -> str:
+def _task_line(view: JobView, task: TaskInfo) -> str:
     """`a/train-0 -> n1`, and for a task that waits there, for whom."""
     waits = task.status is TaskStatus.PIPELINED
-    gone = [f"{one.key} ({deletion_due(view, one)})" for one in leaving(view, [task] if waits else [])]
-    return f"{task.key} -> {task.node_name}{f' behind {listed(gone)}' if gone else ''}"
+    gone = [f"{one.key} ({format_deletion_due(view, one)})" for one in releasing_tasks(view, [task] if waits else [])]
+    return f"{task.key} -> {task.node_name}{f' behind {join_names(gone)}' if gone else ''}"
 
 
-def deletion_due(view: JobView, task: TaskInfo) -> str:
+def format_deletion_due(view: JobView, task: TaskInfo) -> str:
     """When a pod that leaves should be gone: `due in 20s`, `2h overdue`; `evicted now` where no manifest says it."""
     gone = metadata_of(task.pod.manifest).get("deletionTimestamp")
     if not isinstance(gone, str):
         return "evicted now"
-    seconds = (time_of(gone) - nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
-    return f"due in {age(seconds)}" if seconds > 0 else f"{age(-seconds)} overdue"
+    seconds = (parse_nanoseconds(gone) - unix_nanoseconds(view.recording.snapshot.now)) // SECOND  # exact: ints
+    return f"due in {format_age(seconds)}" if seconds > 0 else f"{format_age(-seconds)} overdue"
 
 
-def leaving(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
+def releasing_tasks(view: JobView, waiting: Sequence[TaskInfo]) -> Iterator[TaskInfo]:
     """Tasks that are Releasing on the nodes for which these wait."""
     for name in dict.fromkeys(task.node_name for task in waiting):
         node = view.session.nodes[name]
         yield from (task for task in node.tasks_in_order() if task.status is TaskStatus.RELEASING)
 
 
-def evicted_for(view: JobView) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
+def evictions_for_job(view: JobView) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
     """Evictions in the job's visits, by committed statements or at once."""
-    for visit in view.visits:
+    for visit in view.job_visits:
         for seq, event in visit.events:
             if isinstance(event, StatementEvent) and event.what == "commit":
                 yield from ((seq, task, node) for kind, task, node in event.ops if kind == "evict")
@@ -140,29 +140,29 @@ def evicted_for(view: JobView) -> Iterator[tuple[Seq, TaskKey, NodeName]]:
                 yield seq, event.task, event.node
 
 
-def _broken(view: JobView) -> bool:
+def _was_invalid(view: JobView) -> bool:
     """Whether gang called the job invalid before anything happened: it lost pods earlier, or some were never made."""
-    return any(event.result and not event.result["pass"] for _, event in view.hooks(JOB_VALID.upstream)[:1])
+    return any(event.result and not event.result["pass"] for _, event in view.calls_about(JOB_VALID.upstream)[:1])
 
 
-def _evidence(
+def _placement_evidence(
     view: JobView, firm: Sequence[TaskInfo], evicted: Sequence[tuple[Seq, TaskKey, NodeName]]
 ) -> Iterator[Evidence]:
     keys = [task.key for task in firm]
-    for visit in view.visits:
+    for visit in view.job_visits:
         for seq, event in visit.events:
             if isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP) and event.task in keys:
                 yield Evidence(seq, f"{event.op} {event.task} on {event.node}")
             elif isinstance(event, StatementEvent) and event.what == "commit" and event.ops:
-                yield Evidence(seq, f"{visit.action} commits {plural(len(event.ops), 'operation')}")
+                yield Evidence(seq, f"{visit.action} commits {count_noun(len(event.ops), 'operation')}")
     waiting = [task for task in firm if task.status is TaskStatus.PIPELINED]
     kept = [task for task in waiting if task.uid in view.session.restored]
     start = view.action_starts(ALLOCATE)
     if start is not None:
         for task in kept:
-            asks = amount_text.resource(task.init_resreq)
+            asks = amount_text.format_resource(task.init_resreq)
             yield Evidence(start, f"{task.key} keeps its place on {task.node_name}, where {asks} are not idle yet")
         opening = view.recording.timeline.opening_tasks
-        gone = [task for task in leaving(view, waiting) if opening[task.key].status is TaskStatus.RELEASING]
+        gone = [task for task in releasing_tasks(view, waiting) if opening[task.key].status is TaskStatus.RELEASING]
         if gone and not evicted and len(kept) < len(waiting):
-            yield Evidence(start, f"{listed(task.key for task in gone)} Releasing before allocate began")
+            yield Evidence(start, f"{join_names(task.key for task in gone)} Releasing before allocate began")

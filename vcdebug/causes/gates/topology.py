@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from vcdebug import amount_text
 from vcdebug.actions import ALLOCATE
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.explain import amounts
 from vcdebug.explain.amounts import count
-from vcdebug.explain.answer import Evidence, Finding, owner, sharers
+from vcdebug.explain.answer import Evidence, Finding, owner_advice, queue_admin_advice
 from vcdebug.explain.job_view import JobView
 from vcdebug.framework.hooks import HYPER_NODE_GRADIENT_FOR_JOB, HYPER_NODE_GRADIENT_FOR_SUB_JOB
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
-from vcdebug.trace.state_before import total
+from vcdebug.trace.state_before import sum_resources
 
 NO_HYPER_NODE = "no-hypernode"
-POINT, OF_SUB_JOB = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
+JOB_GRADIENT, SUB_JOB_GRADIENT = HYPER_NODE_GRADIENT_FOR_JOB.upstream, HYPER_NODE_GRADIENT_FOR_SUB_JOB.upstream
 
 
 def no_hyper_node(view: JobView) -> Finding | None:
@@ -25,11 +25,11 @@ def no_hyper_node(view: JobView) -> Finding | None:
     if any(visit.tries for visit in view.visits_of(ALLOCATE)):
         return None
     visits = view.visits_of(ALLOCATE)[-1:]
-    answers = [hook for visit in visits for hook in visit.hooks(POINT)]
+    answers = [hook for visit in visits for hook in visit.visit_calls(JOB_GRADIENT)]
     if not answers:
         return None
     if answers[-1][1].result:
-        answers = [hook for visit in visits for hook in visit.hooks(OF_SUB_JOB)]
+        answers = [hook for visit in visits for hook in visit.visit_calls(SUB_JOB_GRADIENT)]
     if not answers or any(event.result for _, event in answers):
         return None
     seq, event = answers[-1]
@@ -37,30 +37,32 @@ def no_hyper_node(view: JobView) -> Finding | None:
     highest = tier.hard_tier() if tier is not None else None
     stated = view.job.get_min_resources()
     waiting = view.left_over[: max(view.job.min_available - view.job.ready_task_num(), 1)]
-    minimum = total(task.init_resreq for task in waiting) if stated.is_empty() else stated
+    minimum = sum_resources(task.init_resreq for task in waiting) if stated.is_empty() else stated
     what = f"its minMember of {view.job.min_available} pods" if stated.is_empty() else "its minResources"
     tried = [info for info in view.session.hyper_nodes.by_name.values() if highest is None or info.tier <= highest]
     sentence = (
         f"{view.job.uid} must stay within one HyperNode of tier {highest} or below, and none of "
-        f"{plural(len(tried), 'HyperNode')} has room for {what} ({amount_text.resource(minimum)}): "
+        f"{count_noun(len(tried), 'HyperNode')} has room for {what} ({amount_text.format_resource(minimum)}): "
         f"{event.plugin} offers no domain, so no pod is tried."
     )
     numbers = {**amounts.numbers("minResources", minimum), "hyperNodes": count(len(tried), "HyperNodes")}
     evidence = (Evidence(seq, f"{event.plugin} offers no HyperNode ({event.point})"),)
     advice = (
-        owner("raise networkTopology.highestTierAllowed, or set its mode to soft"),
-        owner("ask for less in spec.minResources"),
-        sharers("free room in one HyperNode"),
+        owner_advice("raise networkTopology.highestTierAllowed, or set its mode to soft"),
+        owner_advice("ask for less in spec.minResources"),
+        queue_admin_advice("free room in one HyperNode"),
     )
-    lines = tuple(_lines(view, [info.name for info in tried], minimum, seq))
+    lines = tuple(_hyper_node_lines(view, [info.name for info in tried], minimum, seq))
     return Finding(NO_HYPER_NODE, sentence, numbers, evidence, advice, lines)
 
 
-def _lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
+def _hyper_node_lines(view: JobView, names: list[str], minimum: Resource, seq: Seq) -> Iterator[str]:
     state = view.recording.timeline.state_at(seq - 1)
     for name in names:
         rows = view.session.hyper_node_rows(name)
-        idle = total(state.nodes[node].idle for node in (rows.names if rows is not None else ()))
+        idle = sum_resources(state.nodes[node].idle for node in (rows.node_names if rows is not None else ()))
         lacking = minimum.less_equal_with_resources_name(idle)[1]
-        short = " and ".join(amount_text.named(each, minimum.get(each) - idle.get(each)) for each in lacking)
-        yield f"{name}: {amount_text.resource(idle, minimum.resource_names())} idle, {short or 'nothing'} too few"
+        short = " and ".join(
+            amount_text.format_named_amount(each, minimum.get(each) - idle.get(each)) for each in lacking
+        )
+        yield f"{name}: {amount_text.format_resource(idle, minimum.resource_names())} idle, {short or 'nothing'} too few"

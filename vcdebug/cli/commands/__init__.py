@@ -6,41 +6,41 @@ from collections.abc import Sequence
 from typing import Final
 
 from vcdebug.cli.commands.base import Command
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 
 COMMANDS: Final = {
-    "open": "vcdebug.cli.commands.open:Open",
-    "serve": "vcdebug.cli.commands.serve:Serve",
-    "run": "vcdebug.cli.commands.run:Run",
-    "explain": "vcdebug.cli.commands.explain:Explain",
-    "diff": "vcdebug.cli.commands.diff:Diff",
-    "submit": "vcdebug.cli.commands.submit:Submit",
-    "ask": "vcdebug.cli.commands.ask:Ask",
-    "expect": "vcdebug.cli.commands.expect:Expect",
-    "odds": "vcdebug.cli.commands.odds:Odds",
-    "inspect": "vcdebug.cli.commands.inspect:Inspect",
-    "check": "vcdebug.cli.commands.check:Check",
-    "script": "vcdebug.cli.commands.script:Script",
-    "report": "vcdebug.cli.commands.report:Report",
-    "capture": "vcdebug.cli.commands.capture:Capture",
-    "redact": "vcdebug.cli.commands.redact:Redact",
-    "verify": "vcdebug.cli.commands.verify:Verify",
-    "cache": "vcdebug.cli.commands.cache:Cache",
-    "completion": "vcdebug.cli.commands.completion:Completion",
+    "open": "vcdebug.cli.commands.open:OpenCommand",
+    "serve": "vcdebug.cli.commands.serve:ServeCommand",
+    "run": "vcdebug.cli.commands.run:RunCommand",
+    "explain": "vcdebug.cli.commands.explain:ExplainCommand",
+    "diff": "vcdebug.cli.commands.diff:DiffCommand",
+    "submit": "vcdebug.cli.commands.submit:SubmitCommand",
+    "ask": "vcdebug.cli.commands.ask:AskCommand",
+    "expect": "vcdebug.cli.commands.expect:ExpectCommand",
+    "odds": "vcdebug.cli.commands.odds:OddsCommand",
+    "inspect": "vcdebug.cli.commands.inspect:InspectCommand",
+    "check": "vcdebug.cli.commands.check:CheckCommand",
+    "script": "vcdebug.cli.commands.script:ScriptCommand",
+    "report": "vcdebug.cli.commands.report:ReportCommand",
+    "capture": "vcdebug.cli.commands.capture:CaptureCommand",
+    "redact": "vcdebug.cli.commands.redact:RedactCommand",
+    "verify": "vcdebug.cli.commands.verify:VerifyCommand",
+    "cache": "vcdebug.cli.commands.cache:CacheCommand",
+    "completion": "vcdebug.cli.commands.completion:CompletionCommand",
 }
 
 
-def every_command() -> dict[str, Command]:
+def load_all_commands() -> dict[str, Command]:
     """All of them by name."""
-    return {name: _command(name) for name in COMMANDS}
+    return {name: _load_command(name) for name in COMMANDS}
 
 
-def commands_for(words: Sequence[str]) -> dict[str, Command]:
+def load_commands(words: Sequence[str]) -> dict[str, Command]:
     """The one that a command line begins with; all of them where it begins with none."""
     name = next(iter(words), "")
-    return {name: _command(name)} if name in COMMANDS else every_command()
+    return {name: _load_command(name)} if name in COMMANDS else load_all_commands()
 
 
-def _command(name: str) -> Command:
-    command: Command = resolve(COMMANDS[name])()
+def _load_command(name: str) -> Command:
+    command: Command = resolve_reference(COMMANDS[name])()
     return command

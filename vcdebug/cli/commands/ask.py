@@ -5,17 +5,17 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli import foreseeing
-from vcdebug.cli.arguments import share
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.keeping import keeping_of
+from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.keeping import cached_recordings
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
-NAMES = ("evicted", "holders", "node", "refused", "victim", "next", "when")
+QUESTION_NAMES = ("evicted", "holders", "node", "refused", "victim", "next", "when")
 """As in debugger/questions.py, which is imported only to answer."""
 
 
-class Ask(Command):
+class AskCommand(Command):
     """Answers one question about one subject."""
 
     HELP = (
@@ -23,7 +23,7 @@ class Ask(Command):
         "node, who is next, when will it be placed"
     )
 
-    def configure(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "question",
             metavar="QUESTION",
@@ -40,34 +40,34 @@ class Ask(Command):
             help="a pod; for when a job or pod; for holders a job, node/NAME, queue/NAME, port/NUMBER, "
             "claim/NAMESPACE/NAME or quota/NAMESPACE; for next a queue, or nothing for all",
         )
-        foreseeing.add_arguments(parser)
-        share(parser, "complete", "release", "edits", "extender", "no-cache", "json")
+        foreseeing.add_forecast_arguments(parser)
+        add_shared_arguments(parser, "complete", "release", "edits", "extender", "no-cache", "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import answer
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import answered
-        from vcdebug.cli.snapshots import replay_of
+        from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.debugger.questions import QUESTIONS
 
-        _in_order(args)
+        _swap_question_and_snapshot(args)
         question = next(one for one in QUESTIONS if one.name == args.question)
         if not args.subject and question.name != "next":
             raise VcdebugError(f"{question.words}?", f"name a {' or '.join(question.about)}")
-        foreseeing.check(args)
-        recording, _ = replay_of(args, keeping=keeping_of(args, output))
-        if question.name == foreseeing.WHEN:
-            reply = foreseeing.foreseen(recording, args, output)
+        foreseeing.check_forecast_arguments(args)
+        recording, _ = replay_arguments(args, keeping=cached_recordings(args, output))
+        if question.name == foreseeing.WHEN_QUESTION:
+            reply = foreseeing.forecast_reply(recording, args, output)
         else:
             reply = question.answer(recording, args.subject)
-        answer(args, output, answered.document, answered.blocks, question.name, reply)
-        return Outcome.DONE
+        write_answer(args, output, answered.reply_document, answered.reply_blocks, question.name, reply)
+        return CommandOutcome.DONE
 
 
-def _in_order(args: Namespace) -> None:
+def _swap_question_and_snapshot(args: Namespace) -> None:
     """The snapshot may stand before the question, as it does after other commands."""
-    if args.question in NAMES:
+    if args.question in QUESTION_NAMES:
         return
-    if args.snapshot not in NAMES:
-        hint = f"one of {', '.join(NAMES)}: vcdebug ask QUESTION SNAPSHOT SUBJECT"
+    if args.snapshot not in QUESTION_NAMES:
+        hint = f"one of {', '.join(QUESTION_NAMES)}: vcdebug ask QUESTION SNAPSHOT SUBJECT"
         raise VcdebugError(f"no question {args.question!r}", hint)
     args.question, args.snapshot = args.snapshot, args.question

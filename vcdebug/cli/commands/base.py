@@ -10,7 +10,7 @@ from typing import ClassVar
 from vcdebug.cli.output import Output
 
 
-class Outcome(Enum):
+class CommandOutcome(Enum):
     """How a command ended; `cli/main.py` makes an exit code of it."""
 
     DONE = auto()
@@ -34,9 +34,9 @@ class Command(ABC):
     EXITS: ClassVar[str] = "exit status: 0 done, 1 error"
 
     @abstractmethod
-    def configure(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the command's arguments."""
 
     @abstractmethod
-    def execute(self, args: Namespace, output: Output) -> Outcome:
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         """Do it."""

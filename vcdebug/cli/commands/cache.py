@@ -5,37 +5,37 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 
-from vcdebug.cli.arguments import share
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.keeping import kept_recordings
+from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.keeping import open_cache
 from vcdebug.cli.output import Output
 
 
-class Cache(Command):
+class CacheCommand(Command):
     """Says what is kept and where, or removes it."""
 
     HELP = "say which recordings are kept, so that large snapshots open at once the next time, or remove them"
 
-    def configure(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--clear", action="store_true", help="remove all of them")
-        share(parser, "json")
+        add_shared_arguments(parser, "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        kept = kept_recordings()
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        kept = open_cache()
         if kept is None:
-            output.narrate("no recordings are kept: VCDEBUG_CACHE=off")
-            return Outcome.DONE
+            output.write_notice("no recordings are kept: VCDEBUG_CACHE=off")
+            return CommandOutcome.DONE
         if args.clear:
-            output.narrate(f"removed {kept.clear()} from {kept.folder}")
-            return Outcome.DONE
-        entries = kept.entries()
+            output.write_notice(f"removed {kept.remove_all()} from {kept.folder}")
+            return CommandOutcome.DONE
+        entries = kept.list_entries()
         size = sum(entry.size for entry in entries)  # exact: ints
         if args.json:
             listed = [{"file": entry.path.name, "bytes": entry.size} for entry in entries]
-            output.json({"folder": str(kept.folder), "bytes": size, "recordings": listed})
-            return Outcome.DONE
-        output.text(f"{len(entries)} recordings, {size >> 20} MB in {kept.folder}")
+            output.write_json({"folder": str(kept.folder), "bytes": size, "recordings": listed})
+            return CommandOutcome.DONE
+        output.write_text(f"{len(entries)} recordings, {size >> 20} MB in {kept.folder}")
         for entry in entries:
             used = datetime.fromtimestamp(entry.used, UTC)
-            output.text(f"  {used:%Y-%m-%d %H:%M}  {entry.size >> 20:>6} MB  {entry.path.name[:16]}")
-        return Outcome.DONE
+            output.write_text(f"  {used:%Y-%m-%d %H:%M}  {entry.size >> 20:>6} MB  {entry.path.name[:16]}")
+        return CommandOutcome.DONE

@@ -6,11 +6,11 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.amount_text import plural
-from vcdebug.cli.arguments import positive
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.amount_text import count_noun
+from vcdebug.cli.arguments import positive_number
+from vcdebug.cli.commands.base import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.watching import add_watching
+from vcdebug.cli.watching import add_until_arguments
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.file_access import check_replaceable
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from vcdebug.snapshot.provenance import Provenance
     from vcdebug.snapshot.snapshot import Snapshot
 
-SUFFIXES = (".tar.gz", ".tgz")
-UNITS = {"s": 1, "m": 60, "h": 3600}
-TIMEOUT = 600.0
+ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
+SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600}
+DEFAULT_TIMEOUT_SECONDS = 600.0
 
 
-class Capture(Command):
+class CaptureCommand(Command):
     """Reads a live cluster; sends nothing but reads."""
 
     HELP = "read a cluster through its API, changing nothing, and write one snapshot file"
     EXITS = "exit status: 0 written, 2 written, but with --strict something that decides is missing, 1 error"
 
-    def configure(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: CONTEXT-TIME.tar.gz)")
         parser.add_argument("--force", action="store_true", help="replace a file that exists")
         parser.add_argument(
             "--rbac", action="store_true", help="print the ClusterRole that a capture needs, read nothing"
         )
-        add_cluster(parser)
-        add_watching(parser, seconds, positive)
+        add_cluster_arguments(parser)
+        add_until_arguments(parser, parse_seconds, positive_number)
         parser.add_argument(
             "--redact", action="store_true", help="keep only what decides, under other names: see vcdebug redact"
         )
@@ -51,63 +51,65 @@ class Capture(Command):
             "--release", default="", metavar="VERSION", help="the scheduler's release (default: its image's tag)"
         )
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.capture import capture
-        from vcdebug.cli.asking import with_asked_release
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.capture import capture_cluster
+        from vcdebug.cli.asking import ask_for_release
         from vcdebug.cli.progress import capture_progress
-        from vcdebug.cli.redacting import check_map, report, write_map
-        from vcdebug.snapshot.history import file_name
-        from vcdebug.snapshot.redact import redaction
-        from vcdebug.snapshot.save import PRIVATE, save
+        from vcdebug.cli.redacting import check_mapping_target, report_redaction, write_mapping
+        from vcdebug.snapshot.history import capture_file_name
+        from vcdebug.snapshot.redact import make_redaction
+        from vcdebug.snapshot.save import PRIVATE_MODE, save_snapshot
 
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
 
-            output.text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
-            return Outcome.DONE
+            output.write_text(cluster_role(config_map_name(args.scheduler_configmap)).rstrip())
+            return CommandOutcome.DONE
         if args.until is not None:
-            return _until(args, output)
+            return _capture_until(args, output)
         target = Path(args.output) if args.output else None
         if target is not None:
             check_target(target, force=args.force)
         if args.map is not None and not args.redact:
             raise CaptureError("--map writes what --redact replaces", "add --redact")
-        check_map(args.map, force=args.force)
+        check_mapping_target(args.map, force=args.force)
         with capture_progress(output) as progress:
-            snapshot = capture(cluster_options(args), progress, announce=lambda who: output.narrate(introduction(who)))
-        snapshot = with_asked_release(snapshot, output)
-        done = redaction(snapshot) if args.redact else None
+            snapshot = capture_cluster(
+                cluster_options(args), progress, announce=lambda who: output.write_notice(capture_announcement(who))
+            )
+        snapshot = ask_for_release(snapshot, output)
+        done = make_redaction(snapshot) if args.redact else None
         snapshot = done.snapshot if done is not None else snapshot
-        target = target or Path(file_name(snapshot.name, snapshot.now))
+        target = target or Path(capture_file_name(snapshot.name, snapshot.now))
         check_target(target, force=args.force)
-        save(snapshot, target, PRIVATE)
-        _report(snapshot, target, output)
+        save_snapshot(snapshot, target, PRIVATE_MODE)
+        _report_capture(snapshot, target, output)
         if done is not None:
-            report(done, output)
-            write_map(done, args.map, output)
-        return _outcome(snapshot, args, output)
+            report_redaction(done, output)
+            write_mapping(done, args.map, output)
+        return _capture_outcome(snapshot, args, output)
 
 
 SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
 
 
-def _until(args: Namespace, output: Output) -> Outcome:
+def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
     """Capture again and again."""
-    from vcdebug.capture import capture
-    from vcdebug.cli.watching import watch
-    from vcdebug.snapshot.redact import redact
+    from vcdebug.capture import capture_cluster
+    from vcdebug.cli.watching import capture_until
+    from vcdebug.snapshot.redact import redact_snapshot
 
     options = cluster_options(args)
 
-    def take() -> Snapshot:
-        snapshot = capture(options)
-        return redact(snapshot) if args.redact else snapshot
+    def take_capture() -> Snapshot:
+        snapshot = capture_cluster(options)
+        return redact_snapshot(snapshot) if args.redact else snapshot
 
-    output.text(str(watch(args, take, output)))
-    return Outcome.DONE
+    output.write_text(str(capture_until(args, take_capture, output)))
+    return CommandOutcome.DONE
 
 
-def add_cluster(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None:
+def add_cluster_arguments(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None:
     """Which cluster is read, as whom and for how long, spelt as kubectl spells it."""
     parser.add_argument("--context", default="", help="kubeconfig context (default: the current one)")
     parser.add_argument("--kubeconfig", default="", metavar="FILE", help="kubeconfig file")
@@ -116,7 +118,11 @@ def add_cluster(parser: ArgumentParser, scheduler: str = SCHEDULER_HELP) -> None
         "--as-group", default=[], metavar="GROUP", dest="as_groups", action="append", help="and this group; repeatable"
     )
     parser.add_argument(
-        "--timeout", metavar="TIME", type=seconds, default=TIMEOUT, help="give up after so long: 90, 90s, 5m (10m)"
+        "--timeout",
+        metavar="TIME",
+        type=parse_seconds,
+        default=DEFAULT_TIMEOUT_SECONDS,
+        help="give up after so long: 90, 90s, 5m (10m)",
     )
     parser.add_argument("--scheduler", default="", metavar="NAME", help=scheduler)
     parser.add_argument(
@@ -154,7 +160,7 @@ def config_map_name(wanted: str) -> str:
     return wanted.rpartition("/")[2] or CONFIG_MAP
 
 
-def introduction(who: Provenance) -> str:
+def capture_announcement(who: Provenance) -> str:
     """Which cluster is about to be read, in one line."""
     reach = f", {who.access}" if who.access else ""
     return f"reading {who.server} as {who.user or 'nobody in particular'}{reach}"
@@ -164,7 +170,7 @@ def check_target(target: Path, *, force: bool) -> None:
     """Before the cluster is read, not after."""
     if target.is_dir():
         raise CaptureError("is a folder", f"name a file, such as {target / 'snapshot.tar.gz'}", str(target))
-    if not target.name.endswith(SUFFIXES):
+    if not target.name.endswith(ARCHIVE_SUFFIXES):
         raise CaptureError("unknown kind of archive", "the name must end in .tar.gz", str(target))
     if not target.absolute().parent.is_dir():
         raise CaptureError("no such folder", where=str(target.parent))
@@ -173,31 +179,31 @@ def check_target(target: Path, *, force: bool) -> None:
     check_replaceable(target)
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """A duration as kubectl takes it; a bare number is in seconds."""
-    unit = UNITS.get(text[-1:], 0)
+    unit = SECONDS_PER_UNIT.get(text[-1:], 0)
     number = text[:-1] if unit else text
     if not number.isdecimal() or int(number) < 1:
         raise ArgumentTypeError(f"{text!r} is no duration: 90, 90s, 5m")
     return float(int(number) * (unit or 1))
 
 
-def _report(snapshot: Snapshot, target: Path, output: Output) -> None:
-    from vcdebug.cli.asking import recorded_release
+def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
+    from vcdebug.cli.asking import release_note
 
     for problem in snapshot.problems:
-        output.narrate(problem.line())
-    output.narrate(recorded_release(snapshot))
+        output.write_notice(problem.format_line())
+    output.write_notice(release_note(snapshot))
     total = sum(len(manifests) for manifests in snapshot.objects.values())
-    output.text(str(target))
-    output.narrate(f"{plural(total, 'object')} in {target}; look at them with: vcdebug open {target}")
+    output.write_text(str(target))
+    output.write_notice(f"{count_noun(total, 'object')} in {target}; look at them with: vcdebug open {target}")
 
 
-def _outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
+def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
     """With --strict a file that lacks something is no success."""
     provenance = snapshot.provenance
     if provenance is None or not args.strict or (provenance.consistent and not provenance.missing):
-        return Outcome.DONE
+        return CommandOutcome.DONE
     lacks = [*provenance.missing, *([] if provenance.consistent else ["one moment"])]
-    output.narrate(f"what decides is not complete: {', '.join(lacks)}")
-    return Outcome.PROBLEMS
+    output.write_notice(f"what decides is not complete: {', '.join(lacks)}")
+    return CommandOutcome.PROBLEMS

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import share
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.commands.base import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
 
-class Check(Command):
+class CheckCommand(Command):
     """Says whether the real scheduler did what the replay does."""
 
     HELP = "compare a real scheduler's log with the replay, up to the first disagreement"
     EXITS = "exit status: 0 they agree, 2 they disagree, 1 error"
 
-    def configure(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "log", metavar="LOG", help="the scheduler's log, -v=3 or louder; .gz or - for standard input"
         )
-        share(parser, "snapshot", "complete", "release")
+        add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "--cycle", type=int, metavar="N", help="the log's cycle to compare (default: the one that agrees longest)"
         )
-        share(parser, "json")
+        add_shared_arguments(parser, "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import answer
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import logcheck
-        from vcdebug.cli.snapshots import replay_of
+        from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.compare.log import check_log
         from vcdebug.errors import VcdebugError
         from vcdebug.files.text import STDIN, read_text
@@ -37,10 +37,10 @@ class Check(Command):
         if args.log == args.snapshot == STDIN:
             raise VcdebugError("the log and the snapshot cannot both come from standard input")
         lines = read_text(args.log, MAX_BYTES).split("\n")
-        recording = replay_of(args).recording
+        recording = replay_arguments(args).recording
         try:
             checked = check_log(lines, recording, cycle=args.cycle)
         except VcdebugError as error:
             raise error if error.where else type(error)(error.message, error.hint, args.log) from error
-        answer(args, output, logcheck.document, logcheck.blocks, checked)
-        return Outcome.DONE if checked.agrees else Outcome.PROBLEMS
+        write_answer(args, output, logcheck.log_check_document, logcheck.log_check_blocks, checked)
+        return CommandOutcome.DONE if checked.has_no_disagreement else CommandOutcome.PROBLEMS

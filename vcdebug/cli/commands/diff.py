@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT, add_workers, share
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.cycling import add_cycle_arguments, between_cycles, check_cycle_arguments
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from vcdebug.debugger.upgrades.search import Upgrade
     from vcdebug.snapshot.snapshot import Snapshot
 
-SECOND = "for the second run only; "
+SECOND_RUN_ONLY = "for the second run only; "
 
 
-class Diff(Command):
+class DiffCommand(Command):
     """Compares two snapshots' cycles, or one with itself under edits, another configuration or another release."""
 
     HELP = (
@@ -27,31 +27,33 @@ class Diff(Command):
     )
     EXITS = "exit status: 0 the same decisions, 2 different ones, 1 error, 130 interrupted"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        parser.add_argument("before", metavar="A", help=f"{SNAPSHOT}; with --release, or a folder of snapshots")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("before", metavar="A", help=f"{SNAPSHOT_HELP}; with --release, or a folder of snapshots")
         parser.add_argument("after", metavar="B", nargs="?", help="the other snapshot; without one, A once more")
         parser.add_argument("--conf", metavar="FILE", help="the second run takes its configuration from this file")
-        share(parser, "complete")
-        share(parser, "release", scope=f"{SECOND}where nothing else differs, the changes that part the two: ")
-        share(parser, "edits", scope=SECOND)
-        add_cycles(parser, "; the first one in which the two decide otherwise is compared")
+        add_shared_arguments(parser, "complete")
+        add_shared_arguments(
+            parser, "release", scope=f"{SECOND_RUN_ONLY}where nothing else differs, the changes that part the two: "
+        )
+        add_shared_arguments(parser, "edits", scope=SECOND_RUN_ONLY)
+        add_cycle_arguments(parser, "; the first one in which the two decide otherwise is compared")
         add_workers(parser, "for --release: ")
-        share(parser, "json")
+        add_shared_arguments(parser, "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.sources import source
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.sources import snapshot_source
 
         if args.after is None and not args.edits and args.conf is None and args.release is None:
             raise VcdebugError("there is nothing to compare with", "give a second snapshot, --set, --conf or --release")
-        check_cycles(args)
-        where = source(args.before) if _only_release(args) else None
+        check_cycle_arguments(args)
+        where = snapshot_source(args.before) if _only_release(args) else None
         if isinstance(where, Path) and where.is_dir():
-            from vcdebug.snapshot.collection import snapshots_in
+            from vcdebug.snapshot.collection import find_snapshots
 
-            snapshots = snapshots_in(where)
+            snapshots = find_snapshots(where)
             if len(snapshots) > 1:
-                return _many(where, snapshots, args, output)
-        return _two(args, output)
+                return _compare_releases(where, snapshots, args, output)
+        return _compare_two(args, output)
 
 
 def _only_release(args: Namespace) -> bool:
@@ -60,77 +62,77 @@ def _only_release(args: Namespace) -> bool:
     return args.release is not None and not others
 
 
-def _two(args: Namespace, output: Output) -> Outcome:
+def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     """Two runs; where only the release differs, with the changes that part them."""
-    from vcdebug.cli.render import show
+    from vcdebug.cli.render import write_blocks
     from vcdebug.cli.reports import comparison, upgrades
-    from vcdebug.cli.reports.comparison import Sides
-    from vcdebug.cli.snapshots import edited_snapshot, load_snapshot, with_conf
-    from vcdebug.compare.cycles import compare
-    from vcdebug.debugger.cycles import first_apart
-    from vcdebug.snapshot.edit_file import expanded
-    from vcdebug.trace.replay import replay
+    from vcdebug.cli.reports.comparison import ComparedRuns
+    from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
+    from vcdebug.compare.cycles import compare_cycles
+    from vcdebug.debugger.cycles import first_different_cycle
+    from vcdebug.snapshot.edit_file import expand_edits
+    from vcdebug.trace.replay import replay_cycle
 
-    edits = list(expanded(args.edits))
-    first = load_snapshot(args.before, args.complete).snapshot
-    second = first if args.after is None else load_snapshot(args.after, args.complete).snapshot
+    edits = list(expand_edits(args.edits))
+    first = read_snapshot(args.before, args.complete).snapshot
+    second = first if args.after is None else read_snapshot(args.after, args.complete).snapshot
     if args.release is not None:
-        second = _released(second, args.release, output)
+        second = _with_release(second, args.release, output)
     if args.conf is not None:
-        second = with_conf(second, args.conf)
-    base = replay(first)
-    runs = base, replay(edited_snapshot(second, edits), beside=base)
-    number, before, after = first_apart(*runs, between_of(args), args.cycles)
-    found = compare(before, after)
-    sides = Sides(before, after, _titles(args, first, second), tuple(edits), (number, args.cycles))
-    parted = _parted(first, second, args, output)
+        second = with_configuration(second, args.conf)
+    base = replay_cycle(first)
+    runs = base, replay_cycle(with_edits(second, edits), beside=base)
+    number, before, after = first_different_cycle(*runs, between_cycles(args), args.cycles)
+    found = compare_cycles(before, after)
+    sides = ComparedRuns(before, after, _run_titles(args, first, second), tuple(edits), (number, args.cycles))
+    parted = _search_upgrade(first, second, args, output)
     if args.json:
-        more = {} if parted is None else {"upgrade": upgrades.document(parted)}
-        output.json({**comparison.document(found, sides), **more})
+        more = {} if parted is None else {"upgrade": upgrades.upgrade_document(parted)}
+        output.write_json({**comparison.comparison_document(found, sides), **more})
     else:
-        show(comparison.blocks(found, sides), output)
-        show([] if parted is None else upgrades.blocks(parted), output)
+        write_blocks(comparison.comparison_blocks(found, sides), output)
+        write_blocks([] if parted is None else upgrades.upgrade_blocks(parted), output)
     if parted is not None and not parted.finished:
-        return Outcome.INTERRUPTED
-    return Outcome.DONE if found.same else Outcome.DIFFERENT
+        return CommandOutcome.INTERRUPTED
+    return CommandOutcome.DONE if found.has_same_decisions else CommandOutcome.DIFFERENT
 
 
-def _released(snapshot: Snapshot, text: str, output: Output) -> Snapshot:
+def _with_release(snapshot: Snapshot, text: str, output: Output) -> Snapshot:
     """The snapshot under the release that is asked for; where another one is replayed for it, this is said."""
     from vcdebug.cli.upgrading import wanted_release
-    from vcdebug.snapshot.edit_apply import released
+    from vcdebug.snapshot.edit_apply import snapshot_at_release
 
     wanted_release(text, output)
-    return released(snapshot, text)
+    return snapshot_at_release(snapshot, text)
 
 
-def _parted(first: Snapshot, second: Snapshot, args: Namespace, output: Output) -> Upgrade | None:
+def _search_upgrade(first: Snapshot, second: Snapshot, args: Namespace, output: Output) -> Upgrade | None:
     if not _only_release(args):
         return None
-    from vcdebug.cli.upgrading import searched
+    from vcdebug.cli.upgrading import search_upgrade
 
-    return searched(first, second.release, args, output)
+    return search_upgrade(first, second.release, args, output)
 
 
-def _titles(args: Namespace, first: Snapshot, second: Snapshot) -> tuple[str, str]:
+def _run_titles(args: Namespace, first: Snapshot, second: Snapshot) -> tuple[str, str]:
     before, after = args.before, args.before if args.after is None else args.after
     after = f"{after} with {args.conf}" if args.conf is not None else str(after)
     if args.release is None:
         return before, after
-    return f"{before} under {first.release.text()}", f"{after} under {second.release.text()}"
+    return f"{before} under {first.release.display_name()}", f"{after} under {second.release.display_name()}"
 
 
-def _many(folder: Path, snapshots: list[Path], args: Namespace, output: Output) -> Outcome:
+def _compare_releases(folder: Path, snapshots: list[Path], args: Namespace, output: Output) -> CommandOutcome:
     """Every snapshot below a folder."""
-    from vcdebug.cli.many import of_snapshots, shortcoming
-    from vcdebug.cli.render import answer
+    from vcdebug.cli.many import incomplete_outcome, run_snapshots
+    from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import upgrades
-    from vcdebug.cli.upgrading import Upgrader, wanted_release
+    from vcdebug.cli.upgrading import UpgradeSearcher, wanted_release
 
     release = wanted_release(args.release, output)
-    done, runs = of_snapshots(folder, snapshots, Upgrader(release, args.complete), args, output)
+    done, runs = run_snapshots(folder, snapshots, UpgradeSearcher(release, args.complete), args, output)
     found = upgrades.Upgrades(done.names, done.done, release)
-    answer(args, output, upgrades.document_of_many, upgrades.blocks_of_many, found)
-    found.tell_failures(output)
-    ended = shortcoming(runs, f"{len(found.done)} of {len(found.names)} snapshots were looked at", output)
-    return ended or (Outcome.DIFFERENT if found.different else Outcome.DONE)
+    write_answer(args, output, upgrades.upgrades_document, upgrades.upgrades_blocks, found)
+    found.report_failures(output)
+    ended = incomplete_outcome(runs, f"{len(found.done)} of {len(found.names)} snapshots were looked at", output)
+    return ended or (CommandOutcome.DIFFERENT if found.different_snapshots else CommandOutcome.DONE)

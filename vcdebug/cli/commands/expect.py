@@ -9,78 +9,78 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import share
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.commands.base import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import make_printable
 
 if TYPE_CHECKING:
-    from vcdebug.cli.reports.expectations import Checked
+    from vcdebug.cli.reports.expectations import CheckedExpectation
     from vcdebug.debugger.expectations import Expectation
 
 
-class Expect(Command):
+class ExpectCommand(Command):
     """Replays snapshots and compares what they come to with what a file expects."""
 
     HELP = "check expectations over snapshots: jobs placed or waiting for a cause, pods not evicted; for CI"
     EXITS = "exit status: 0 all expectations are met, 2 some are not, 1 error"
 
-    def configure(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "file", metavar="FILE", help="YAML: a list of snapshots, each with what is expected (docs/expect.md)"
         )
         parser.add_argument("--junit", metavar="XML", help="write the outcome as JUnit XML to this file too")
-        share(parser, "complete", "json")
+        add_shared_arguments(parser, "complete", "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import answer
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import expectations
         from vcdebug.debugger.expectations import read_expectations
         from vcdebug.files.text import check_target, read_text, write_text
 
         target = None if args.junit is None else check_target(args.junit, force=True)
         text, folder = read_text(args.file), Path(args.file).parent
-        cases = [case for one in read_expectations(text, args.file) for case in _each(one, folder)]
-        checked = [_checked(case, folder, complete=args.complete) for case in cases]
+        cases = [case for one in read_expectations(text, args.file) for case in _expand_folder(one, folder)]
+        checked = [_check_expectation(case, folder, complete=args.complete) for case in cases]
         if target is not None:
-            write_text(target, make_printable(expectations.junit(checked)))
-        answer(args, output, expectations.document, expectations.blocks, checked)
+            write_text(target, make_printable(expectations.junit_xml(checked)))
+        write_answer(args, output, expectations.expectations_document, expectations.expectation_blocks, checked)
         if any(one.error for one in checked):
-            return Outcome.FAILED
-        return Outcome.DONE if all(one.met for one in checked) else Outcome.DIFFERENT
+            return CommandOutcome.FAILED
+        return CommandOutcome.DONE if all(one.is_met for one in checked) else CommandOutcome.DIFFERENT
 
 
-def _each(case: Expectation, folder: Path) -> Iterator[Expectation]:
+def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
     """One expectation per snapshot of a folder; paths are seen from the file's folder."""
-    from vcdebug.snapshot.collection import snapshots_in
+    from vcdebug.snapshot.collection import find_snapshots
 
     beside = folder / case.snapshot
     where = beside if beside.exists() else Path(case.snapshot)
-    found = snapshots_in(where) if where.is_dir() else []
+    found = find_snapshots(where) if where.is_dir() else []
     if not found:
         yield replace(case, snapshot=str(where) if where.exists() else case.snapshot)
     for one in found:
         yield replace(case, snapshot=str(one), name=f"{case.name}: {one.relative_to(where)}")
 
 
-def _checked(case: Expectation, folder: Path, *, complete: bool | None) -> Checked:
+def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None) -> CheckedExpectation:
     """One that cannot be replayed does not keep the others from it."""
-    from vcdebug.cli.reports.expectations import Checked
-    from vcdebug.cli.snapshots import edited_snapshot, load_snapshot, with_conf
-    from vcdebug.debugger.expectations import verdicts
-    from vcdebug.trace.cut import whole
-    from vcdebug.trace.passing import passing
-    from vcdebug.trace.replay import replay
+    from vcdebug.cli.reports.expectations import CheckedExpectation
+    from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
+    from vcdebug.debugger.expectations import check_expectation
+    from vcdebug.trace.cut import require_whole
+    from vcdebug.trace.passing import disposing
+    from vcdebug.trace.replay import replay_cycle
 
     start = time.perf_counter()
     try:
-        snapshot = load_snapshot(case.snapshot, complete).snapshot
+        snapshot = read_snapshot(case.snapshot, complete).snapshot
         if case.conf is not None:
             beside = folder / case.conf
-            snapshot = with_conf(snapshot, str(beside if beside.exists() else case.conf))
-        with passing(replay(edited_snapshot(snapshot, case.all_edits))) as recording:
-            found = tuple(verdicts(case, whole(recording)))
+            snapshot = with_configuration(snapshot, str(beside if beside.exists() else case.conf))
+        with disposing(replay_cycle(with_edits(snapshot, case.all_edits))) as recording:
+            found = tuple(check_expectation(case, require_whole(recording)))
     except (VcdebugError, OSError) as error:
-        return Checked(case.name, (), time.perf_counter() - start, str(error))
-    return Checked(case.name, found, time.perf_counter() - start)
+        return CheckedExpectation(case.name, (), time.perf_counter() - start, str(error))
+    return CheckedExpectation(case.name, found, time.perf_counter() - start)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import share
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.commands.base import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
     from vcdebug.snapshot.snapshot import Snapshot
 
 
-class Inspect(Command):
+class InspectCommand(Command):
     """Looks at the input without replaying it."""
 
     HELP = "count the objects, list problems, and show the configuration in force"
     EXITS = "exit status: 0 no problems (or differences), 2 problems (or differences), 1 error"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        share(parser, "snapshot", "complete", "release")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "--against", metavar="DUMP", help="a dump of the scheduler's cache: list every difference to the replay"
         )
-        share(parser, "json")
+        add_shared_arguments(parser, "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import answer
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import contents
-        from vcdebug.cli.snapshots import load_snapshot
+        from vcdebug.cli.snapshots import read_snapshot
 
-        snapshot = load_snapshot(args.snapshot, args.complete, args.release).snapshot
+        snapshot = read_snapshot(args.snapshot, args.complete, args.release).snapshot
         if args.against is not None:
-            return _against(snapshot, args, output)
-        inspection = contents.inspect(snapshot)
-        answer(args, output, contents.document, contents.blocks, inspection)
-        return Outcome.PROBLEMS if inspection.problems else Outcome.DONE
+            return _compare_with_dump(snapshot, args, output)
+        inspection = contents.inspect_snapshot(snapshot)
+        write_answer(args, output, contents.inspection_document, contents.inspection_blocks, inspection)
+        return CommandOutcome.PROBLEMS if inspection.problems else CommandOutcome.DONE
 
 
-def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
+def _compare_with_dump(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
     """What the real scheduler's cache held, beside what the replay starts from."""
-    from vcdebug.cli.render import answer
+    from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import dumped
     from vcdebug.compare.dump import compare_dump
     from vcdebug.files.text import read_text
@@ -52,5 +52,5 @@ def _against(snapshot: Snapshot, args: Namespace, output: Output) -> Outcome:
         comparison = compare_dump(read_text(args.against, MAX_BYTES), snapshot)
     except VcdebugError as error:
         raise error if error.where else type(error)(error.message, error.hint, args.against) from error
-    answer(args, output, dumped.document, dumped.blocks, comparison)
-    return Outcome.DONE if comparison.agrees else Outcome.PROBLEMS
+    write_answer(args, output, dumped.dump_document, dumped.dump_blocks, comparison)
+    return CommandOutcome.DONE if comparison.has_no_difference else CommandOutcome.PROBLEMS

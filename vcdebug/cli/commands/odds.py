@@ -4,41 +4,46 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import add_workers, positive, share
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.arguments import add_shared_arguments, add_workers, positive_number
+from vcdebug.cli.commands.base import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
-DRAWS = 50
+DEFAULT_DRAWS = 50
 
 
-class Odds(Command):
+class OddsCommand(Command):
     """Runs the cycle once per seed, in worker processes or on a cluster."""
 
     HELP = "run the cycle under many draws of what upstream leaves to chance: how often each job is placed"
     EXITS = "exit status: 0 every draw comes to the same, 2 outcomes differ, 1 error, 130 interrupted"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        share(parser, "snapshot", "complete", "release")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
-            "-n", "--draws", metavar="N", type=positive, default=DRAWS, help=f"seeds 1 to N; {DRAWS} by default"
+            "-n",
+            "--draws",
+            metavar="N",
+            type=positive_number,
+            default=DEFAULT_DRAWS,
+            help=f"seeds 1 to N; {DEFAULT_DRAWS} by default",
         )
         add_workers(parser)
-        share(parser, "edits", "json")
+        add_shared_arguments(parser, "edits", "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.many import gathered, shortcoming
-        from vcdebug.cli.render import answer
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.many import incomplete_outcome, run_batch
+        from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import odds
-        from vcdebug.cli.snapshots import replay_of
-        from vcdebug.debugger.odds import Draws, tally
+        from vcdebug.cli.snapshots import replay_arguments
+        from vcdebug.debugger.odds import SeedDraws, tally_draws
 
-        base = replay_of(args).recording
-        draws = Draws(base.snapshot, base)
-        runs = gathered(args, output, "draws", draws, range(1, args.draws + 1), args.draws)
-        found = tally(base, runs.results.values())
+        base = replay_arguments(args).recording
+        draws = SeedDraws(base.snapshot, base)
+        runs = run_batch(args, output, "draws", draws, range(1, args.draws + 1), args.draws)
+        found = tally_draws(base, runs.results.values())
         if args.json or found.draws:
-            answer(args, output, odds.document, odds.blocks, found, base, args.draws)
+            write_answer(args, output, odds.odds_document, odds.odds_blocks, found, base, args.draws)
         for number, failure in runs.failures.items():
-            output.narrate(f"draw {number + 1}: {failure.line}")
-        ended = shortcoming(runs, f"{found.draws} of {args.draws} draws were made", output)
-        return ended or (Outcome.DONE if found.certain else Outcome.DIFFERENT)
+            output.write_notice(f"draw {number + 1}: {failure.line}")
+        ended = incomplete_outcome(runs, f"{found.draws} of {args.draws} draws were made", output)
+        return ended or (CommandOutcome.DONE if found.is_certain else CommandOutcome.DIFFERENT)

@@ -5,33 +5,33 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 
-from vcdebug.cli.arguments import SNAPSHOT, extender_client, limits_of, share
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.commands.capture import add_cluster, cluster_options, seconds
-from vcdebug.cli.keeping import kept_recordings
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client, recording_limits
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands.capture import add_cluster_arguments, cluster_options, parse_seconds
+from vcdebug.cli.keeping import open_cache
 from vcdebug.cli.output import Output
 from vcdebug.errors import ConfigError, VcdebugError
 from vcdebug.snapshot.json_values import JsonDict
 
-PERIOD = 1.0
+CYCLE_SECONDS = 1.0
 """Seconds between two cycles of a scheduler."""
 
 
-class Open(Command):
+class OpenCommand(Command):
     """Starts the terminal interface."""
 
     HELP = "open the debugger on a snapshot; without one, choose; with --context, capture a cluster and open that"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT)
-        share(parser, "complete", "release")
-        add_cluster(parser)
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("snapshot", metavar="SNAPSHOT", nargs="?", help=SNAPSHOT_HELP)
+        add_shared_arguments(parser, "complete", "release")
+        add_cluster_arguments(parser)
         parser.add_argument(
             "--follow",
             metavar="TIME",
             nargs="?",
-            const=PERIOD,
-            type=seconds,
+            const=CYCLE_SECONDS,
+            type=parse_seconds,
             help="capture the cluster again and again, so long after the last time (1s)",
         )
         parser.add_argument("--history", metavar="FOLDER", help="where captures of the cluster are kept")
@@ -52,16 +52,16 @@ class Open(Command):
         parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
         parser.add_argument("--config", metavar="FILE", help="another file of settings than the usual one")
         parser.add_argument("--print-config", action="store_true", help="print a file of settings to begin with")
-        share(parser, "max-events", "max-memory", "extender", "no-cache")
+        add_shared_arguments(parser, "max-events", "max-memory", "extender", "no-cache")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.sources import source
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.sources import snapshot_source
 
         if getattr(args, "print_config", False):
             return _print_config(output)
-        live = is_live(args)
-        word = source(args.snapshot) if getattr(args, "snapshot", None) else None
-        if not is_served() and not (output.is_terminal and output.err.isatty()):
+        live = is_live_capture(args)
+        word = snapshot_source(args.snapshot) if getattr(args, "snapshot", None) else None
+        if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
         ask_extender = extender_client(getattr(args, "extender_url", None))
         from vcdebug.tui.app import run_tui
@@ -73,11 +73,11 @@ class Open(Command):
         }
         looks: JsonDict = {
             "config": getattr(args, "config", None),
-            "theme": _theme(getattr(args, "theme", None)),
+            "theme": _find_theme(getattr(args, "theme", None)),
             "mouse": False if getattr(args, "no_mouse", False) else None,
             "fresh": getattr(args, "fresh", False),
-            "limits": limits_of(args),
-            "kept": kept_recordings(args),
+            "limits": recording_limits(args),
+            "kept": open_cache(args),
         }
         if live:
             from vcdebug.cli.following import first_capture
@@ -86,10 +86,10 @@ class Open(Command):
             word, place["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
             place["follow"] = getattr(args, "follow", None) or 0.0
         code = run_tui(None if word is None else str(word), ask_extender=ask_extender, **place, **looks)
-        return Outcome.INTERRUPTED if code == EXIT_INTERRUPTED else Outcome.DONE
+        return CommandOutcome.INTERRUPTED if code == EXIT_INTERRUPTED else CommandOutcome.DONE
 
 
-def is_live(args: Namespace) -> bool:
+def is_live_capture(args: Namespace) -> bool:
     """Whether a cluster is to be captured and opened in one go."""
     named = any(getattr(args, name, None) for name in ("context", "kubeconfig", "follow"))
     if named and getattr(args, "snapshot", None):
@@ -97,25 +97,25 @@ def is_live(args: Namespace) -> bool:
     return named
 
 
-def _print_config(output: Output) -> Outcome:
-    from vcdebug.tui.config import example
+def _print_config(output: Output) -> CommandOutcome:
+    from vcdebug.tui.config import example_config
 
-    output.text(example())
-    return Outcome.DONE
+    output.write_text(example_config())
+    return CommandOutcome.DONE
 
 
-def _theme(word: str | None) -> str | None:
+def _find_theme(word: str | None) -> str | None:
     """The theme's name; an unknown one is an error, as it is on the command line of anything."""
     if word is None:
         return None
-    from vcdebug.tui.themes import THEMES, theme_named
+    from vcdebug.tui.themes import THEMES, find_theme
 
-    name = theme_named(word)
+    name = find_theme(word)
     if name is None:
         raise ConfigError(f"no theme {word!r}", f"there are {', '.join(THEMES)}", "--theme")
     return name
 
 
-def is_served() -> bool:
+def is_in_browser() -> bool:
     """Whether `vcdebug serve` started it: the screen is a browser then."""
     return bool(os.environ.get("TEXTUAL_DRIVER"))

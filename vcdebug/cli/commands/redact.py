@@ -5,20 +5,20 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from vcdebug.cli.arguments import share
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.commands.base import Command, CommandOutcome
 from vcdebug.cli.commands.capture import check_target
 from vcdebug.cli.output import Output
-from vcdebug.cli.redacting import check_map, report, write_map
+from vcdebug.cli.redacting import check_mapping_target, report_redaction, write_mapping
 
 
-class Redact(Command):
+class RedactCommand(Command):
     """Keeps what decides and replaces every name, so that the copy replays the same."""
 
     HELP = "write a copy of a snapshot that decides the same under other names and tells nothing of the cluster"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        share(parser, "snapshot", "complete", "release")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument("-o", "--output", metavar="FILE", required=True, help="where to write, a .tar.gz")
         parser.add_argument(
             "--map",
@@ -27,17 +27,17 @@ class Redact(Command):
         )
         parser.add_argument("--force", action="store_true", help="replace files that exist")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.snapshots import load_snapshot
-        from vcdebug.snapshot.redact import redaction
-        from vcdebug.snapshot.save import PRIVATE, save
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.snapshots import read_snapshot
+        from vcdebug.snapshot.redact import make_redaction
+        from vcdebug.snapshot.save import PRIVATE_MODE, save_snapshot
 
         target = Path(args.output)
         check_target(target, force=args.force)
-        check_map(args.map, force=args.force)
-        done = redaction(load_snapshot(args.snapshot, args.complete).snapshot)
-        save(done.snapshot, target, PRIVATE)
-        report(done, output)
-        write_map(done, args.map, output)
-        output.text(str(target))
-        return Outcome.DONE
+        check_mapping_target(args.map, force=args.force)
+        done = make_redaction(read_snapshot(args.snapshot, args.complete).snapshot)
+        save_snapshot(done.snapshot, target, PRIVATE_MODE)
+        report_redaction(done, output)
+        write_mapping(done, args.map, output)
+        output.write_text(str(target))
+        return CommandOutcome.DONE

@@ -6,25 +6,25 @@ import shlex
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import given, share
-from vcdebug.cli.commands.base import Command, Outcome
+from vcdebug.cli.arguments import add_shared_arguments, snapshot_options
+from vcdebug.cli.commands.base import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
     from vcdebug.debugger.bookmark import Bookmark
     from vcdebug.trace.recording import Recording
-    from vcdebug.views.report import Subject
+    from vcdebug.views.report import ReportSubject
 
 STDOUT = "-"
 
 
-class Report(Command):
+class ReportCommand(Command):
     """Writes Markdown or one HTML file."""
 
     HELP = "write what the cycle did, why jobs wait and what bookmarks show as Markdown or as one HTML file"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        share(parser, "snapshot", "complete", "release")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "-o", "--output", metavar="FILE", default=STDOUT, help="FILE.md or FILE.html; without it Markdown to stdout"
         )
@@ -39,32 +39,32 @@ class Report(Command):
         parser.add_argument(
             "--bookmarks", metavar="FILE", help="bookmarks with notes: JSON or YAML as the debugger saves them"
         )
-        share(parser, "edits", "extender")
+        add_shared_arguments(parser, "edits", "extender")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.files import report
 
         if args.output != STDOUT:
-            report.target_of(args.output, force=args.force)
-        bookmarks = _bookmarks(args, output)
-        subject = _subject(args, bookmarks)
+            report.report_target(args.output, force=args.force)
+        bookmarks = _read_bookmarks(args, output)
+        subject = _report_subject(args, bookmarks)
         if args.output == STDOUT:
-            output.text(report.text_of(subject, report.MARKDOWN).rstrip("\n"))
+            output.write_text(report.report_text(subject, report.MARKDOWN).rstrip("\n"))
         else:
-            output.narrate(report.write_report(subject, args.output, force=args.force))
-        return Outcome.DONE
+            output.write_notice(report.write_report(subject, args.output, force=args.force))
+        return CommandOutcome.DONE
 
 
-def _subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> Subject:
+def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportSubject:
     from vcdebug import __version__
-    from vcdebug.cli.snapshots import replay_of
-    from vcdebug.views.report import Subject
+    from vcdebug.cli.snapshots import replay_arguments
+    from vcdebug.views.report import ReportSubject
 
-    recording = replay_of(args).recording
-    return Subject(recording, __version__, commands(args), bookmarks, _found(recording, args.job))
+    recording = replay_arguments(args).recording
+    return ReportSubject(recording, __version__, reproduce_commands(args), bookmarks, _check_jobs(recording, args.job))
 
 
-def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:
+def _check_jobs(recording: Recording, words: list[str]) -> tuple[str, ...]:
     """The jobs that are asked about, each of which must be there."""
     from vcdebug.causes.subject import find_subject
 
@@ -73,9 +73,9 @@ def _found(recording: Recording, words: list[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def commands(args: Namespace) -> tuple[str, ...]:
+def reproduce_commands(args: Namespace) -> tuple[str, ...]:
     """What to type for the same recording and the same report."""
-    options = [*given(args)]
+    options = [*snapshot_options(args)]
     jobs = [word for job in args.job for word in ("--job", job)]
     marks = ["--bookmarks", args.bookmarks] if args.bookmarks else []
     written = [] if args.output == STDOUT else ["-o", args.output]
@@ -85,7 +85,7 @@ def commands(args: Namespace) -> tuple[str, ...]:
     return (shlex.join(["vcdebug", "open", args.snapshot, *options]), again)
 
 
-def _bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
+def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
     """Those of the first cycle; what else the file holds is for the debugger."""
     from vcdebug.files.notes import read_notebook
 
@@ -93,9 +93,9 @@ def _bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
         return ()
     notebook, faults = read_notebook(args.bookmarks)
     for fault in faults:
-        output.narrate(f"{args.bookmarks}: {fault}")
-    there = tuple(notebook.bookmarks.of(1))
+        output.write_notice(f"{args.bookmarks}: {fault}")
+    there = tuple(notebook.bookmarks.iter_bookmarks_of(1))
     if len(there) < len(notebook.bookmarks):
         rest = len(notebook.bookmarks) - len(there)
-        output.narrate(f"{args.bookmarks}: {rest} of further cycles or of a branch left out")
+        output.write_notice(f"{args.bookmarks}: {rest} of further cycles or of a branch left out")
     return there

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
-from vcdebug.cli.arguments import bound_of, share
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.cycling import add_cycles, between_of, check_cycles
-from vcdebug.cli.keeping import keeping_of
+from vcdebug.cli.arguments import add_shared_arguments, recording_bound
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.cycling import add_cycle_arguments, between_cycles, check_cycle_arguments
+from vcdebug.cli.keeping import cached_recordings
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import escape_json
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 STDOUT = "-"
 
 
-class Run(Command):
+class RunCommand(Command):
     """Replays headless."""
 
     HELP = "replay the cycle without a screen and say what it did"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        share(parser, "snapshot", "complete", "release")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument(
             "--trace", metavar="FILE", help="write every event as JSON lines; .gz is compressed, - is standard output"
         )
@@ -43,20 +43,20 @@ class Run(Command):
         parser.add_argument(
             "--seed", metavar="N", type=int, help="draw what upstream leaves to chance: search start, map order, ties"
         )
-        add_cycles(parser, "; --trace writes all of them")
-        share(parser, "edits", "max-events", "max-memory", "no-cache", "extender")
+        add_cycle_arguments(parser, "; --trace writes all of them")
+        add_shared_arguments(parser, "edits", "max-events", "max-memory", "no-cache", "extender")
         parser.add_argument(
             "--extender-answers", metavar="FILE", help="write what the webhook answered, for a replay without it"
         )
-        share(parser, "json")
+        add_shared_arguments(parser, "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import answer
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import cycle
-        from vcdebug.cli.snapshots import replay_of
+        from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.files.recordings import save_recording
         from vcdebug.trace.codec import write_jsonl
-        from vcdebug.trace.cut import whole
+        from vcdebug.trace.cut import require_whole
 
         if args.json and args.trace == STDOUT:
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
@@ -64,38 +64,40 @@ class Run(Command):
             raise VcdebugError("--extender-answers needs --extender-url")
         for target in filter(None, (args.save, args.extender_answers)):
             check_replaceable(Path(target))
-        check_cycles(args)
-        recording, seconds = replay_of(args, bound=bound_of(args), keeping=keeping_of(args, output))
+        check_cycle_arguments(args)
+        recording, seconds = replay_arguments(
+            args, bound=recording_bound(args), keeping=cached_recordings(args, output)
+        )
         if args.extender_answers is not None:
             _write_answers(recording, args.extender_answers)
         if args.save is not None:
             save_recording(recording, Path(args.save))
         if args.cycles > 1:
-            return _several(recording, seconds, args, output)
+            return _run_cycles(recording, seconds, args, output)
         if args.trace is not None:
             _write_trace(partial(write_jsonl, recording), args.trace, output)
         if args.trace != STDOUT:
-            answer(args, output, cycle.document, cycle.blocks, recording, seconds)
-        whole(recording)
-        return Outcome.DONE
+            write_answer(args, output, cycle.cycle_document, cycle.cycle_blocks, recording, seconds)
+        require_whole(recording)
+        return CommandOutcome.DONE
 
 
-def _several(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> Outcome:
+def _run_cycles(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> CommandOutcome:
     """The first cycle in full, then what each of them did and what repeats."""
-    from vcdebug.cli.render import answer
+    from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import cycles
-    from vcdebug.debugger.cycles import Cycles
+    from vcdebug.debugger.cycles import CycleChain
     from vcdebug.trace.codec import write_cycles
-    from vcdebug.trace.cut import whole
+    from vcdebug.trace.cut import require_whole
 
-    chain = Cycles(whole(first), between_of(args), bound=bound_of(args))
-    chain.run(args.cycles)
-    line = [whole(recording) for recording in chain.recordings]
+    chain = CycleChain(require_whole(first), between_cycles(args), bound=recording_bound(args))
+    chain.run_cycles(args.cycles)
+    line = [require_whole(recording) for recording in chain.recordings]
     if args.trace is not None:
         _write_trace(partial(write_cycles, line), args.trace, output)
     if args.trace != STDOUT:
-        answer(args, output, cycles.document, cycles.blocks, line, seconds)
-    return Outcome.DONE
+        write_answer(args, output, cycles.cycles_document, cycles.cycles_blocks, line, seconds)
+    return CommandOutcome.DONE
 
 
 def _write_trace(write: Callable[[TextIO], None], target: str, output: Output) -> None:
@@ -122,7 +124,7 @@ def _write_answers(recording: Recording, target: str) -> None:
     from vcdebug.plugins.extender import Extender
 
     extender = recording.session.plugins.get(Extender.name)
-    answers = extender.answered if isinstance(extender, Extender) else {}
+    answers = extender.known_answers if isinstance(extender, Extender) else {}
     with replace_file(Path(target)) as file:
         file.write(f"{json.dumps(answers, indent=2)}\n".encode())
 

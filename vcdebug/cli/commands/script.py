@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import share
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.keeping import keeping_of
+from vcdebug.cli.arguments import add_shared_arguments
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.keeping import cached_recordings
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-class Script(Command):
+class ScriptCommand(Command):
     """Moves through a recording without a screen; stops at the first line that fails."""
 
     HELP = "run debugger commands, one per line, as : takes them in the terminal debugger"
     EXITS = "exit status: 0 done, 2 an explained job stays unscheduled, 1 error, with the number of the line"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        share(parser, "snapshot", "complete", "release")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_shared_arguments(parser, "snapshot", "complete", "release")
         parser.add_argument("file", metavar="FILE", help="a file of commands; - is standard input")
-        share(parser, "edits", "extender", "no-cache", "json")
+        add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.snapshots import replay_of
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.snapshots import replay_arguments
         from vcdebug.debugger.driver import Driver
 
         if args.snapshot == STDIN and args.file == STDIN:
             raise VcdebugError("standard input cannot be both the snapshot and the commands")
-        lines = _lines(args.file)
-        replayed = replay_of(args, keeping=keeping_of(args, output))
-        waits = _run(Driver(replayed.recording), lines, args, output)
-        return Outcome.UNSCHEDULED if waits else Outcome.DONE
+        lines = _read_lines(args.file)
+        replayed = replay_arguments(args, keeping=cached_recordings(args, output))
+        waits = _run_lines(Driver(replayed.recording), lines, args, output)
+        return CommandOutcome.UNSCHEDULED if waits else CommandOutcome.DONE
 
 
-def _lines(file: str) -> list[str]:
+def _read_lines(file: str) -> list[str]:
     from vcdebug.files.text import read_text
 
     return read_text(file).splitlines()
 
 
-def _run(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:
+def _run_lines(driver: Driver, lines: list[str], args: Namespace, output: Output) -> bool:
     """Run and print all lines; whether some explained job stays unscheduled."""
-    from vcdebug.cli.render import show
+    from vcdebug.cli.render import write_blocks
     from vcdebug.cli.reports import script
     from vcdebug.debugger.script import ScriptError, run_script
 
@@ -60,15 +60,15 @@ def _run(driver: Driver, lines: list[str], args: Namespace, output: Output) -> b
             shown = script.AnswerReport(answer, driver)
             waits = waits or shown.waits
             if args.json:
-                steps.append(script.document(shown))
+                steps.append(script.answer_document(shown))
             else:
-                show(script.blocks(shown), output)
+                write_blocks(script.answer_blocks(shown), output)
     except ScriptError as error:
         error.where = f"{args.file}: {error.where}"
         failed = error
     if args.json:
         stop = {"line": failed.number, "message": failed.message} if failed is not None else None
-        output.json({"steps": steps, "error": stop})
+        output.write_json({"steps": steps, "error": stop})
     if failed is not None:
         raise failed
     return waits

@@ -7,73 +7,81 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.commands.open import Open
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands.open import OpenCommand
 from vcdebug.cli.output import Output
 from vcdebug.errors import UnsupportedError, VcdebugError
 
 STDIN = "-"
-LOOPBACK = "127.0.0.1"
-PORT = 8000
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8000
 LAST_PORT = 65535
-REACH = "whoever reaches it can open every file that you can read"
+REACH_WARNING = "whoever reaches it can open every file that you can read"
 
 
-class Serve(Command):
+class ServeCommand(Command):
     """Starts a web server whose page runs the debugger, one process per browser window."""
 
     HELP = "open the debugger in a browser, with the options of open; only this machine can reach it"
     EXITS = "exit status: 0 stopped by Ctrl-C, 1 error"
 
-    def configure(self, parser: ArgumentParser) -> None:
-        Open().configure(parser)
-        parser.add_argument("--host", metavar="HOST", default=LOOPBACK, help=f"address to listen on; {LOOPBACK}")
-        parser.add_argument("--port", metavar="PORT", type=_port, default=PORT, help=f"{PORT}; 0 takes a free one")
-        parser.add_argument("--expose", action="store_true", help=f"allow a --host beyond this machine: {REACH}")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        OpenCommand().add_arguments(parser)
+        parser.add_argument(
+            "--host", metavar="HOST", default=DEFAULT_HOST, help=f"address to listen on; {DEFAULT_HOST}"
+        )
+        parser.add_argument(
+            "--port", metavar="PORT", type=_parse_port, default=DEFAULT_PORT, help=f"{DEFAULT_PORT}; 0 takes a free one"
+        )
+        parser.add_argument(
+            "--expose", action="store_true", help=f"allow a --host beyond this machine: {REACH_WARNING}"
+        )
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.sources import source
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.sources import snapshot_source
 
         if args.snapshot == STDIN:
             raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")
         if args.snapshot is not None:
-            source(args.snapshot)
+            snapshot_source(args.snapshot)
         try:
-            from vcdebug.cli.browser import BrowserServer, is_loopback, listening
+            from vcdebug.cli.browser import BrowserServer, is_loopback, open_socket
         except ImportError as error:
             hint = "install it with: pip install 'vcdebug[serve]'"
             raise UnsupportedError("serve needs the extra serve", hint) from error
         exposed = not is_loopback(args.host)
         if exposed and not args.expose:
-            raise VcdebugError(f"other machines can reach it, and {REACH}", "add --expose if that is meant", args.host)
-        with listening(args.host, args.port) as bound:
+            raise VcdebugError(
+                f"other machines can reach it, and {REACH_WARNING}", "add --expose if that is meant", args.host
+            )
+        with open_socket(args.host, args.port) as bound:
             if exposed:
-                output.narrate(f"warning: other machines can reach {args.host}, and {REACH}")
-            BrowserServer(open_command(args), title(args), bound, output, exposed=exposed).run()
-        return Outcome.DONE
+                output.write_notice(f"warning: other machines can reach {args.host}, and {REACH_WARNING}")
+            BrowserServer(open_command(args), page_title(args), bound, output, exposed=exposed).run()
+        return CommandOutcome.DONE
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     if not text.isdecimal() or int(text) > LAST_PORT:
         raise ArgumentTypeError(f"{text!r} is no port: 0 to {LAST_PORT}")
     return int(text)
 
 
-def title(args: Namespace) -> str:
+def page_title(args: Namespace) -> str:
     """What the browser's tab says."""
     return f"vcdebug {args.snapshot}" if args.snapshot is not None else "vcdebug"
 
 
 def open_command(args: Namespace) -> str:
     """The shell command of one debugger, with the same options."""
-    words = [sys.executable, "-m", "vcdebug", "open", *_words(args)]
+    words = [sys.executable, "-m", "vcdebug", "open", *_open_options(args)]
     return f"exec {shlex.join(words)}"
 
 
-def _words(args: Namespace) -> Iterator[str]:
+def _open_options(args: Namespace) -> Iterator[str]:
     """The options of `open` as they were given; those that were not are left out."""
     parser = ArgumentParser(add_help=False)
-    Open().configure(parser)
+    OpenCommand().add_arguments(parser)
     positional = []
     for action in parser._actions:
         value = getattr(args, action.dest)

@@ -6,9 +6,15 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT, extender_client, share
-from vcdebug.cli.commands.base import Command, Outcome
-from vcdebug.cli.commands.capture import add_cluster, cluster_options, config_map_name, introduction, seconds
+from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client
+from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands.capture import (
+    add_cluster_arguments,
+    capture_announcement,
+    cluster_options,
+    config_map_name,
+    parse_seconds,
+)
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -18,22 +24,22 @@ if TYPE_CHECKING:
 WAIT, PATIENCE = 60.0, 120.0
 
 
-class Verify(Command):
+class VerifyCommand(Command):
     """Compares the replay with what a scheduler does: a cluster's own, or a program on a snapshot."""
 
     HELP = "compare the replay's predictions with what a cluster's scheduler, or a scheduler's program, really does"
     EXITS = "exit status: 0 every decision agrees or was overtaken, 2 some differ, 1 error"
 
-    def configure(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT}; without one, the cluster is captured"
+            "snapshot", metavar="SNAPSHOT", nargs="?", help=f"{SNAPSHOT_HELP}; without one, the cluster is captured"
         )
-        share(parser, "complete", "release")
-        add_cluster(
+        add_shared_arguments(parser, "complete", "release")
+        add_cluster_arguments(
             parser, scheduler="with SNAPSHOT the PATH of a scheduler's program, which is run on it, else NS/NAME"
         )
         parser.add_argument(
-            "--wait", metavar="TIME", type=seconds, help="how long the scheduler is given (1m; 2m with SNAPSHOT)"
+            "--wait", metavar="TIME", type=parse_seconds, help="how long the scheduler is given (1m; 2m with SNAPSHOT)"
         )
         parser.add_argument(
             "--argument",
@@ -47,26 +53,26 @@ class Verify(Command):
             "--rbac", action="store_true", help="print the ClusterRole that this needs in a cluster, read nothing"
         )
         parser.add_argument("--log", metavar="FILE", help="write what the program logged")
-        share(parser, "extender", "json")
+        add_shared_arguments(parser, "extender", "json")
 
-    def execute(self, args: Namespace, output: Output) -> Outcome:
-        from vcdebug.cli.render import answer
+    def execute(self, args: Namespace, output: Output) -> CommandOutcome:
+        from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import verification
 
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
 
-            output.text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
-            return Outcome.DONE
-        found = _program(args, output) if args.snapshot is not None else _cluster(args, output)
-        answer(args, output, verification.document, verification.blocks, found)
-        return Outcome.DONE if found.agrees else Outcome.DIFFERENT
+            output.write_text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
+            return CommandOutcome.DONE
+        found = _verify_program(args, output) if args.snapshot is not None else _verify_cluster(args, output)
+        write_answer(args, output, verification.verification_document, verification.verification_blocks, found)
+        return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
 
 
-def _program(args: Namespace, output: Output) -> Verification:
+def _verify_program(args: Namespace, output: Output) -> Verification:
     """The snapshot given to a program."""
-    from vcdebug.cli.snapshots import load_snapshot
-    from vcdebug.verify import Program, verify_program
+    from vcdebug.cli.snapshots import read_snapshot
+    from vcdebug.verify import SchedulerProgram, verify_program
 
     if not args.scheduler:
         raise VcdebugError(
@@ -75,12 +81,12 @@ def _program(args: Namespace, output: Output) -> Verification:
     path = Path(args.scheduler)
     if not path.is_file():
         raise VcdebugError("no such program", where=args.scheduler)
-    program = Program(str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE, log=args.log or "")
-    snapshot = load_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
-    return verify_program(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.narrate)
+    program = SchedulerProgram(str(path.absolute()), tuple(args.arguments), args.wait or PATIENCE, log=args.log or "")
+    snapshot = read_snapshot(args.snapshot, complete=args.complete, release=args.release).snapshot
+    return verify_program(snapshot, program, ask_extender=extender_client(args.extender_url), tell=output.write_notice)
 
 
-def _cluster(args: Namespace, output: Output) -> Verification:
+def _verify_cluster(args: Namespace, output: Output) -> Verification:
     """The cluster captured twice."""
     from vcdebug.verify import Patience, verify_cluster
 
@@ -91,6 +97,6 @@ def _cluster(args: Namespace, output: Output) -> Verification:
     return verify_cluster(
         options,
         Patience(args.wait or WAIT),
-        announce=lambda who: output.narrate(introduction(who)),
-        tell=output.narrate,
+        announce=lambda who: output.write_notice(capture_announcement(who)),
+        tell=output.write_notice,
     )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from vcdebug.cli.executors.base import Executor, InProcess
-from vcdebug.cli.executors.processes import Processes
+from vcdebug.cli.executors.base import Executor, InProcessExecutor
+from vcdebug.cli.executors.processes import ProcessExecutor
 
 
-def executor(workers: int | None, runs: int, scheduler: str | None, narrate: Callable[[str], None]) -> Executor:
+def choose_executor(workers: int | None, runs: int, scheduler: str | None, narrate: Callable[[str], None]) -> Executor:
     """A Dask cluster where one is named; else worker processes, as many as can make progress; for one this process."""
     if scheduler is not None:
-        from vcdebug.cli.executors.cluster import Cluster
+        from vcdebug.cli.executors.cluster import DaskExecutor
 
-        return Cluster(scheduler, narrate)
+        return DaskExecutor(scheduler, narrate)
     most = min(workers or os.cpu_count() or 1, runs)
-    return InProcess() if most <= 1 else Processes(most)
+    return InProcessExecutor() if most <= 1 else ProcessExecutor(most)

@@ -10,52 +10,52 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Generic, NamedTuple
 
-from vcdebug.cli.executors.base import ATTEMPTS, LOST, Answer, Item, Result
-from vcdebug.cli.failure import Failure, attempt
+from vcdebug.cli.executors.base import LOST_WORKER, MAX_LOST_WORKERS, Item, Result, RunAnswer
+from vcdebug.cli.failure import RunFailure, run_or_failure
 
 # A fresh interpreter inherits no thread, no lock and no pipe of ours: a worker notices when we are gone.
-CONTEXT = get_context("spawn")
-LOOK = 0.1
+SPAWN_CONTEXT = get_context("spawn")
+POLL_SECONDS = 0.1
 """Seconds between two looks whether the rest is still wanted."""
-LEFT = Failure("given up: nobody waits for it any more")
+ABANDONED = RunFailure("given up: nobody waits for it any more")
 
 
-class Processes:
+class ProcessExecutor:
     """Worker processes, each busy with one item at a time."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
 
-    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Answer[Result]]:
+    def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
         crew = _Crew(function, items)
         try:
             while crew.put_to_work(self._workers):
-                yield from crew.answers()
+                yield from crew.iter_answers()
         finally:
-            crew.dismiss()
+            crew.end_workers()
 
 
-class Standing(Generic[Item, Result]):
+class WorkerPool(Generic[Item, Result]):
     """Workers that stay for several rounds of items, so that each of them prepares once."""
 
     def __init__(self, workers: int, function: Callable[[Item], Result]) -> None:
         self._workers = workers
         self._crew = _Crew[Item, Result](function, ())
 
-    def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | Failure]:
+    def __call__(self, items: Sequence[Item], going: Callable[[], bool] = lambda: True) -> list[Result | RunFailure]:
         """One result per item, in their order; what is under way when it is not wanted any more is given up."""
-        found: dict[int, Result | Failure] = {}
-        self._crew.refill(items)
+        found: dict[int, Result | RunFailure] = {}
+        self._crew.refill_items(items)
         while self._crew.put_to_work(self._workers):
-            found.update((answer.number, answer.result) for answer in self._crew.answers(LOOK))
+            found.update((answer.number, answer.result) for answer in self._crew.iter_answers(POLL_SECONDS))
             if not going():
-                self._crew.dismiss()
+                self._crew.end_workers()
                 break
-        return [found.get(number, LEFT) for number in range(len(items))]
+        return [found.get(number, ABANDONED) for number in range(len(items))]
 
-    def end(self) -> None:
+    def end_workers(self) -> None:
         """The workers may go."""
-        self._crew.dismiss()
+        self._crew.end_workers()
 
 
 class _Task(NamedTuple, Generic[Item]):
@@ -68,13 +68,13 @@ class _Worker(Generic[Item, Result]):
     """One process and the task that it has."""
 
     def __init__(self, function: Callable[[Item], Result]) -> None:
-        self.connection, theirs = CONTEXT.Pipe()
-        self.process = CONTEXT.Process(target=_work, args=(function, theirs), daemon=True)
+        self.connection, theirs = SPAWN_CONTEXT.Pipe()
+        self.process = SPAWN_CONTEXT.Process(target=_serve_items, args=(function, theirs), daemon=True)
         self.process.start()
         theirs.close()
         self.task: _Task[Item] | None = None
 
-    def give(self, task: _Task[Item]) -> None:
+    def give_task(self, task: _Task[Item]) -> None:
         """Hand over a task; a process that has just ended shows when its answer is read."""
         self.task = task
         try:
@@ -82,7 +82,7 @@ class _Worker(Generic[Item, Result]):
         except OSError:
             return
 
-    def end(self) -> None:
+    def kill_process(self) -> None:
         """Do not wait for what it is doing."""
         self.process.kill()
         self.process.join()
@@ -98,22 +98,22 @@ class _Crew(Generic[Item, Result]):
         self._again: deque[_Task[Item]] = deque()
         self._workers: list[_Worker[Item, Result]] = []
 
-    def refill(self, items: Iterable[Item]) -> None:
+    def refill_items(self, items: Iterable[Item]) -> None:
         """Further items, numbered from 0 again; only once all before are done."""
         self._fresh = enumerate(items)
 
     def put_to_work(self, most: int) -> bool:
         """Give every idle worker a task, hire while there are more; False when all is done."""
         for worker in self._workers:
-            if worker.task is None and (task := self._next()) is not None:
-                worker.give(task)
-        while len(self._workers) < most and (task := self._next()) is not None:
+            if worker.task is None and (task := self._next_task()) is not None:
+                worker.give_task(task)
+        while len(self._workers) < most and (task := self._next_task()) is not None:
             hired = _Worker(self._function)
             self._workers.append(hired)
-            hired.give(task)
+            hired.give_task(task)
         return any(worker.task is not None for worker in self._workers)
 
-    def answers(self, seconds: float | None = None) -> Generator[Answer[Result]]:
+    def iter_answers(self, seconds: float | None = None) -> Generator[RunAnswer[Result]]:
         """Of at least one worker, or the loss of one; of nobody once so long has passed."""
         busy = {worker.connection: worker for worker in self._workers if worker.task is not None}
         ready = wait(list(busy), seconds)
@@ -122,33 +122,33 @@ class _Crew(Generic[Item, Result]):
             if task is None:
                 continue
             try:
-                yield Answer(task.number, worker.connection.recv())
+                yield RunAnswer(task.number, worker.connection.recv())
             except (EOFError, OSError):
-                yield from self._replace(worker, task)
+                yield from self._replace_worker(worker, task)
 
-    def dismiss(self) -> None:
+    def end_workers(self) -> None:
         """End every worker, busy or not."""
         for worker in self._workers:
-            worker.end()
+            worker.kill_process()
         self._workers.clear()
 
-    def _next(self) -> _Task[Item] | None:
+    def _next_task(self) -> _Task[Item] | None:
         if self._again:
             return self._again.popleft()
         fresh = next(self._fresh, None)
         return _Task(*fresh, 0) if fresh is not None else None
 
-    def _replace(self, worker: _Worker[Item, Result], task: _Task[Item]) -> Generator[Answer[Result]]:
-        worker.end()
+    def _replace_worker(self, worker: _Worker[Item, Result], task: _Task[Item]) -> Generator[RunAnswer[Result]]:
+        worker.kill_process()
         self._workers.remove(worker)
         times = task.workers_lost + 1
-        if times == ATTEMPTS:
-            yield Answer(task.number, LOST)
+        if times == MAX_LOST_WORKERS:
+            yield RunAnswer(task.number, LOST_WORKER)
         else:
             self._again.append(task._replace(workers_lost=times))
 
 
-def _work(function: Callable[[Item], Result], connection: Connection) -> None:
+def _serve_items(function: Callable[[Item], Result], connection: Connection) -> None:
     """A worker's life: items in, answers out; Ctrl-C is for the one who waits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     while True:
@@ -156,4 +156,4 @@ def _work(function: Callable[[Item], Result], connection: Connection) -> None:
             _, item = connection.recv()
         except EOFError:
             return
-        connection.send(attempt(partial(function, item)))
+        connection.send(run_or_failure(partial(function, item)))

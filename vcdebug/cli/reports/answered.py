@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.cli.reports.pending import proof
-from vcdebug.questions.reply import Reply
-from vcdebug.views.document import Block, listing, paragraph, titled
+from vcdebug.cli.reports.pending import proof_blocks
+from vcdebug.questions.reply import QuestionReply
+from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks
 
 
-def document(question: str, reply: Reply) -> dict[str, object]:
+def reply_document(question: str, reply: QuestionReply) -> dict[str, object]:
     """For programs; the keys are a contract."""
     evidence = [{"seq": one.seq, "text": one.text} for one in reply.evidence]
     body = {"question": question, "sentence": reply.sentence, "lines": list(reply.lines)}
     return {**body, "evidence": evidence, **reply.data}
 
 
-def blocks(question: str, reply: Reply) -> Iterator[Block]:
+def reply_blocks(question: str, reply: QuestionReply) -> Iterator[Block]:
     """For people."""
-    yield paragraph(reply.sentence, "title")
-    yield from (paragraph(line, indent=2) for line in reply.lines)
+    yield make_paragraph(reply.sentence, "title")
+    yield from (make_paragraph(line, indent=2) for line in reply.lines)
     for sheet in reply.sheets:
-        yield from titled(sheet.title, [listing(sheet.heads, sheet.rows, 2)])
-    yield from proof(reply.evidence)
+        yield from titled_blocks(sheet.title, [make_listing(sheet.heads, sheet.rows, 2)])
+    yield from proof_blocks(reply.evidence)

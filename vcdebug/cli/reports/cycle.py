@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.cli.reports.input import problem_count, release_document, release_line
-from vcdebug.framework.forced import FORCED
-from vcdebug.trace.crash import crash_lines, crash_of
-from vcdebug.trace.effects import Effect, Effects, effects
+from vcdebug.framework.forced import FORCED_CODE
+from vcdebug.trace.crash import crash_lines, find_crash
+from vcdebug.trace.effects import Effect, Effects, cycle_effects
 from vcdebug.trace.input_problems import input_problems
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.writes import writes
-from vcdebug.views.document import Block, listing, paragraph, titled, titled_listing
-from vcdebug.views.overview import waiting_rows
+from vcdebug.trace.writes import api_writes
+from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
+from vcdebug.views.overview import iter_pending_rows
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
 JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
 
 
-def document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
+def cycle_document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, object]:
     """For programs: everything but `seconds` depends on the snapshot alone."""
-    done = effects(recording)
+    done = cycle_effects(recording)
     return {
         "snapshot": recording.snapshot.name,
         "release": release_document(recording.snapshot.release),
@@ -33,60 +33,64 @@ def document(recording: Recording, seconds: Mapping[str, float]) -> dict[str, ob
         "pipelined": [asdict(entry) for entry in done.pipelined],
         "held": [asdict(entry) for entry in done.held],
         "evicted": [asdict(entry) for entry in done.evicted],
-        "writes": [write._asdict() for write in writes(recording)],
+        "writes": [write._asdict() for write in api_writes(recording)],
         "jobs": [job._asdict() for job in done.jobs],
         "notes": [{"seq": note.seq, "code": note.code, "text": note.text} for note in recording.notes],
-        "problems": [problem.line() for problem in input_problems(recording)],
+        "problems": [problem.format_line() for problem in input_problems(recording)],
         "panic": done.panic,
-        **({"cut": recording.cut.bound} if recording.cut is not None else {}),
+        **({"cut": recording.cut_event.bound} if recording.cut_event is not None else {}),
     }
 
 
-def blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
+def cycle_blocks(recording: Recording, seconds: Mapping[str, float]) -> Iterator[Block]:
     """For people."""
-    done = effects(recording)
-    yield paragraph(_title(recording, seconds), "title")
-    yield paragraph(release_line(recording.snapshot.release))
+    done = cycle_effects(recording)
+    yield make_paragraph(_cycle_title(recording, seconds), "title")
+    yield make_paragraph(release_line(recording.snapshot.release))
     yield from problem_count(recording)
-    yield paragraph("")
-    yield listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))
+    yield make_paragraph("")
+    yield make_listing(ACTION_HEADS, tuple(_action_rows(done, seconds)))
     if done.panic is not None:
-        yield paragraph(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
-        yield from (paragraph(text, indent=2) for text in _crash(recording))
-        yield paragraph(_cost(recording), indent=2)
-    if recording.cut is not None:
-        yield paragraph(f"cut off at {recording.cut.bound}: the cycle goes on, this is where it stood", "bad")
-    yield from _moves(done)
-    yield from _waiting(recording)
-    yield paragraph("")
-    yield listing(JOB_HEADS, tuple(_job_rows(done)))
-    forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED]
-    quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED]
-    yield from titled("answers that were forced", (paragraph(text, indent=2) for text in forced))
-    yield from titled("quirks of the scheduler that acted", (paragraph(text, indent=2) for text in quirks))
+        yield make_paragraph(f"the real scheduler panics at event {len(recording)}: {done.panic}", "bad")
+        yield from (make_paragraph(text, indent=2) for text in _crash(recording))
+        yield make_paragraph(_panic_cost(recording), indent=2)
+    if recording.cut_event is not None:
+        yield make_paragraph(
+            f"cut off at {recording.cut_event.bound}: the cycle goes on, this is where it stood", "bad"
+        )
+    yield from _move_blocks(done)
+    yield from _waiting_blocks(recording)
+    yield make_paragraph("")
+    yield make_listing(JOB_HEADS, tuple(_job_rows(done)))
+    forced = [f"event {note.seq}  {note.text}" for note in recording.notes if note.code == FORCED_CODE]
+    quirks = [f"event {note.seq}  {note.code}: {note.text}" for note in recording.notes if note.code != FORCED_CODE]
+    yield from titled_blocks("answers that were forced", (make_paragraph(text, indent=2) for text in forced))
+    yield from titled_blocks("quirks of the scheduler that acted", (make_paragraph(text, indent=2) for text in quirks))
 
 
 def _crash(recording: Recording) -> tuple[str, ...]:
-    event = crash_of(recording)
+    event = find_crash(recording)
     return () if event is None else crash_lines(recording, event)
 
 
-def _cost(recording: Recording) -> str:
-    done = effects(recording)
-    sent = f"{plural(len(done.bound), 'bind')} and {plural(len(done.evicted), 'eviction')}"
-    statuses = len([write for write in writes(recording) if write.verb in ("status", "condition")])
+def _panic_cost(recording: Recording) -> str:
+    done = cycle_effects(recording)
+    sent = f"{count_noun(len(done.bound), 'bind')} and {count_noun(len(done.evicted), 'eviction')}"
+    statuses = len([write for write in api_writes(recording) if write.verb in ("status", "condition")])
     closed = "no status or condition of this cycle is written"
     if recording.session.close is not None:
-        closed = f"the session still closes and writes {plural(statuses, 'status update')}"
+        closed = f"the session still closes and writes {count_noun(statuses, 'status update')}"
     return f"its process ends here: {sent} had been sent, {closed}, and the next process is likely to panic again"
 
 
-def _title(recording: Recording, seconds: Mapping[str, float]) -> str:
+def _cycle_title(recording: Recording, seconds: Mapping[str, float]) -> str:
     session = recording.session
-    pods = len(recording.snapshot.of("Pod"))
-    size = f"{plural(len(session.nodes), 'node')}, {plural(len(session.jobs), 'job')}, {plural(pods, 'pod')}"
+    pods = len(recording.snapshot.objects_of("Pod"))
+    size = (
+        f"{count_noun(len(session.nodes), 'node')}, {count_noun(len(session.jobs), 'job')}, {count_noun(pods, 'pod')}"
+    )
     name = recording.snapshot.name or "snapshot"
-    return f"{name}: {size}; {plural(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
+    return f"{name}: {size}; {count_noun(len(recording), 'event')} in {seconds.get('cycle', 0.0):.3f} s"
 
 
 def _action_rows(done: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
@@ -95,7 +99,7 @@ def _action_rows(done: Effects, seconds: Mapping[str, float]) -> Iterator[tuple[
         yield (a.action, f"{a.first}-{a.last}", *map(str, counts), f"{seconds.get(a.action, 0.0):.3f}")
 
 
-def _moves(done: Effects) -> Iterator[Block]:
+def _move_blocks(done: Effects) -> Iterator[Block]:
     for title, entries in (
         ("bound", done.bound),
         ("pipelined: waits for room that is being released", done.pipelined),
@@ -105,9 +109,9 @@ def _moves(done: Effects) -> Iterator[Block]:
         yield from titled_listing(title, ("pod", "node", "by", "event#"), [_move_row(entry) for entry in entries])
 
 
-def _waiting(recording: Recording) -> Iterator[Block]:
+def _waiting_blocks(recording: Recording) -> Iterator[Block]:
     """Who waits and why, a line each."""
-    rows = [(row.cells[1].text, row.cells[2].text) for row in waiting_rows(recording)]
+    rows = [(row.cells[1].text, row.cells[2].text) for row in iter_pending_rows(recording)]
     return titled_listing("waits", ("job", "why"), rows, prose=True)
 
 

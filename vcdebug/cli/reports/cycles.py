@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from vcdebug.cli.reports import cycle
-from vcdebug.debugger.commands.cycles import repeat_words
-from vcdebug.debugger.cycles import repeat
+from vcdebug.debugger.commands.cycles import describe_repeat
+from vcdebug.debugger.cycles import find_repeat
 from vcdebug.trace.recording import Recording
 from vcdebug.views.cycles import cycle_table
-from vcdebug.views.document import Block, paragraph
+from vcdebug.views.document import Block, make_paragraph
 
 
-def document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
+def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
     """For programs: what `run` has of one cycle, once per cycle."""
-    found = repeat(recordings)
+    found = find_repeat(recordings)
     return {
         "cycles": [
             {
                 "cycle": number,
                 "now": one.snapshot.now.isoformat(),
-                **cycle.document(one, seconds if number == 1 else {}),
+                **cycle.cycle_document(one, seconds if number == 1 else {}),
             }
             for number, one in enumerate(recordings, start=1)
         ],
@@ -36,13 +36,13 @@ def document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> d
     }
 
 
-def blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Iterator[Block]:
+def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Iterator[Block]:
     """For people."""
-    yield from cycle.blocks(recordings[0], seconds)
-    yield paragraph("")
+    yield from cycle.cycle_blocks(recordings[0], seconds)
+    yield make_paragraph("")
     yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
-    found = repeat(recordings)
+    found = find_repeat(recordings)
     if found is None:
-        yield paragraph("no cycle repeats an earlier one", indent=2)
+        yield make_paragraph("no cycle repeats an earlier one", indent=2)
     else:
-        yield paragraph(repeat_words(found), "bad", indent=2)
+        yield make_paragraph(describe_repeat(found), "bad", indent=2)

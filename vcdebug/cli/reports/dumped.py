@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from vcdebug.amount_text import grouped, plural
+from vcdebug.amount_text import count_noun, format_count
 from vcdebug.compare.dump import DumpComparison
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.views.document import Block, make_listing, make_paragraph
 
 
-def document(comparison: DumpComparison) -> dict[str, object]:
+def dump_document(comparison: DumpComparison) -> dict[str, object]:
     """For programs; the keys are a contract."""
     return {
-        "agrees": comparison.agrees,
+        "agrees": comparison.has_no_difference,
         "nodes": comparison.nodes,
         "jobs": comparison.jobs,
         "fields": comparison.fields,
@@ -23,18 +23,18 @@ def document(comparison: DumpComparison) -> dict[str, object]:
     }
 
 
-def blocks(comparison: DumpComparison) -> Iterator[Block]:
+def dump_blocks(comparison: DumpComparison) -> Iterator[Block]:
     """For people."""
     if comparison.unread:
         text = (
             f"the dump cannot be read beyond line {comparison.broken_at}; not compared: {', '.join(comparison.unread)}"
         )
-        yield paragraph(text, "bad")
+        yield make_paragraph(text, "bad")
     if comparison.differences:
-        yield paragraph(f"differences: {grouped(len(comparison.differences))}", "bad")
+        yield make_paragraph(f"differences: {format_count(len(comparison.differences))}", "bad")
         rows = tuple((one.object, one.field or "-", one.dumped, one.replayed) for one in comparison.differences)
-        yield listing(("object", "field", "dump", "replay"), rows, 2)
+        yield make_listing(("object", "field", "dump", "replay"), rows, 2)
     elif not comparison.unread:
-        yield paragraph("the dump and the replay agree", "good")
-    compared = f"{plural(comparison.nodes, 'node')} and {plural(comparison.jobs, 'job')}"
-    yield paragraph(f"{plural(comparison.fields, 'value')} of {compared} are compared")
+        yield make_paragraph("the dump and the replay agree", "good")
+    compared = f"{count_noun(comparison.nodes, 'node')} and {count_noun(comparison.jobs, 'job')}"
+    yield make_paragraph(f"{count_noun(comparison.fields, 'value')} of {compared} are compared")

@@ -6,39 +6,39 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vcdebug.amount_text import plural
-from vcdebug.debugger.expectations import Verdict
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.expectations import ExpectationVerdict
+from vcdebug.views.document import Block, make_listing, make_paragraph
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedExpectation:
     """One expectation: its verdicts, or why its cycle could not be run."""
 
     name: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ExpectationVerdict, ...]
     seconds: float
     error: str = ""
 
     @property
-    def met(self) -> bool:
+    def is_met(self) -> bool:
         """Whether all came true."""
         return not self.error and all(verdict.met for verdict in self.verdicts)
 
     @property
-    def unmet(self) -> tuple[Verdict, ...]:
+    def unmet_verdicts(self) -> tuple[ExpectationVerdict, ...]:
         """What did not come true."""
         return tuple(verdict for verdict in self.verdicts if not verdict.met)
 
 
-def document(checked: Sequence[Checked]) -> dict[str, object]:
+def expectations_document(checked: Sequence[CheckedExpectation]) -> dict[str, object]:
     """For programs; the keys are a contract."""
     return {
-        "met": all(one.met for one in checked),
+        "met": all(one.is_met for one in checked),
         "expectations": [
             {
                 "name": one.name,
-                "met": one.met,
+                "met": one.is_met,
                 "error": one.error or None,
                 "checks": [verdict._asdict() for verdict in one.verdicts],
             }
@@ -47,21 +47,23 @@ def document(checked: Sequence[Checked]) -> dict[str, object]:
     }
 
 
-def blocks(checked: Sequence[Checked]) -> Iterator[Block]:
+def expectation_blocks(checked: Sequence[CheckedExpectation]) -> Iterator[Block]:
     """For people: a line per expectation, and each difference."""
     for one in checked:
-        yield paragraph(f"{'✓' if one.met else '✗'} {one.name}: {_summary(one)}", "good" if one.met else "bad")
-        if one.unmet:
-            rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in one.unmet)
-            yield listing(("about", "field", "expected", "replayed"), rows, 2)
-    failed = len([one for one in checked if not one.met])
-    yield paragraph(f"{plural(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
+        yield make_paragraph(
+            f"{'✓' if one.is_met else '✗'} {one.name}: {_check_summary(one)}", "good" if one.is_met else "bad"
+        )
+        if one.unmet_verdicts:
+            rows = tuple((v.about, v.field, _value_text(v.expected), _value_text(v.actual)) for v in one.unmet_verdicts)
+            yield make_listing(("about", "field", "expected", "replayed"), rows, 2)
+    failed = len([one for one in checked if not one.is_met])
+    yield make_paragraph(f"{count_noun(len(checked), 'expectation')}, {failed} not met", "bad" if failed else "good")
 
 
-def _summary(one: Checked) -> str:
+def _check_summary(one: CheckedExpectation) -> str:
     if one.error:
         return one.error
-    return f"{len(one.verdicts) - len(one.unmet)} of {plural(len(one.verdicts), 'check')} met"
+    return f"{len(one.verdicts) - len(one.unmet_verdicts)} of {count_noun(len(one.verdicts), 'check')} met"
 
 
 def _value_text(value: object) -> str:
@@ -70,13 +72,13 @@ def _value_text(value: object) -> str:
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
-def junit(checked: Sequence[Checked]) -> str:
+def junit_xml(checked: Sequence[CheckedExpectation]) -> str:
     """JUnit XML: a suite per expectation, a case per check."""
     root = ET.Element("testsuites", name="vcdebug expect")
     for one in checked:
         suite = ET.SubElement(root, "testsuite", name=one.name, time=f"{one.seconds:.3f}")
         suite.set("tests", str(max(1, len(one.verdicts))))
-        suite.set("failures", str(len(one.unmet)))
+        suite.set("failures", str(len(one.unmet_verdicts)))
         suite.set("errors", str(int(bool(one.error))))
         for verdict in one.verdicts:
             case = ET.SubElement(suite, "testcase", classname=one.name, name=f"{verdict.about} {verdict.field}")

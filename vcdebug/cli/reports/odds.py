@@ -4,63 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import number_of_percent, plural
-from vcdebug.debugger.odds import DivergenceCount, Odds
+from vcdebug.amount_text import count_noun, format_percent_number
+from vcdebug.debugger.odds import DivergenceCount, OddsTally
 from vcdebug.trace.recording import Recording
-from vcdebug.views.document import Block, listing, paragraph, titled_listing
-from vcdebug.views.headline import headline
+from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing
+from vcdebug.views.headline import event_headline
 from vcdebug.views.names import path_words
 
 JOB_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
-MAPS = "the order in which maps are visited"
+MAP_ORDER_WORDS = "the order in which maps are visited"
 PARTING_HEADS = ("event#", "draws#", "other outcome#", "tie#", "what is done undrawn; what is drawn before")
 
 
-def blocks(odds: Odds, base: Recording, wanted: int) -> Iterator[Block]:
+def odds_blocks(odds: OddsTally, base: Recording, wanted: int) -> Iterator[Block]:
     """For people; fewer draws than wanted are said to be so."""
     name = base.snapshot.name or "snapshot"
-    outcomes = "every draw comes to the same" if odds.certain else f"{odds.outcomes} different outcomes"
-    draws = plural(odds.draws, "draw") if odds.draws == wanted else f"only {odds.draws} of {plural(wanted, 'draw')}"
-    yield paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.certain else "bad")
+    outcomes = "every draw comes to the same" if odds.is_certain else f"{odds.outcomes} different outcomes"
+    draws = (
+        count_noun(odds.draws, "draw") if odds.draws == wanted else f"only {odds.draws} of {count_noun(wanted, 'draw')}"
+    )
+    yield make_paragraph(f"{name}: {draws}, {outcomes}", "good" if odds.is_certain else "bad")
     if odds.panics:
-        yield paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
-    yield paragraph("")
-    yield listing(JOB_HEADS, tuple(_job_rows(odds)))
+        yield make_paragraph(f"the real scheduler panics in {odds.panics} of them", "bad")
+    yield make_paragraph("")
+    yield make_listing(JOB_HEADS, tuple(_job_rows(odds)))
     yield from titled_listing("evicted", ("pod", "draws#"), [(task, str(count)) for task, count in odds.evictions])
     parting = [_divergence_row(one, base) for one in odds.divergences]
     yield from titled_listing("where draws part from the cycle without draws", PARTING_HEADS, parting, prose=True)
-    yield from _first(odds.first_that_matters, base)
+    yield from _first_parting_blocks(odds.first_that_matters, base)
 
 
-def _first(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
+def _first_parting_blocks(one: DivergenceCount | None, base: Recording) -> Iterator[Block]:
     if one is None:
         return
-    what = _words(base, one.tie) if one.tie is not None else MAPS
+    what = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
     where = f"event {one.tie}" if one.tie is not None else f"before event {one.seq}"
-    changed = f"{plural(one.changed, 'draw')} {'goes' if one.changed == 1 else 'go'}"
-    yield paragraph("")
-    yield paragraph(f"what matters first: {what} ({where}); {changed} elsewhere from there")
+    changed = f"{count_noun(one.changed, 'draw')} {'goes' if one.changed == 1 else 'go'}"
+    yield make_paragraph("")
+    yield make_paragraph(f"what matters first: {what} ({where}); {changed} elsewhere from there")
 
 
-def _job_rows(odds: Odds) -> Iterator[tuple[str, ...]]:
+def _job_rows(odds: OddsTally) -> Iterator[tuple[str, ...]]:
     for job in odds.jobs:
-        share = number_of_percent(job.placed, odds.draws)
+        share = format_percent_number(job.placed, odds.draws)
         base = "placed" if job.base else "not placed"
         yield job.job, job.queue, str(job.placed), str(odds.draws), share, str(job.moved), base
 
 
 def _divergence_row(one: DivergenceCount, base: Recording) -> tuple[str, ...]:
-    tie = _words(base, one.tie) if one.tie is not None else MAPS
+    tie = _event_words(base, one.tie) if one.tie is not None else MAP_ORDER_WORDS
     numbers = (one.seq, one.draws, one.changed)
-    return *map(str, numbers), str(one.tie or "-"), f"{_words(base, one.seq)}; drawn before it: {tie}"
+    return *map(str, numbers), str(one.tie or "-"), f"{_event_words(base, one.seq)}; drawn before it: {tie}"
 
 
-def _words(recording: Recording, seq: int) -> str:
-    what = headline(recording.event(seq))
+def _event_words(recording: Recording, seq: int) -> str:
+    what = event_headline(recording.event_at(seq))
     return f"{' > '.join(path_words(recording, seq))}  {what.what}  {what.outcome.text}".strip()
 
 
-def document(odds: Odds, base: Recording, wanted: int) -> dict[str, object]:
+def odds_document(odds: OddsTally, base: Recording, wanted: int) -> dict[str, object]:
     """For programs; the keys are a contract."""
     return {
         "draws": odds.draws,
@@ -75,7 +77,7 @@ def document(odds: Odds, base: Recording, wanted: int) -> dict[str, object]:
         "divergences": [
             {
                 "seq": one.seq,
-                "text": _words(base, one.seq),
+                "text": _event_words(base, one.seq),
                 "tie": one.tie,
                 "draws": one.draws,
                 "other_outcome": one.changed,

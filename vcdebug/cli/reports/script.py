@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.causes.pending import explain
-from vcdebug.causes.survey import survey
+from vcdebug.causes.pending import explain_by_name
+from vcdebug.causes.survey import survey_jobs
 from vcdebug.cli.reports import comparison, pending
-from vcdebug.compare.cycles import compare
+from vcdebug.compare.cycles import compare_cycles
 from vcdebug.debugger.driver import DebuggerState, Driver
-from vcdebug.debugger.recordings import Recordings
-from vcdebug.debugger.script import Answer, ScriptError
+from vcdebug.debugger.recordings import OpenRecordings
+from vcdebug.debugger.script import ScriptAnswer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
 from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.files.report import write_here
-from vcdebug.logs.levels import USUAL
+from vcdebug.logs.levels import DEFAULT_LEVEL
 from vcdebug.trace.codec import event_json
-from vcdebug.views.base import plain
-from vcdebug.views.document import Block, paragraph
-from vcdebug.views.finding import finding
-from vcdebug.views.headline import headline
-from vcdebug.views.log import log
+from vcdebug.views.base import format_table
+from vcdebug.views.document import Block, make_paragraph
+from vcdebug.views.finding import found_table
+from vcdebug.views.headline import event_headline
+from vcdebug.views.log import log_table
 from vcdebug.views.names import path_words
 from vcdebug.views.pages import PAGES
-from vcdebug.views.panels import panel, verbs
+from vcdebug.views.panels import find_panel, verbs_table
 from vcdebug.views.pending import job_at
 
 
 class AnswerReport:
     """An answer with what the command asked to see."""
 
-    def __init__(self, answer: Answer, driver: Driver) -> None:
+    def __init__(self, answer: ScriptAnswer, driver: Driver) -> None:
         self.answer = answer
         self._driver = driver
         self.table = ""
@@ -41,22 +41,22 @@ class AnswerReport:
         self.waits = False
         """Whether it is about a job that stays unscheduled."""
         try:
-            self._look()
+            self._read_answer()
         except VcdebugError as error:
             raise ScriptError(error, answer.number) from error
 
-    def _look(self) -> None:
+    def _read_answer(self) -> None:
         answer, here = self.answer, self.answer.here
         if answer.show == "help":
-            self.table = plain(verbs())
+            self.table = format_table(verbs_table())
         elif answer.show == "panel":
-            self.table = plain(panel(here, answer.argument))
+            self.table = format_table(find_panel(here, answer.argument))
         elif answer.show == "log":
-            self.table = plain(log(here.recording, here.seq, int(answer.argument or USUAL)))
+            self.table = format_table(log_table(here.recording, here.seq, int(answer.argument or DEFAULT_LEVEL)))
         elif answer.show == "find":
-            self.table = plain(finding(here.recording, here.seq, answer.argument))
+            self.table = format_table(found_table(here.recording, here.seq, answer.argument))
         elif answer.show in PAGES:
-            self.table = plain(PAGES[answer.show].view(here))
+            self.table = format_table(PAGES[answer.show].view(here))
         elif answer.show == "report":
             self.written = write_here(here, answer.argument)
         elif answer.show == "save":
@@ -64,43 +64,45 @@ class AnswerReport:
         elif answer.show == "load":
             self.written = load_notes(self._driver, answer.argument)
         elif answer.show == "explain":
-            self._explain(here, answer.argument or job_at(here))
+            self._explain_jobs(here, answer.argument or job_at(here))
 
-    def _explain(self, here: DebuggerState, job: str) -> None:
+    def _explain_jobs(self, here: DebuggerState, job: str) -> None:
         """One job, or all that wait."""
         if job:
-            self.explanation = explain(here.recording, job)
+            self.explanation = explain_by_name(here.recording, job)
             self.waits = not self.explanation.scheduled
         else:
-            self.table = plain(PAGES["waiting"].view(here))
-            self.waits = bool(survey(here.recording).unscheduled)
+            self.table = format_table(PAGES["waiting"].view(here))
+            self.waits = bool(survey_jobs(here.recording).unscheduled_jobs)
 
 
-def blocks(shown: AnswerReport) -> Iterator[Block]:
+def answer_blocks(shown: AnswerReport) -> Iterator[Block]:
     """For people: the command, then what it came to."""
     answer = shown.answer
-    yield paragraph(f":{answer.command.removeprefix(':')}", "title")
-    yield from (paragraph(f"event {said.seq}  breakpoint {said.number}: {said.text}", indent=2) for said in answer.log)
+    yield make_paragraph(f":{answer.command.removeprefix(':')}", "title")
+    yield from (
+        make_paragraph(f"event {said.seq}  breakpoint {said.number}: {said.text}", indent=2) for said in answer.log
+    )
     if answer.text:
-        yield paragraph(answer.text, indent=2)
+        yield make_paragraph(answer.text, indent=2)
     if shown.written:
-        yield paragraph(shown.written, indent=2)
+        yield make_paragraph(shown.written, indent=2)
     if shown.table:
-        yield from (paragraph(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
+        yield from (make_paragraph(text, indent=2) for text in shown.table.rstrip("\n").split("\n"))
     if shown.explanation is not None:
-        yield from pending.blocks(shown.explanation)
+        yield from pending.explanation_blocks(shown.explanation)
     if answer.moved or not (answer.text or shown.table or shown.written or shown.explanation):
-        yield paragraph(_place(answer), indent=2)
+        yield make_paragraph(_event_line(answer), indent=2)
 
 
-def _place(answer: Answer) -> str:
+def _event_line(answer: ScriptAnswer) -> str:
     here = answer.here
-    what = headline(here.recording.event(here.seq))
+    what = event_headline(here.recording.event_at(here.seq))
     where = " > ".join(path_words(here.recording, here.seq)) or "cycle"
     return f"event {here.seq}  {where}  {what.what}  {what.outcome.text}".rstrip() + f"  ({here.reason})"
 
 
-def document(shown: AnswerReport) -> dict[str, object]:
+def answer_document(shown: AnswerReport) -> dict[str, object]:
     """For programs; the keys are a contract."""
     answer, here = shown.answer, shown.answer.here
     body: dict[str, object] = {
@@ -108,7 +110,9 @@ def document(shown: AnswerReport) -> dict[str, object]:
         "command": answer.command,
         "seq": here.seq,
         "reason": here.reason,
-        "path": [{"level": span.level.name.lower(), "name": span.name} for span in here.recording.tree.path(here.seq)],
+        "path": [
+            {"level": span.level.name.lower(), "name": span.name} for span in here.recording.span_tree.path_to(here.seq)
+        ],
         "event": event_json(here.recording, here.seq),
         "text": answer.text,
         "log": [{"seq": said.seq, "breakpoint": said.number, "text": said.text} for said in answer.log],
@@ -116,23 +120,25 @@ def document(shown: AnswerReport) -> dict[str, object]:
     if here.recordings is not None:
         body["shown"] = _shown_recording(here.recordings)
     if answer.show == "diff" and here.recordings is not None:
-        body["comparison"] = _comparison(here.recordings)
+        body["comparison"] = _recordings_comparison(here.recordings)
     if shown.written:
         body["written"] = shown.written
     if shown.table:
         body["table"] = shown.table.rstrip("\n").split("\n")
     if shown.explanation is not None:
-        body["explanation"] = pending.document(shown.explanation)
+        body["explanation"] = pending.explanation_document(shown.explanation)
     return body
 
 
-def _shown_recording(open_: Recordings) -> dict[str, object]:
+def _shown_recording(open_: OpenRecordings) -> dict[str, object]:
     """Which of the recordings one looks at."""
-    return {"side": open_.side, "cycle": open_.cycle, "cycles": open_.cycles, "edits": list(open_.texts)}
+    return {"side": open_.side, "cycle": open_.cycle, "cycles": open_.cycle_count, "edits": list(open_.edit_texts)}
 
 
-def _comparison(open_: Recordings) -> dict[str, object]:
+def _recordings_comparison(open_: OpenRecordings) -> dict[str, object]:
     """As `vcdebug diff` has it."""
-    before, after = open_.pair()
-    found = open_.found if open_.found is not None else compare(before, after)
-    return comparison.document(found, comparison.Sides(before, after, ("original", "branch"), open_.texts))
+    before, after = open_.both_sides()
+    found = open_.found if open_.found is not None else compare_cycles(before, after)
+    return comparison.comparison_document(
+        found, comparison.ComparedRuns(before, after, ("original", "branch"), open_.edit_texts)
+    )

@@ -4,108 +4,112 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.verify import Verification
-from vcdebug.verify.compare import Difference, JobVerdict
-from vcdebug.verify.outcome import Outcome
-from vcdebug.views.document import Block, listing, paragraph
+from vcdebug.verify.compare import JobVerdict, OutcomeDifference
+from vcdebug.verify.outcome import CycleOutcome
+from vcdebug.views.document import Block, make_listing, make_paragraph
 
-HEADS = ("job", "", "about", "replay", "scheduler")
-WORDS = ("agreed", "worded otherwise", "by chance", "differs", "overtaken")
-SHOWN_CHOICES = 6
-SHOWN_JOBS = 50
-SHOWN_TEXT = 72
+DIFFERENCE_HEADS = ("job", "", "about", "replay", "scheduler")
+VERDICT_WORDS = ("agreed", "worded otherwise", "by chance", "differs", "overtaken")
+MAX_SHOWN_CHOICES = 6
+MAX_SHOWN_JOBS = 50
+MAX_SHOWN_TEXT = 72
 
 
-def blocks(found: Verification) -> Iterator[Block]:
+def verification_blocks(found: Verification) -> Iterator[Block]:
     """For people: one line, then what differs."""
-    yield paragraph(_headline(found), "good" if found.agrees else "bad")
-    yield paragraph(f"the scheduler: {_deeds(found.observed)}; the replay: {_deeds(found.predicted)}")
+    yield make_paragraph(_verification_headline(found), "good" if found.is_agreed else "bad")
+    yield make_paragraph(
+        f"the scheduler: {_outcome_summary(found.observed)}; the replay: {_outcome_summary(found.predicted)}"
+    )
     if found.ended:
-        yield paragraph(found.ended, "bad")
+        yield make_paragraph(found.ended, "bad")
     if found.predicted.panic:
-        yield paragraph(f"the replay says that the scheduler panics: {found.predicted.panic}")
+        yield make_paragraph(f"the replay says that the scheduler panics: {found.predicted.panic}")
     if found.chance:
-        more = f" and {len(found.chance) - SHOWN_CHOICES} more" if len(found.chance) > SHOWN_CHOICES else ""
-        yield paragraph(f"followed where chance decides: {', '.join(found.chance[:SHOWN_CHOICES])}{more}")
-    yield from (paragraph(note) for note in found.notes)
+        more = f" and {len(found.chance) - MAX_SHOWN_CHOICES} more" if len(found.chance) > MAX_SHOWN_CHOICES else ""
+        yield make_paragraph(f"followed where chance decides: {', '.join(found.chance[:MAX_SHOWN_CHOICES])}{more}")
+    yield from (make_paragraph(note) for note in found.notes)
     other = [one for one in found.jobs if one.word != "agreed"]
     if other:
-        yield paragraph("")
-        yield listing(HEADS, [row for one in other[:SHOWN_JOBS] for row in _rows(one)], 2, prose=True)
-    if len(other) > SHOWN_JOBS:
-        yield paragraph(f"and {plural(len(other) - SHOWN_JOBS, 'job')} more, which --json has")
-    for one in other[:SHOWN_JOBS]:
-        yield from _reasons(one)
-    if found.parting is not None and not found.agrees:
-        yield paragraph("")
-        yield from _parting(found)
+        yield make_paragraph("")
+        yield make_listing(
+            DIFFERENCE_HEADS, [row for one in other[:MAX_SHOWN_JOBS] for row in _difference_rows(one)], 2, prose=True
+        )
+    if len(other) > MAX_SHOWN_JOBS:
+        yield make_paragraph(f"and {count_noun(len(other) - MAX_SHOWN_JOBS, 'job')} more, which --json has")
+    for one in other[:MAX_SHOWN_JOBS]:
+        yield from _reason_blocks(one)
+    if found.parting is not None and not found.is_agreed:
+        yield make_paragraph("")
+        yield from _first_difference_blocks(found)
 
 
-def _headline(found: Verification) -> str:
-    counts = ", ".join(f"{found.count(word)} {word}" for word in WORDS if found.count(word))
+def _verification_headline(found: Verification) -> str:
+    counts = ", ".join(f"{found.count_verdicts(word)} {word}" for word in VERDICT_WORDS if found.count_verdicts(word))
     name = found.recording.snapshot.name or "snapshot"
-    return f"{name}: of {plural(len(found.jobs), 'job')} {counts or 'none decided'}"
+    return f"{name}: of {count_noun(len(found.jobs), 'job')} {counts or 'none decided'}"
 
 
-def _deeds(outcome: Outcome) -> str:
-    said = f"{plural(len(outcome.groups), 'PodGroup')} and {plural(len(outcome.waiting), 'pod')} told why"
+def _outcome_summary(outcome: CycleOutcome) -> str:
+    said = f"{count_noun(len(outcome.groups), 'PodGroup')} and {count_noun(len(outcome.waiting), 'pod')} told why"
     return f"{len(outcome.bound)} bound, {len(outcome.evicted)} evicted, {said}"
 
 
-def _rows(one: JobVerdict) -> Iterator[tuple[str, ...]]:
-    decided = [difference for difference in one.differences if difference.decides] or one.differences
+def _difference_rows(one: JobVerdict) -> Iterator[tuple[str, ...]]:
+    decided = [difference for difference in one.differences if difference.is_decision] or one.differences
     for place, difference in enumerate(decided):
-        yield (*((one.job, one.word) if place == 0 else ("", "")), *_cells(difference))
+        yield (*((one.job, one.word) if place == 0 else ("", "")), *_difference_cells(difference))
 
 
-def _cells(one: Difference) -> tuple[str, str, str]:
+def _difference_cells(one: OutcomeDifference) -> tuple[str, str, str]:
     about = f"{one.what} {one.subject}" if one.subject != one.job else one.what
-    return about, *apart(one.predicted, one.observed)
+    return about, *excerpts_around_difference(one.predicted, one.observed)
 
 
-def apart(left: str, right: str) -> tuple[str, str]:
+def excerpts_around_difference(left: str, right: str) -> tuple[str, str]:
     """Two texts, long ones from shortly before the place where they part."""
     same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), 0)
-    begin = max(0, same - SHOWN_TEXT // 4) if max(len(left), len(right)) > SHOWN_TEXT else 0
-    return _cut(left, begin), _cut(right, begin)
+    begin = max(0, same - MAX_SHOWN_TEXT // 4) if max(len(left), len(right)) > MAX_SHOWN_TEXT else 0
+    return _excerpt_text(left, begin), _excerpt_text(right, begin)
 
 
-def _cut(text: str, begin: int) -> str:
-    if len(text) <= SHOWN_TEXT:
+def _excerpt_text(text: str, begin: int) -> str:
+    if len(text) <= MAX_SHOWN_TEXT:
         return text
-    end = begin + SHOWN_TEXT
+    end = begin + MAX_SHOWN_TEXT
     return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
-def _reasons(one: JobVerdict) -> Iterator[Block]:
+def _reason_blocks(one: JobVerdict) -> Iterator[Block]:
     if one.decision is not None:
         where = f"event {one.decision.seq}: " if one.decision.seq is not None else ""
-        yield paragraph(f"{one.job}: {where}{one.decision.text}", indent=2)
+        yield make_paragraph(f"{one.job}: {where}{one.decision.text}", indent=2)
     for change in one.changes:
-        yield paragraph(f"{one.job}: meanwhile {change}", indent=2)
+        yield make_paragraph(f"{one.job}: meanwhile {change}", indent=2)
 
 
-def _parting(found: Verification) -> Iterator[Block]:
+def _first_difference_blocks(found: Verification) -> Iterator[Block]:
     parting = found.parting
     if parting is None:
         return
     where = f" (event {parting.seq})" if parting.seq is not None else ""
-    yield paragraph(f"the log and the replay part here{where}:")
-    yield paragraph(f"log:    {parting.logged or '(nothing more)'}", indent=2)
-    yield paragraph(f"replay: {parting.replayed or '(nothing more)'}", indent=2)
+    yield make_paragraph(f"the log and the replay part here{where}:")
+    yield make_paragraph(f"log:    {parting.logged or '(nothing more)'}", indent=2)
+    yield make_paragraph(f"replay: {parting.replayed or '(nothing more)'}", indent=2)
 
 
-def document(found: Verification) -> dict[str, object]:
+def verification_document(found: Verification) -> dict[str, object]:
     """For programs; the keys are a contract."""
     parting = found.parting
     return {
-        "agrees": found.agrees,
+        "agrees": found.is_agreed,
         "name": found.recording.snapshot.name,
         "release": found.recording.snapshot.release.stated,
-        "counts": {word.replace(" ", "_"): found.count(word) for word in WORDS},
-        "predicted": _numbers(found.predicted),
-        "observed": _numbers(found.observed),
+        "counts": {word.replace(" ", "_"): found.count_verdicts(word) for word in VERDICT_WORDS},
+        "predicted": _outcome_numbers(found.predicted),
+        "observed": _outcome_numbers(found.observed),
         "ended": found.ended or None,
         "panic": found.predicted.panic or None,
         "chance": list(found.chance),
@@ -113,12 +117,12 @@ def document(found: Verification) -> dict[str, object]:
         "cycles": found.cycles,
         "notes": list(found.notes),
         "seconds": round(found.seconds, 3),
-        "jobs": [_job(one) for one in found.jobs],
+        "jobs": [_verdict_document(one) for one in found.jobs],
         "parting": None if parting is None else {"seq": parting.seq, "log": parting.logged, "replay": parting.replayed},
     }
 
 
-def _numbers(outcome: Outcome) -> dict[str, int]:
+def _outcome_numbers(outcome: CycleOutcome) -> dict[str, int]:
     return {
         "bound": len(outcome.bound),
         "evicted": len(outcome.evicted),
@@ -128,7 +132,7 @@ def _numbers(outcome: Outcome) -> dict[str, int]:
     }
 
 
-def _job(one: JobVerdict) -> dict[str, object]:
+def _verdict_document(one: JobVerdict) -> dict[str, object]:
     decision = one.decision
     return {
         "job": one.job,

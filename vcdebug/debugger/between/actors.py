@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from vcdebug.gotime import MICROSECOND, parse_duration, time_in
+from vcdebug.gotime import MICROSECOND, parse_duration, parse_time
 from vcdebug.model.names import JobId, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.arrivals import Arrivals
 from vcdebug.snapshot.manifest import owners_of
 from vcdebug.snapshot.snapshot import Manifest
 
-ASSUMED: Final = timedelta(hours=1)
+DEFAULT_RUN_TIME: Final = timedelta(hours=1)
 """For a pod of which nothing is known."""
-SERVICES: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController")
+SERVICE_OWNERS: Final = ("ReplicaSet", "DaemonSet", "StatefulSet", "ReplicationController")
 """Owners whose pods are meant to run for ever."""
 _ONE_SECOND: Final = timedelta(seconds=1)
 
@@ -33,57 +33,57 @@ class RunTimes:
     stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
     """Of the pods of a job, or of one pod."""
 
-    def end(self, pod: Pod) -> datetime | None:
+    def end_time(self, pod: Pod) -> datetime | None:
         """When a running pod ends; None for one that never does."""
         stated = self.stated.get(pod.key, self.stated.get(pod.job_id))
-        if stated is None and endless(pod):
+        if stated is None and is_endless(pod):
             return None
-        begun = started(pod) or self.now
-        lasts = stated or self.each or self._assumed(begun)
+        begun = start_time(pod) or self.now
+        lasts = stated or self.each or self._assumed_time(begun)
         limit = pod.spec.get("activeDeadlineSeconds")
         if stated is None and isinstance(limit, int):
             lasts = min(lasts, timedelta(seconds=limit))
         return max(begun + lasts, self.now + _ONE_SECOND)
 
-    def _assumed(self, begun: datetime) -> timedelta:
+    def _assumed_time(self, begun: datetime) -> timedelta:
         """Twice its age; an hour for those that have only begun."""
         age = self.now - begun
-        return 2 * age if age >= _ONE_SECOND else ASSUMED
+        return 2 * age if age >= _ONE_SECOND else DEFAULT_RUN_TIME
 
 
-def endless(pod: Pod) -> bool:
+def is_endless(pod: Pod) -> bool:
     """Whether it is a service: made to run for ever, or restarted whenever it ends."""
     owners = owners_of(pod.manifest)
-    return pod.spec.get("restartPolicy") == "Always" or any(owner.get("kind") in SERVICES for owner in owners)
+    return pod.spec.get("restartPolicy") == "Always" or any(owner.get("kind") in SERVICE_OWNERS for owner in owners)
 
 
-def started(pod: Pod) -> datetime | None:
+def start_time(pod: Pod) -> datetime | None:
     """When it began to run, as far as its status tells."""
     conditions = pod.status.get("conditions") or ()
     bound = [one for one in conditions if one.get("type") == "PodScheduled" and one.get("status") == "True"]
     times = (pod.status.get("startTime"), *(one.get("lastTransitionTime") for one in bound), pod.creation_timestamp)
-    return next((time_in(time) for time in times if time), None)
+    return next((parse_time(time) for time in times if time), None)
 
 
 ONE_SECOND: Final = timedelta(seconds=1)
 """Upstream's --schedule-period."""
-Finish = Literal["none", "thirds"]
-FINISH: Final[tuple[Finish, ...]] = ("none", "thirds")
+FinishRule = Literal["none", "thirds"]
+FINISH_RULES: Final[tuple[FinishRule, ...]] = ("none", "thirds")
 RUNNING: Final = "Running"
-_PLAIN: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
-_LONGEST: Final = 10**18
+_PLAIN_NUMBER: Final = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+_MAX_NANOSECONDS: Final = 10**18
 """Nanoseconds: some thirty years."""
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class BetweenCycles:
     """What happens between cycles that no cycle sets going."""
 
     every: timedelta = ONE_SECOND
     """From one cycle to the next."""
     recreate: bool = False
     """A controller makes a new pod for each that has left."""
-    finish: Finish = "none"
+    finish: FinishRule = "none"
     """Which running pods succeed: none, or every third one, another third before each cycle."""
     arrivals: Arrivals = field(default_factory=dict)
     run_times: RunTimes | None = None
@@ -93,38 +93,38 @@ class Between:
     stuck: Mapping[TaskKey, None] = field(default_factory=dict)
     """Pods that stay, whatever their deletion timestamp says."""
 
-    def arriving(self, number: int) -> Iterator[tuple[str, Sequence[Manifest]]]:
+    def iter_arrivals_before(self, number: int) -> Iterator[tuple[str, Sequence[Manifest]]]:
         """What arrives before a cycle, by kind."""
         yield from self.arrivals.get(number, {}).items()
 
-    def finishing(
+    def finishing_pods(
         self, before: Iterable[Manifest], leaving: Iterable[TaskKey], number: int, now: datetime
     ) -> dict[TaskKey, None]:
         """Pods that succeed before a cycle: of those that ran in the one before, in the order of their names."""
         if self.finish == "none" and self.run_times is None:
             return {}
         gone = dict.fromkeys(leaving)
-        running = {pod.key: pod for pod in map(Pod, before) if runs(pod) and pod.key not in gone}
+        running = {pod.key: pod for pod in map(Pod, before) if is_running(pod) and pod.key not in gone}
         turn = self.finish == "thirds"
         return dict.fromkeys(
             key
             for index, key in enumerate(sorted(running))
-            if (turn and index % 3 == number % 3) or self._over(running[key], now)  # exact: ints
+            if (turn and index % 3 == number % 3) or self._is_over(running[key], now)  # exact: ints
         )
 
-    def _over(self, pod: Pod, now: datetime) -> bool:
-        end = None if self.run_times is None else self.run_times.end(pod)
+    def _is_over(self, pod: Pod, now: datetime) -> bool:
+        end = None if self.run_times is None else self.run_times.end_time(pod)
         return end is not None and end <= now
 
 
-def passing(text: str) -> timedelta | None:
+def parse_interval(text: str) -> timedelta | None:
     """A time between two cycles: seconds, or a duration as Go writes it, to the microsecond; None where none passes."""
-    found = parse_duration(f"{text}s" if _PLAIN.fullmatch(text) else text)
-    if found is None or not MICROSECOND <= found <= _LONGEST:
+    found = parse_duration(f"{text}s" if _PLAIN_NUMBER.fullmatch(text) else text)
+    if found is None or not MICROSECOND <= found <= _MAX_NANOSECONDS:
         return None
     return timedelta(microseconds=found // MICROSECOND)  # exact: ints
 
 
-def runs(pod: Pod) -> bool:
+def is_running(pod: Pod) -> bool:
     """Whether it has a node, runs, and is not being deleted."""
     return bool(pod.node_name) and pod.phase == RUNNING and not pod.deleting

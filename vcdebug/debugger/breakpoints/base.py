@@ -20,7 +20,7 @@ class BreakpointError(VcdebugError):
     """A breakpoint that cannot be set."""
 
 
-class Kind:
+class BreakpointKind:
     """One kind of breakpoint, with the words that narrow it; pure, so that it works in both directions."""
 
     KIND: ClassVar[str]
@@ -38,7 +38,7 @@ class Kind:
         self.words = tuple(words)
 
     @classmethod
-    def parse(cls, words: Sequence[str]) -> Self:
+    def parse_words(cls, words: Sequence[str]) -> Self:
         """From the words after the kind."""
         for word in words:
             if word not in cls.WORDS:
@@ -46,39 +46,39 @@ class Kind:
                 raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=known)
         return cls(words)
 
-    def candidates(self, recording: Recording) -> Seqs:
+    def candidate_seqs(self, recording: Recording) -> Seqs:
         """Events among which its own lie."""
         index, points = recording.index, [word for word in self.words if word in HOOK_NAMES] or self.POINTS
         types = [kind for kind in self.WATCHES if kind is not HookEvent or not points]
-        return merged([*map(index.of_type, types), *map(index.at_point, points)])
+        return merge_seqs([*map(index.seqs_of_type, types), *map(index.seqs_at_point, points)])
 
-    def means(self, recording: Recording, seq: Seq) -> bool:
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
         """Whether a candidate is one of its own."""
         return True
 
     @property
-    def means_all(self) -> bool:
+    def matches_every_candidate(self) -> bool:
         """Whether every candidate is one of its own, and stops by itself."""
         own = type(self)
-        return own.means is Kind.means and own.first_of_group is Kind.first_of_group
+        return own.is_match is BreakpointKind.is_match and own.first_of_group is BreakpointKind.first_of_group
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
         """Of events that belong together only the first that fulfils the condition stops."""
         return seq
 
-    def check(self, recording: Recording) -> Self:
+    def check_names(self, recording: Recording) -> Self:
         """Raise where the words name something that this recording does not have."""
         return self
 
-    def field(self, recording: Recording, seq: Seq, name: str) -> Value:
+    def field_value(self, recording: Recording, seq: Seq, name: str) -> Value:
         """One of FIELDS at an event, as conditions compare it."""
         return None
 
-    def said(self, recording: Recording, seq: Seq, name: str) -> str:
+    def field_text(self, recording: Recording, seq: Seq, name: str) -> str:
         """One of FIELDS at an event, as log texts say it."""
-        return str(self.field(recording, seq, name))
+        return str(self.field_value(recording, seq, name))
 
-    def why(self, recording: Recording, seq: Seq) -> str:
+    def stop_detail(self, recording: Recording, seq: Seq) -> str:
         """What there is to say about a stop at an event besides the kind."""
         return ""
 
@@ -86,6 +86,6 @@ class Kind:
         return " ".join((self.KIND, *self.words))
 
 
-def merged(parts: Sequence[Seqs]) -> Seqs:
+def merge_seqs(parts: Sequence[Seqs]) -> Seqs:
     """Ascending numbers of several ascending lists."""
     return parts[0] if len(parts) == 1 else sorted(seq for part in parts for seq in part)

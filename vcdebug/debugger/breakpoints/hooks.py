@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vcdebug.debugger.breakpoints.base import HOOK_NAMES, Kind
-from vcdebug.explain.votes import question
+from vcdebug.debugger.breakpoints.base import HOOK_NAMES, BreakpointKind
+from vcdebug.explain.votes import hook_calls_at
 from vcdebug.framework.hooks import (
     JOB_ENQUEUEABLE,
     JOB_STARVING,
@@ -17,12 +17,12 @@ from vcdebug.framework.record import HookEvent, Level, PredicateEvent, Span
 from vcdebug.model.names import Seq
 from vcdebug.trace.index import Seqs
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.visits import between_jobs
+from vcdebug.trace.visits import starts_after_pop
 
 BETWEEN, WITHIN = "between", "within"
 
 
-class Vote(Kind):
+class VoteBreakpoint(BreakpointKind):
     """Every recorded answer, or those at the hooks named."""
 
     KIND = "vote"
@@ -31,7 +31,7 @@ class Vote(Kind):
     WATCHES = (HookEvent,)
 
 
-class Enqueue(Kind):
+class EnqueueBreakpoint(BreakpointKind):
     """Votes on admission; `reject` only those against it."""
 
     KIND = "enqueue"
@@ -40,12 +40,12 @@ class Enqueue(Kind):
     WATCHES = (HookEvent,)
     POINTS = (JOB_ENQUEUEABLE.upstream,)
 
-    def means(self, recording: Recording, seq: Seq) -> bool:
-        event = recording.event(seq)
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
         return isinstance(event, HookEvent) and (event.result < 0 or "reject" not in self.words)
 
 
-class Overused(Kind):
+class OverusedBreakpoint(BreakpointKind):
     """Answers that call a queue overused; `all` also the others."""
 
     KIND = "overused"
@@ -54,12 +54,12 @@ class Overused(Kind):
     WATCHES = (HookEvent,)
     POINTS = (OVERUSED.upstream,)
 
-    def means(self, recording: Recording, seq: Seq) -> bool:
-        event = recording.event(seq)
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
         return isinstance(event, HookEvent) and (event.result is True or "all" in self.words)
 
 
-class Starving(Kind):
+class StarvingBreakpoint(BreakpointKind):
     """Every answer to JobStarving."""
 
     KIND = "starving"
@@ -68,7 +68,7 @@ class Starving(Kind):
     POINTS = (JOB_STARVING.upstream,)
 
 
-class Victim(Kind):
+class VictimBreakpoint(BreakpointKind):
     """Every question for victims, once: at its first answer that fulfils the condition."""
 
     KIND = "victim"
@@ -77,11 +77,11 @@ class Victim(Kind):
     WATCHES = (HookEvent,)
 
     def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
-        asked = question(recording, seq)
+        asked = hook_calls_at(recording, seq)
         return seq if asked is None else asked.first
 
 
-class Search(Kind):
+class SearchBreakpoint(BreakpointKind):
     """The first event of each search; `between` jobs (preempt's first phase, reclaim), `within` a job (its second)."""
 
     KIND = "search"
@@ -89,22 +89,22 @@ class Search(Kind):
     WORDS = (BETWEEN, WITHIN)
     WATCHES = (HookEvent, PredicateEvent)
 
-    def candidates(self, recording: Recording) -> Seqs:
-        return [span.first for span in recording.spans if _searches(recording, span)]
+    def candidate_seqs(self, recording: Recording) -> Seqs:
+        return [span.first for span in recording.spans if _is_search(recording, span)]
 
-    def means(self, recording: Recording, seq: Seq) -> bool:
-        task, action = (recording.tree.around(seq, level) for level in (Level.TASK, Level.ACTION))
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        task, action = (recording.span_tree.span_around(seq, level) for level in (Level.TASK, Level.ACTION))
         if task is None or action is None:
             return False
-        inside = recording.conf.facts_of(action.name).within_jobs and not between_jobs(
+        inside = recording.conf.facts_of(action.name).within_jobs and not starts_after_pop(
             recording, recording.spans[task.parent]
         )
         return not self.words or (WITHIN if inside else BETWEEN) in self.words
 
 
-def _searches(recording: Recording, span: Span) -> bool:
+def _is_search(recording: Recording, span: Span) -> bool:
     """Whether a span is a task's search that left some event."""
     if span.level is not Level.TASK or span.first > span.last:
         return False
-    action = recording.tree.around(span.first, Level.ACTION)
+    action = recording.span_tree.span_around(span.first, Level.ACTION)
     return action is not None and recording.conf.facts_of(action.name).evicts_by_pod

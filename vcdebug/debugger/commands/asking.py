@@ -5,47 +5,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.breakpoint import parse_breakpoint
-from vcdebug.debugger.breakpoints import KINDS
-from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
 from vcdebug.debugger.driver import Driver
 from vcdebug.model.names import JobId, Seq
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.fit_probe import Alone, FittingCopies
+    from vcdebug.debugger.fit_probe import AloneFit, FittingCopies
 
-MOST: Final = 16
+MAX_COPIES: Final = 16
 """Copies that are tried where no number is given."""
 
 
-def found(recording: Recording, line: str) -> list[Seq]:
+def find_stops(recording: Recording, line: str) -> list[Seq]:
     """Every event at which such a breakpoint would stop."""
-    return list(parse_breakpoint(line, 0).hits(recording))
+    return list(parse_breakpoint(line, 0).hit_seqs(recording))
 
 
-def _find(driver: Driver, argument: str) -> Reply:
+def _show_stops(driver: Driver, argument: str) -> CommandReply:
     if not argument:
-        raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(KINDS)}")
+        raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(BREAKPOINT_KINDS)}")
     parse_breakpoint(argument, 0)
-    return Reply(show="find", argument=argument)
+    return CommandReply(show="find", argument=argument)
 
 
-def _fits(driver: Driver, argument: str) -> Reply:
+def _probe_fit(driver: Driver, argument: str) -> CommandReply:
     recording = driver.debugger.recording
-    job, most = _words(recording, driver.moment().job, argument)
+    job, most = _parse_fits(recording, driver.current_state().job, argument)
 
-    def work() -> Reply:
-        from vcdebug.debugger.fit_probe import alone, copies
+    def run_probes() -> CommandReply:
+        from vcdebug.debugger.fit_probe import probe_alone, probe_copies
 
-        return Reply(text=words(job, alone(recording, job), copies(recording, job, most)))
+        return CommandReply(text=describe_fit(job, probe_alone(recording, job), probe_copies(recording, job, most)))
 
-    return Reply(text=f"replaying with {job} alone, and with copies of it", work=work)
+    return CommandReply(text=f"replaying with {job} alone, and with copies of it", work=run_probes)
 
 
-def _words(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int]:
+def _parse_fits(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int]:
     """`[JOB] [N]`: the job under that name or the present one, and how many copies are tried."""
     parts = argument.split()
-    most = number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MOST
+    most = parse_number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MAX_COPIES
     name = " ".join(parts) or here
     if not name:
         raise CommandError("there is no job here", hint="fits JOB")
@@ -55,12 +55,12 @@ def _words(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int
     return found[0], max(most, 1)
 
 
-def words(job: JobId, one: Alone, more: FittingCopies) -> str:
+def describe_fit(job: JobId, one: AloneFit, more: FittingCopies) -> str:
     """Both answers in a line."""
-    if one.fits:
+    if one.has_place:
         first = f"{job} fits on the cluster if it were alone"
     else:
-        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.why}"
+        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.failure_reason}"
     if more.fitting == more.tried:
         return f"{first}; at least {more.fitting} more fit now"
     return f"{first}; {more.fitting or 'no'} more {'fits' if more.fitting < 2 else 'fit'} now: {more.stopped}"
@@ -68,7 +68,15 @@ def words(job: JobId, one: Alone, more: FittingCopies) -> str:
 
 VERBS: Final = (
     Verb(
-        ("find", "query"), "KIND [if CONDITION]", "every event that such a breakpoint would stop at, as a list", _find
+        ("find", "query"),
+        "KIND [if CONDITION]",
+        "every event that such a breakpoint would stop at, as a list",
+        _show_stops,
     ),
-    Verb(("fits", "copies"), "[JOB] [N]", "would it fit alone on the cluster, and how many more of it fit now", _fits),
+    Verb(
+        ("fits", "copies"),
+        "[JOB] [N]",
+        "would it fit alone on the cluster, and how many more of it fit now",
+        _probe_fit,
+    ),
 )

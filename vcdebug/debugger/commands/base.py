@@ -15,7 +15,7 @@ class CommandError(VcdebugError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class CommandReply:
     """What a command came to: a new moment, words for the status line, something to open, or work to be done first."""
 
     moment: DebuggerState | None = None
@@ -24,9 +24,9 @@ class Reply:
     """What the front end shows: help, explain, panel, log, filter, open, quit."""
     argument: str = ""
     """Of what is opened: a job, a panel's name, a level, a snapshot."""
-    work: Callable[[], Reply] | None = None
+    work: Callable[[], CommandReply] | None = None
     """Gives the reply proper after a cycle or more; a screen does it away from the keys and shows `text` meanwhile."""
-    then: Callable[[], Reply] | None = None
+    then: Callable[[], CommandReply] | None = None
     """What work ends with: it puts its result in place, and is called where commands run, never beside one."""
 
 
@@ -36,19 +36,19 @@ class Verb(NamedTuple):
     names: tuple[str, ...]
     usage: str
     help: str
-    run: Callable[[Driver, str], Reply]
+    run: Callable[[Driver, str], CommandReply]
 
 
-def opens(what: str) -> Callable[[Driver, str], Reply]:
+def open_command(what: str) -> Callable[[Driver, str], CommandReply]:
     """A command that only has the front end show something."""
 
-    def run(_: Driver, argument: str) -> Reply:
-        return Reply(show=what, argument=argument)
+    def open_view(_: Driver, argument: str) -> CommandReply:
+        return CommandReply(show=what, argument=argument)
 
-    return run
+    return open_view
 
 
-def number(argument: str, what: str) -> int:
+def parse_number(argument: str, what: str) -> int:
     """A whole number, or an error that says which one is missing."""
     if not argument.isdigit():
         raise CommandError(f"{argument!r} is no {what}")

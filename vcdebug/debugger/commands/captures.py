@@ -5,114 +5,141 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.bookmark import Bookmark
-from vcdebug.debugger.captures import Captures, Read, alone, appended, followed, prepended
-from vcdebug.debugger.commands.base import CommandError, Reply, Verb
+from vcdebug.debugger.captures import (
+    CaptureSeries,
+    ReadCapture,
+    append_capture,
+    open_next_capture,
+    open_only_capture,
+    open_previous_capture,
+)
+from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.recordings import ORIGINAL
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
 if TYPE_CHECKING:
-    from vcdebug.compare.captures import Changes
+    from vcdebug.compare.captures import CaptureChanges
 
 
-def _replayed(snapshot: Snapshot, like: Recording) -> Recording:
+def _replay_capture(snapshot: Snapshot, like: Recording) -> Recording:
     """The cycle of another capture, with the extender's webhook if the one beside it had it."""
-    from vcdebug.trace.replay import replay
+    from vcdebug.trace.replay import replay_cycle
 
-    return replay(snapshot, ask_extender=like.session.ask_extender)
+    return replay_cycle(snapshot, ask_extender=like.session.ask_extender)
 
 
-def recapture(driver: Driver, _: str) -> Reply:
+def capture_again(driver: Driver, _: str) -> CommandReply:
     """Capture again, and say what is not the same any more."""
     captures = driver.captures
     take = captures.again if captures is not None else None
     if captures is None or take is None:
         raise CommandError("this snapshot is of no live cluster", "vcdebug open --context NAME captures and opens one")
-    last = captures.last(driver.recordings)
+    last = captures.last_recording(driver.open_recordings)
 
-    from vcdebug.compare.captures import changes
+    from vcdebug.compare.captures import compare_captures
 
-    def work() -> Reply:
+    def take_capture() -> CommandReply:
         taken = take()
-        recording = _replayed(taken.snapshot, last)
-        found = changes(last, recording)
-        return Reply(then=lambda: _arrived(driver, captures, recording, taken.read, found))
+        recording = _replay_capture(taken.snapshot, last)
+        found = compare_captures(last, recording)
+        return CommandReply(then=lambda: _append_arrived(driver, captures, recording, taken.read, found))
 
-    return Reply(text="capturing again", work=work)
-
-
-def _arrived(driver: Driver, captures: Captures, recording: Recording, read: Read, found: Changes) -> Reply:
-    after = appended(driver.recordings, captures, recording, read)
-    at = (found.parted or len(recording)) if after.shown is recording else None
-    more = "; :changes lists it" if found.parted or found.objects else ""
-    return Reply(driver.take(after, f"capture {after.cycle}", at), f"captured; {found.words()}{more}")
+    return CommandReply(text="capturing again", work=take_capture)
 
 
-def earlier(driver: Driver) -> Reply | None:
+def _append_arrived(
+    driver: Driver, captures: CaptureSeries, recording: Recording, read: ReadCapture, found: CaptureChanges
+) -> CommandReply:
+    after = append_capture(driver.open_recordings, captures, recording, read)
+    at = (found.first_difference_seq or len(recording)) if after.shown_recording is recording else None
+    more = "; :changes lists it" if found.first_difference_seq or found.objects else ""
+    return CommandReply(
+        driver.show_recordings(after, f"capture {after.cycle}", at), f"captured; {found.format_changes()}{more}"
+    )
+
+
+def open_earlier(driver: Driver) -> CommandReply | None:
     """The capture before the first one that is open; None where there is none."""
     captures = driver.captures
     if captures is None or not captures.earlier:
         return None
-    read, first = captures.earlier[-1], driver.recordings.original[0]
+    read, first = captures.earlier[-1], driver.open_recordings.original[0]
 
-    def work() -> Reply:
-        recording = _replayed(read(), first)
-        return Reply(then=lambda: Reply(driver.take(prepended(driver.recordings, captures, recording), "capture 1")))
+    def read_earlier() -> CommandReply:
+        recording = _replay_capture(read(), first)
+        return CommandReply(
+            then=lambda: CommandReply(
+                driver.show_recordings(open_previous_capture(driver.open_recordings, captures, recording), "capture 1")
+            )
+        )
 
-    return Reply(text="reading the capture before", work=work)
+    return CommandReply(text="reading the capture before", work=read_earlier)
 
 
-def later(driver: Driver) -> Reply | None:
+def open_later(driver: Driver) -> CommandReply | None:
     """The capture behind the last one that is open; None where there is none, or where one stands elsewhere."""
-    captures, open_ = driver.captures, driver.recordings
-    if captures is None or not captures.later or (open_.side, open_.cycle) != (ORIGINAL, captures.count):
+    captures, open_ = driver.captures, driver.open_recordings
+    if captures is None or not captures.later or (open_.side, open_.cycle) != (ORIGINAL, captures.open_count):
         return None
-    read, last = captures.later[0], captures.last(open_)
+    read, last = captures.later[0], captures.last_recording(open_)
     known = captures.newest if len(captures.later) == 1 else None
 
-    def work() -> Reply:
-        recording = known or _replayed(read(), last)
-        return Reply(then=lambda: _followed(driver, captures, recording))
+    def read_later() -> CommandReply:
+        recording = known or _replay_capture(read(), last)
+        return CommandReply(then=lambda: _show_followed(driver, captures, recording))
 
-    return Reply(text="reading the next capture", work=work)
-
-
-def _followed(driver: Driver, captures: Captures, recording: Recording) -> Reply:
-    after = followed(driver.recordings, captures, recording)
-    return Reply(driver.take(after, f"capture {after.cycle}"))
+    return CommandReply(text="reading the next capture", work=read_later)
 
 
-def to_bookmark(driver: Driver, mark: Bookmark) -> Reply | None:
+def _show_followed(driver: Driver, captures: CaptureSeries, recording: Recording) -> CommandReply:
+    after = open_next_capture(driver.open_recordings, captures, recording)
+    return CommandReply(driver.show_recordings(after, f"capture {after.cycle}"))
+
+
+def goto_closed_bookmark(driver: Driver, mark: Bookmark) -> CommandReply | None:
     """To a bookmark in a capture that is not open; None for any other."""
-    captures, open_ = driver.captures, driver.recordings
-    if captures is None or mark.branch or 1 <= mark.cycle <= open_.cycles:
+    captures, open_ = driver.captures, driver.open_recordings
+    if captures is None or mark.branch or 1 <= mark.cycle <= open_.cycle_count:
         return None
     index = len(captures.earlier) + mark.cycle - 1
-    if not 0 <= index < len(captures.all):
+    if not 0 <= index < len(captures.all_captures):
         return None
     if open_.branch:
         raise CommandError("it lies in a capture that is not open", "undo the edits first")
-    read, last = captures.all[index], captures.last(open_)
+    read, last = captures.all_captures[index], captures.last_recording(open_)
 
-    def work() -> Reply:
-        recording = _replayed(read(), last)
-        return Reply(then=lambda: Reply(driver.goto_in(alone(driver.recordings, captures, index, recording), mark.seq)))
+    def read_capture() -> CommandReply:
+        recording = _replay_capture(read(), last)
+        return CommandReply(
+            then=lambda: CommandReply(
+                driver.goto_in(open_only_capture(driver.open_recordings, captures, index, recording), mark.seq)
+            )
+        )
 
-    return Reply(text="reading the capture", work=work)
+    return CommandReply(text="reading the capture", work=read_capture)
 
 
-def _changes(driver: Driver, _: str) -> Reply:
-    if driver.recordings.cycle == 1:
+def _show_changes(driver: Driver, _: str) -> CommandReply:
+    if driver.open_recordings.cycle == 1:
         more = driver.captures is not None and driver.captures.earlier
         hint = "{ reads the one before, } comes back" if more else "recapture takes the next one"
         raise CommandError("there is nothing before this capture or cycle", hint)
-    return Reply(show="changes")
+    return CommandReply(show="changes")
 
 
 VERBS: Final = (
-    Verb(("recapture",), "", "capture the live cluster again, and say what has changed since the last time", recapture),
     Verb(
-        ("changes",), "", "what is not as it was in the capture or cycle before: objects, decisions, causes", _changes
+        ("recapture",),
+        "",
+        "capture the live cluster again, and say what has changed since the last time",
+        capture_again,
+    ),
+    Verb(
+        ("changes",),
+        "",
+        "what is not as it was in the capture or cycle before: objects, decisions, causes",
+        _show_changes,
     ),
 )

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.commands.base import CommandError, Reply, Verb
-from vcdebug.debugger.commands.captures import earlier, later
+from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
+from vcdebug.debugger.commands.captures import open_earlier, open_later
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.recordings import Recordings
+from vcdebug.debugger.recordings import OpenRecordings
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.between import Between
-    from vcdebug.debugger.cycles import Repeat
+    from vcdebug.debugger.between import BetweenCycles
+    from vcdebug.debugger.cycles import CycleRepeat
 
-MOST: Final = 100
+MAX_CYCLES: Final = 100
 """Cycles that one command runs at most: each keeps its recording."""
 RECREATE: Final = "recreate"
-HINT: Final = "advance [N] [TIME] [recreate]"
+ADVANCE_HINT: Final = "advance [N] [TIME] [recreate]"
 
 
-def advance(driver: Driver, argument: str) -> Reply:
+def advance_cycles(driver: Driver, argument: str) -> CommandReply:
     """Run the next cycle, or several."""
-    count, between = _numbers(argument)
-    before = driver.recordings
+    count, between = _parse_advance(argument)
+    before = driver.open_recordings
 
-    from vcdebug.debugger.cycles import advanced
+    from vcdebug.debugger.cycles import append_cycles
 
-    def work() -> Reply:
-        after = advanced(before, count, between)
-        text = _done(after)
-        return Reply(then=lambda: Reply(driver.take(after, f"cycle {after.cycle}"), text))
+    def run_cycles() -> CommandReply:
+        after = append_cycles(before, count, between)
+        text = _describe_last_cycle(after)
+        return CommandReply(then=lambda: CommandReply(driver.show_recordings(after, f"cycle {after.cycle}"), text))
 
     cycles = "the next cycle" if count == 1 else f"{count} cycles"
-    return Reply(text=f"running {cycles}", work=work)
+    return CommandReply(text=f"running {cycles}", work=run_cycles)
 
 
-def _numbers(argument: str) -> tuple[int, Between]:
+def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
     """(how many, what happens between two)."""
-    from vcdebug.debugger.between import ONE_SECOND, Between
-    from vcdebug.debugger.between.actors import passing
+    from vcdebug.debugger.between import ONE_SECOND, BetweenCycles
+    from vcdebug.debugger.between.actors import parse_interval
 
     words = argument.split()
     recreate = RECREATE in words
@@ -46,60 +46,60 @@ def _numbers(argument: str) -> tuple[int, Between]:
     try:
         count = int(numbers[0]) if numbers else 1
     except ValueError as error:
-        raise CommandError(f"{argument!r} is no number of cycles and a time", HINT) from error
-    every = passing(numbers[1]) if len(numbers) > 1 else ONE_SECOND
-    if len(numbers) > 2 or not 1 <= count <= MOST or every is None:
+        raise CommandError(f"{argument!r} is no number of cycles and a time", ADVANCE_HINT) from error
+    every = parse_interval(numbers[1]) if len(numbers) > 1 else ONE_SECOND
+    if len(numbers) > 2 or not 1 <= count <= MAX_CYCLES or every is None:
         raise CommandError(
-            f"{argument!r} does not say how far", f"{HINT}, N from 1 to {MOST}, TIME such as 31s or 1m30s"
+            f"{argument!r} does not say how far", f"{ADVANCE_HINT}, N from 1 to {MAX_CYCLES}, TIME such as 31s or 1m30s"
         )
-    return count, Between(every=every, recreate=recreate)
+    return count, BetweenCycles(every=every, recreate=recreate)
 
 
-def _done(after: Recordings) -> str:
+def _describe_last_cycle(after: OpenRecordings) -> str:
     """What the last cycle did, and whether it is one that was there before."""
-    from vcdebug.debugger.cycles import repeat
-    from vcdebug.trace.effects import effects
+    from vcdebug.debugger.cycles import find_repeat
+    from vcdebug.trace.effects import cycle_effects
 
-    done = effects(after.shown)
+    done = cycle_effects(after.shown_recording)
     counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.evicted, "evicted"))
     said = ", ".join(f"{len(entries)} {word}" for entries, word in counts if entries) or "nothing placed or evicted"
-    found = repeat(after.line(after.side))
-    return f"cycle {after.cycle}: {said}" + (f"; {repeat_words(found)}" if found is not None else "")
+    found = find_repeat(after.cycles_of(after.side))
+    return f"cycle {after.cycle}: {said}" + (f"; {describe_repeat(found)}" if found is not None else "")
 
 
-def repeat_words(found: Repeat) -> str:
+def describe_repeat(found: CycleRepeat) -> str:
     """A repeat in one sentence."""
     leaving, planned = ", ".join(found.evicted), ", ".join(found.given_back)
     what = f"{leaving} evicted each time" if leaving else f"the eviction of {planned} planned and given back each time"
     return f"cycle {found.later} repeats cycle {found.earlier}: {what}"
 
 
-def show(driver: Driver, argument: str) -> Reply:
+def show_cycle(driver: Driver, argument: str) -> CommandReply:
     """Another cycle by number, or the list of them."""
     if not argument:
-        return Reply(show="cycles")
+        return CommandReply(show="cycles")
     if not argument.isdigit():
         raise CommandError(f"{argument!r} is no cycle")
-    open_ = driver.recordings
-    return Reply(driver.take(open_.at(open_.side, int(argument)), f"cycle {argument}"))
+    open_ = driver.open_recordings
+    return CommandReply(driver.show_recordings(open_.show_cycle(open_.side, int(argument)), f"cycle {argument}"))
 
 
-def _next(driver: Driver, argument: str) -> Reply:
+def _next_cycle(driver: Driver, argument: str) -> CommandReply:
     """The next cycle; after the last one it is run."""
-    open_ = driver.recordings
-    if (after := later(driver)) is not None:
+    open_ = driver.open_recordings
+    if (after := open_later(driver)) is not None:
         return after
-    if open_.cycle == open_.cycles:
-        return advance(driver, argument)
-    return show(driver, str(open_.cycle + 1))
+    if open_.cycle == open_.cycle_count:
+        return advance_cycles(driver, argument)
+    return show_cycle(driver, str(open_.cycle + 1))
 
 
-def _previous(driver: Driver, _: str) -> Reply:
-    if driver.recordings.cycle == 1 and (before := earlier(driver)) is not None:
+def _previous_cycle(driver: Driver, _: str) -> CommandReply:
+    if driver.open_recordings.cycle == 1 and (before := open_earlier(driver)) is not None:
         return before
-    if driver.recordings.cycle == 1:
+    if driver.open_recordings.cycle == 1:
         raise CommandError("this is the first cycle", "} runs the next one")
-    return show(driver, str(driver.recordings.cycle - 1))
+    return show_cycle(driver, str(driver.open_recordings.cycle - 1))
 
 
 VERBS: Final = (
@@ -107,9 +107,14 @@ VERBS: Final = (
         ("advance",),
         "[N] [TIME] [recreate]",
         "run further cycles: bound pods run, evicted ones leave after their grace period, and come back with recreate",
-        advance,
+        advance_cycles,
     ),
-    Verb(("cycle", "cycles"), "[N]", "show another cycle; without a number the list of them, with what repeats", show),
-    Verb(("next-cycle", "}"), "", "the next cycle, which is run where there is none yet", _next),
-    Verb(("previous-cycle", "{"), "", "the cycle before", _previous),
+    Verb(
+        ("cycle", "cycles"),
+        "[N]",
+        "show another cycle; without a number the list of them, with what repeats",
+        show_cycle,
+    ),
+    Verb(("next-cycle", "}"), "", "the next cycle, which is run where there is none yet", _next_cycle),
+    Verb(("previous-cycle", "{"), "", "the cycle before", _previous_cycle),
 )

@@ -5,75 +5,77 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
-from vcdebug.debugger.driver import Driver, Step
+from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
+from vcdebug.debugger.driver import Driver, DriverStep
 
 
-def _step(verb: Step, *, back: bool = False) -> Callable[[Driver, str], Reply]:
-    def run(driver: Driver, _: str) -> Reply:
-        return Reply(driver.step(verb, back=back))
+def _step_command(verb: DriverStep, *, back: bool = False) -> Callable[[Driver, str], CommandReply]:
+    def run_step(driver: Driver, _: str) -> CommandReply:
+        return CommandReply(driver.take_step(verb, back=back))
 
-    return run
+    return run_step
 
 
-def goto(driver: Driver, argument: str) -> Reply:
+def goto_event(driver: Driver, argument: str) -> CommandReply:
     """To an event: N, +N and -N from here, or CYCLE:N."""
     text = argument.replace(" ", "")
     cycle, colon, rest = text.partition(":")
     if colon and cycle.isdigit():
-        return _in_cycle(driver, int(cycle), rest or "1")
+        return _goto_in_cycle(driver, int(cycle), rest or "1")
     last = driver.debugger.last_seq
     if not text.removeprefix("+").removeprefix("-").isdigit():
         raise CommandError(f"{argument!r} is no event number", hint=f"events are 1 to {last}")
     target = driver.debugger.seq + int(text) if text[0] in "+-" else int(text)
     if not 1 <= target <= last:
         raise CommandError(f"there is no event {target}", hint=f"events are 1 to {last}")
-    return Reply(driver.goto(target))
+    return CommandReply(driver.goto_event(target))
 
 
-def _in_cycle(driver: Driver, cycle: int, argument: str) -> Reply:
+def _goto_in_cycle(driver: Driver, cycle: int, argument: str) -> CommandReply:
     """An event of another cycle of the side that is shown."""
-    open_ = driver.recordings
-    after = open_.at(open_.side, cycle)
-    last = len(after.shown)
-    seq = number(argument, "event number")
+    open_ = driver.open_recordings
+    after = open_.show_cycle(open_.side, cycle)
+    last = len(after.shown_recording)
+    seq = parse_number(argument, "event number")
     if not 1 <= seq <= last:
         raise CommandError(f"there is no event {seq} in cycle {cycle}", hint=f"events are 1 to {last}")
-    return Reply(driver.goto_in(after, seq))
+    return CommandReply(driver.goto_in(after, seq))
 
 
-def _last(driver: Driver, _: str) -> Reply:
-    return Reply(driver.last_position())
+def _last_position(driver: Driver, _: str) -> CommandReply:
+    return CommandReply(driver.last_position())
 
 
-def _where(driver: Driver, _: str) -> Reply:
-    path = " > ".join(span.name for span in driver.debugger.path()[1:])
-    return Reply(driver.moment(), f"event {driver.debugger.seq} of {driver.debugger.last_seq}: {path or 'cycle'}")
+def _show_place(driver: Driver, _: str) -> CommandReply:
+    path = " > ".join(span.name for span in driver.debugger.span_path()[1:])
+    return CommandReply(
+        driver.current_state(), f"event {driver.debugger.seq} of {driver.debugger.last_seq}: {path or 'cycle'}"
+    )
 
 
-def _about(*, back: bool) -> Callable[[Driver, str], Reply]:
-    def run(driver: Driver, argument: str) -> Reply:
+def _about_command(*, back: bool) -> Callable[[Driver, str], CommandReply]:
+    def find_next(driver: Driver, argument: str) -> CommandReply:
         kind, _, name = argument.partition(" ")
         if kind not in ("job", "task", "node", "queue", "plugin") or not name:
             raise CommandError("say what about", hint="job NAME, task NAME, node NAME, queue NAME or plugin NAME")
-        return Reply(driver.next_about(kind, name.strip(), back=back))
+        return CommandReply(driver.next_about(kind, name.strip(), back=back))
 
-    return run
+    return find_next
 
 
 VERBS: Final = (
-    Verb(("next", "n", "over"), "", "next event or span on this level", _step("over")),
-    Verb(("step", "s", "into"), "", "next event, however deep", _step("into")),
-    Verb(("out", "f", "finish"), "", "what follows the enclosing span", _step("out")),
-    Verb(("continue", "c"), "", "to the next breakpoint, else the end", _step("continue")),
-    Verb(("back-next", "N", "back-over"), "", "previous event or span on this level", _step("over", back=True)),
-    Verb(("back-step", "S", "back", "back-into"), "", "previous event", _step("into", back=True)),
-    Verb(("back-out", "F"), "", "beginning of the enclosing span", _step("out", back=True)),
+    Verb(("next", "n", "over"), "", "next event or span on this level", _step_command("over")),
+    Verb(("step", "s", "into"), "", "next event, however deep", _step_command("into")),
+    Verb(("out", "f", "finish"), "", "what follows the enclosing span", _step_command("out")),
+    Verb(("continue", "c"), "", "to the next breakpoint, else the end", _step_command("continue")),
+    Verb(("back-next", "N", "back-over"), "", "previous event or span on this level", _step_command("over", back=True)),
+    Verb(("back-step", "S", "back", "back-into"), "", "previous event", _step_command("into", back=True)),
+    Verb(("back-out", "F"), "", "beginning of the enclosing span", _step_command("out", back=True)),
     Verb(("back-continue", "C", "reverse-continue"), "", "to the previous breakpoint, else the start",
-         _step("continue", back=True)),
-    Verb(("goto", "g"), "N | +N | -N | CYCLE:N", "to an event by number", goto),
-    Verb(("last", "-"), "", "where the last jump began", _last),
-    Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about(back=False)),
-    Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about(back=True)),
-    Verb(("where",), "", "the spans around the event", _where),
+         _step_command("continue", back=True)),
+    Verb(("goto", "g"), "N | +N | -N | CYCLE:N", "to an event by number", goto_event),
+    Verb(("last", "-"), "", "where the last jump began", _last_position),
+    Verb(("about", "]"), "job|task|node|queue|plugin NAME", "next event about it", _about_command(back=False)),
+    Verb(("back-about", "["), "job|task|node|queue|plugin NAME", "previous event about it", _about_command(back=True)),
+    Verb(("where",), "", "the spans around the event", _show_place),
 )  # fmt: skip

@@ -5,109 +5,113 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.amount_text import plural
-from vcdebug.debugger.commands.base import CommandError, Reply, Verb, number
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, Recordings, Side
-from vcdebug.debugger.what_if import compared, divergence_seq, with_edits, with_undone, without_any, without_last
+from vcdebug.debugger.recordings import BRANCH, ORIGINAL, OpenRecordings, RecordingSide
+from vcdebug.debugger.what_if import divergence_seq, with_comparison, with_edits, with_redone, without_any, without_last
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
-from vcdebug.releases.naming import named_release
-from vcdebug.releases.release import names
-from vcdebug.snapshot.edit import FORMS, edit_of_words
-from vcdebug.snapshot.edit_file import expanded, read_edits, write_edits
+from vcdebug.releases.naming import resolve_release
+from vcdebug.releases.release import release_names
+from vcdebug.snapshot.edit import EDIT_FORMS, expand_short_edit
+from vcdebug.snapshot.edit_file import expand_edits, read_edits, write_edits
 
 if TYPE_CHECKING:
-    from vcdebug.compare.cycles import Comparison
+    from vcdebug.compare.cycles import CycleComparison
 
-Change = Callable[[Recordings], Recordings]
+RecordingsChange = Callable[[OpenRecordings], OpenRecordings]
 RELEASE_EDIT: Final = "flag:release="
 
 
-def _set(driver: Driver, argument: str) -> Reply:
+def _add_edit(driver: Driver, argument: str) -> CommandReply:
     if not argument:
-        raise CommandError("say what to change", f"set {FORMS}")
-    texts = list(expanded([edit_of_words(argument)]))
-    return _changed(driver, lambda open_: with_edits(open_, texts), argument)
+        raise CommandError("say what to change", f"set {EDIT_FORMS}")
+    texts = list(expand_edits([expand_short_edit(argument)]))
+    return _apply_change(driver, lambda open_: with_edits(open_, texts), argument)
 
 
-def carry_out(driver: Driver, texts: Sequence[str], what: str) -> Reply:
+def carry_out(driver: Driver, texts: Sequence[str], what: str) -> CommandReply:
     """Several edits at once, as one step that can be undone edit by edit."""
-    return _changed(driver, lambda open_: with_edits(open_, list(texts)), what)
+    return _apply_change(driver, lambda open_: with_edits(open_, list(texts)), what)
 
 
-def _release(driver: Driver, argument: str) -> Reply:
+def _set_release(driver: Driver, argument: str) -> CommandReply:
     """Another release's rules, as one more edit; without a name, whose rules are shown."""
     if not argument:
-        text = f"replayed by {driver.recordings.shown.snapshot.release.rules()}; there are {', '.join(names())}"
-        return Reply(driver.moment(), text)
-    named = named_release(argument)
+        text = f"replayed by {driver.open_recordings.shown_recording.snapshot.release.describe_rules()}; there are {', '.join(release_names())}"
+        return CommandReply(driver.current_state(), text)
+    named = resolve_release(argument)
     if not named.readable:
-        raise CommandError(named.what, f"there are {', '.join(names())}")
+        raise CommandError(named.what, f"there are {', '.join(release_names())}")
     said = f" ({named.what}: {named.effect})" if named.what else ""
     edit = f"{RELEASE_EDIT}{argument}"
-    return _changed(driver, lambda open_: with_edits(open_, [edit]), f"release {named.release.name}{said}")
+    return _apply_change(driver, lambda open_: with_edits(open_, [edit]), f"release {named.release.name}{said}")
 
 
-def _changed(driver: Driver, change: Change, what: str) -> Reply:
+def _apply_change(driver: Driver, change: RecordingsChange, what: str) -> CommandReply:
     """Run the branch and look for what has changed; nothing is touched until both are done."""
-    before = driver.recordings
+    before = driver.open_recordings
 
-    def work() -> Reply:
+    def replay_change() -> CommandReply:
         after = change(before)
-        after = compared(after) if after.branch else after
+        after = with_comparison(after) if after.branch else after
         divergence = divergence_seq(before, after) if after.cycle == before.cycle else None
-        return Reply(then=lambda: Reply(driver.take(after, "what-if", divergence), _result(after, what)))
+        return CommandReply(
+            then=lambda: CommandReply(
+                driver.show_recordings(after, "what-if", divergence), _describe_change(after, what)
+            )
+        )
 
-    return Reply(text=f"replaying with {what}", work=work)
+    return CommandReply(text=f"replaying with {what}", work=replay_change)
 
 
-def _result(after: Recordings, what: str) -> str:
+def _describe_change(after: OpenRecordings, what: str) -> str:
     if after.found is None:
         return f"{what}: no edits are left, this is the original"
-    return f"{what}: {difference_words(after.found)}"
+    return f"{what}: {describe_difference(after.found)}"
 
 
-def difference_words(found: Comparison) -> str:
+def describe_difference(found: CycleComparison) -> str:
     """What a comparison came to, in one line."""
     divergence = found.divergence and (found.divergence.before or found.divergence.after)
     at = f"; the first difference is event {divergence.seq}" if divergence else ""
     if found.panics[0] != found.panics[1]:
         return f"one of the two panics{at}"
-    if found.same:
+    if found.has_same_decisions:
         return f"the same decisions{at or ', the same events'}"
     counts = ((found.jobs, "job"), (found.tasks, "pod"), (found.queues, "queue"))
-    parts = [plural(len(rows), noun) for rows, noun in counts if rows]
+    parts = [count_noun(len(rows), noun) for rows, noun in counts if rows]
     return f"{', '.join(parts)} changed{at}"
 
 
-def _undo(driver: Driver, _: str) -> Reply:
-    text = driver.recordings.texts[-1:] or ("",)
-    return _changed(driver, without_last, f"{text[0]} undone")
+def _undo_edit(driver: Driver, _: str) -> CommandReply:
+    text = driver.open_recordings.edit_texts[-1:] or ("",)
+    return _apply_change(driver, without_last, f"{text[0]} undone")
 
 
-def _redo(driver: Driver, _: str) -> Reply:
-    undone = driver.recordings.undone
-    return _changed(driver, with_undone, f"{undone[-1].text if undone else ''} redone")
+def _redo_edit(driver: Driver, _: str) -> CommandReply:
+    undone = driver.open_recordings.undone
+    return _apply_change(driver, with_redone, f"{undone[-1].text if undone else ''} redone")
 
 
-def _force(driver: Driver, argument: str) -> Reply:
+def _force_answer(driver: Driver, argument: str) -> CommandReply:
     """The answer of the present hook call."""
     from vcdebug.explain.votes import HOOK_AT
-    from vcdebug.framework.forced_values import choices
+    from vcdebug.framework.forced_values import choice_text
 
-    open_, seq = driver.recordings, driver.debugger.seq
-    event = driver.debugger.event()
+    open_, seq = driver.open_recordings, driver.debugger.seq
+    event = driver.debugger.current_event()
     if not isinstance(event, HookEvent):
         raise CommandError(f"event {seq} is no hook call", "only a plugin's answer can be forced")
-    words = choices(HOOK_AT[event.point].gives)
+    words = choice_text(HOOK_AT[event.point].gives)
     if not words:
         raise CommandError(f"{event.plugin} is only told about {event.point}", "there is no answer to force")
     if not argument:
-        return Reply(driver.moment(), f"{event.point} of {event.plugin} can be made to say: {words}")
+        return CommandReply(driver.current_state(), f"{event.point} of {event.plugin} can be made to say: {words}")
     if open_.edits and open_.side == ORIGINAL:
         raise CommandError("answers are forced in the branch", "x shows it")
-    return _set(driver, forced_edit(seq, event, argument))
+    return _add_edit(driver, forced_edit(seq, event, argument))
 
 
 def forced_edit(seq: Seq, event: HookEvent, value: str) -> str:
@@ -116,82 +120,84 @@ def forced_edit(seq: Seq, event: HookEvent, value: str) -> str:
     return f"answer:{seq}.{event.point}.{plugin}={value}"
 
 
-def _edits(driver: Driver, argument: str) -> Reply:
+def _manage_edits(driver: Driver, argument: str) -> CommandReply:
     word, _, path = argument.partition(" ")
     path = path.strip()
     if not argument:
-        return Reply(show="edits")
+        return CommandReply(show="edits")
     if word == "clear" and not path:
-        return _changed(driver, without_any, "all edits undone")
+        return _apply_change(driver, without_any, "all edits undone")
     if word not in ("save", "load") or not path:
         raise CommandError(f"edits cannot {argument!r}", "edits, edits save FILE, edits load FILE, edits clear")
     if word == "load":
         texts = read_edits(path)
-        return _changed(driver, lambda open_: with_edits(open_, texts), f"the edits of {path}")
-    return _saved(driver, path)
+        return _apply_change(driver, lambda open_: with_edits(open_, texts), f"the edits of {path}")
+    return _save_edits(driver, path)
 
 
-def _saved(driver: Driver, path: str) -> Reply:
-    open_ = driver.recordings
+def _save_edits(driver: Driver, path: str) -> CommandReply:
+    open_ = driver.open_recordings
     if not open_.edits:
         raise CommandError("there are no edits to save")
-    write_edits(path, open_.texts, open_.original[0].snapshot.name or "a snapshot")
-    driver.workbench.saved = open_.texts
-    return Reply(driver.moment(), f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits")
+    write_edits(path, open_.edit_texts, open_.original[0].snapshot.name or "a snapshot")
+    driver.workbench.saved = open_.edit_texts
+    return CommandReply(driver.current_state(), f"saved: vcdebug run SNAPSHOT --set @{path} makes the same edits")
 
 
-def _side(side: Side) -> Callable[[Driver, str], Reply]:
-    def run(driver: Driver, argument: str) -> Reply:
-        return _show_side(driver, side, number(argument, "event number") if argument else None)
+def _side_command(side: RecordingSide) -> Callable[[Driver, str], CommandReply]:
+    def show_side(driver: Driver, argument: str) -> CommandReply:
+        return _show_side(driver, side, parse_number(argument, "event number") if argument else None)
 
-    return run
+    return show_side
 
 
-def _show_side(driver: Driver, side: Side, seq: Seq | None) -> Reply:
+def _show_side(driver: Driver, side: RecordingSide, seq: Seq | None) -> CommandReply:
     """The other side at the same event, the first difference, or the event that was asked for."""
-    before = driver.recordings
-    after = before.at(side, before.cycle)
+    before = driver.open_recordings
+    after = before.show_cycle(side, before.cycle)
     if seq is not None:
-        return Reply(driver.goto_in(after, seq))
+        return CommandReply(driver.goto_in(after, seq))
     if before.side == side:
-        return Reply(driver.moment(), f"this is the {side}")
+        return CommandReply(driver.current_state(), f"this is the {side}")
     if before.found is not None:
-        return Reply(driver.take(after, side, divergence_seq(before, after)))
+        return CommandReply(driver.show_recordings(after, side, divergence_seq(before, after)))
 
-    def work() -> Reply:
-        known = compared(after)
+    def compare_sides() -> CommandReply:
+        known = with_comparison(after)
         divergence = divergence_seq(before, known)
-        return Reply(then=lambda: Reply(driver.take(known, side, divergence)))
+        return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, side, divergence)))
 
-    return Reply(text="comparing", work=work)
-
-
-def _other(driver: Driver, _: str) -> Reply:
-    return _show_side(driver, driver.recordings.other, None)
+    return CommandReply(text="comparing", work=compare_sides)
 
 
-def _diff(driver: Driver, _: str) -> Reply:
+def _show_other_side(driver: Driver, _: str) -> CommandReply:
+    return _show_side(driver, driver.open_recordings.other_side, None)
+
+
+def _show_diff(driver: Driver, _: str) -> CommandReply:
     """Both sides of the shown cycle."""
-    before = driver.recordings
+    before = driver.open_recordings
     if before.found is not None:
-        return Reply(show="diff")
+        return CommandReply(show="diff")
 
-    def work() -> Reply:
-        known = compared(before)
-        return Reply(then=lambda: Reply(driver.take(known, "what-if"), show="diff"))
+    def compare_sides() -> CommandReply:
+        known = with_comparison(before)
+        return CommandReply(then=lambda: CommandReply(driver.show_recordings(known, "what-if"), show="diff"))
 
-    return Reply(text="comparing", work=work)
+    return CommandReply(text="comparing", work=compare_sides)
 
 
 VERBS: Final = (
-    Verb(("set",), "EDIT", "what if: change an object, the configuration or chance, and run the cycle again", _set),
-    Verb(("release",), "[VERSION]", "what if: another release of Volcano decides, such as v1.14.4", _release),
-    Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, offer POD ... at this event", _force),
-    Verb(("undo", "u"), "", "take the last edit back", _undo),
-    Verb(("redo",), "", "make the edit again that was undone last", _redo),
-    Verb(("edits",), "[save FILE | load FILE | clear]", "the edits, kept in a file or taken from one", _edits),
-    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side(BRANCH)),
-    Verb(("original",), "[N]", "show the recording without edits", _side(ORIGINAL)),
-    Verb(("other", "x"), "", "from the original to the branch and back", _other),
-    Verb(("diff",), "", "original and branch side by side: what changed, and where they part", _diff),
+    Verb(
+        ("set",), "EDIT", "what if: change an object, the configuration or chance, and run the cycle again", _add_edit
+    ),
+    Verb(("release",), "[VERSION]", "what if: another release of Volcano decides, such as v1.14.4", _set_release),
+    Verb(("force",), "ANSWER", "what if: the plugin answers yes, no, offer POD ... at this event", _force_answer),
+    Verb(("undo", "u"), "", "take the last edit back", _undo_edit),
+    Verb(("redo",), "", "make the edit again that was undone last", _redo_edit),
+    Verb(("edits",), "[save FILE | load FILE | clear]", "the edits, kept in a file or taken from one", _manage_edits),
+    Verb(("branch",), "[N]", "show what the edits make of the cycle", _side_command(BRANCH)),
+    Verb(("original",), "[N]", "show the recording without edits", _side_command(ORIGINAL)),
+    Verb(("other", "x"), "", "from the original to the branch and back", _show_other_side),
+    Verb(("diff",), "", "original and branch side by side: what changed, and where they part", _show_diff),
 )

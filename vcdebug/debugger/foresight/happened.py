@@ -5,40 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from vcdebug.amount_text import listed, plural
-from vcdebug.debugger.foresight.timed_changes import by_the_clock
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.debugger.foresight.timed_changes import iter_clock_changes
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.effects import Effect, effects
+from vcdebug.trace.effects import Effect, cycle_effects
 from vcdebug.trace.recording import Recording
 
 
-def happened(recording: Recording, after: Snapshot) -> Iterator[str]:
+def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
     """What no cycle did: pods that ended, left or came back, windows, promises."""
-    before = {pod.key: pod for pod in map(Pod, recording.snapshot.of("Pod"))}
-    now = {pod.key: pod for pod in map(Pod, after.of("Pod"))}
+    before = {pod.key: pod for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
+    now = {pod.key: pod for pod in map(Pod, after.objects_of("Pod"))}
     ended = [key for key, pod in now.items() if pod.phase == "Succeeded" and before[key].phase != "Succeeded"]
     left = [key for key in before if key not in now]
     back = [key for key, pod in now.items() if key in before and pod.uid != before[key].uid]
     for keys, verb in ((ended, "ended"), (left, "left"), (back, "left and came back")):
         if keys:
-            yield f"{listed(keys)} {verb}"
-    for moment in by_the_clock(recording):
+            yield f"{join_names(keys)} {verb}"
+    for moment in iter_clock_changes(recording):
         if moment.words and recording.snapshot.now < moment.at <= after.now:
             yield moment.words
 
 
-def done_in(recording: Recording, job: JobId) -> Iterator[str]:
+def describe_deeds(recording: Recording, job: JobId) -> Iterator[str]:
     """Evictions, and what others got."""
-    done = effects(recording)
+    done = cycle_effects(recording)
     if done.evicted:
-        yield f"evicts {listed(effect.task for effect in done.evicted)}"
+        yield f"evicts {join_names(effect.task for effect in done.evicted)}"
     for verb, moved in (("binds", done.bound), ("promises room to", done.pipelined)):
-        yield from _by_job(verb, [effect for effect in moved if effect.job != job])
+        yield from _count_by_job(verb, [effect for effect in moved if effect.job != job])
 
 
-def _by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
+def _count_by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
     counts = Counter(effect.job for effect in moved)
     if counts:
-        yield f"{verb} {listed(plural(count, 'pod') + ' of ' + job for job, count in counts.items())}"
+        yield f"{verb} {join_names(count_noun(count, 'pod') + ' of ' + job for job, count in counts.items())}"

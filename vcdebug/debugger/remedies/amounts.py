@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vcdebug.debugger.remedies.lever import Amount, Unit, step_of
+from vcdebug.debugger.remedies.lever import AmountRange, Unit, coarsest_step
 from vcdebug.model.pod import Pod
-from vcdebug.snapshot.quantity import milli_value, value
+from vcdebug.snapshot.quantity import milli_value, whole_value
 
 _BYTES = ("memory", "ephemeral-storage", "storage")
 
@@ -19,12 +19,12 @@ def unit_of(resource: str) -> Unit:
     return "bytes" if name in _BYTES or name.startswith("hugepages-") else "count"
 
 
-def units(resource: str, quantity: object) -> int:
+def count_units(resource: str, quantity: object) -> int:
     """A Kubernetes quantity in these units."""
-    return milli_value(quantity) if unit_of(resource) == "milli" else value(quantity)
+    return milli_value(quantity) if unit_of(resource) == "milli" else whole_value(quantity)
 
 
-def field(resource: str) -> str:
+def field_step(resource: str) -> str:
     """The resource as a step of a path."""
     return f"[{resource}]" if "." in resource or "/" in resource else f".{resource}"
 
@@ -33,24 +33,24 @@ _LEAST: Mapping[Unit, tuple[int, ...]] = {"milli": (100, 10), "bytes": (256 << 2
 """The smallest requests that a pod is told to make do with, the usual one first: nobody is told to ask for nothing."""
 
 
-def less_of(resource: str, present: int) -> Amount | None:
+def smaller_amount(resource: str, present: int) -> AmountRange | None:
     """From what is asked for down to very little; None where it is very little already."""
     unit = unit_of(resource)
-    step = step_of(unit, present)
+    step = coarsest_step(unit, present)
     if step < present:
-        return Amount(present, step, unit, step)
+        return AmountRange(present, step, unit, step)
     least = next((one for one in _LEAST.get(unit, (1,)) if one < present), None)
-    return None if least is None else Amount(present, least, unit, least)
+    return None if least is None else AmountRange(present, least, unit, least)
 
 
-def more_of(resource: str, present: int, request: int) -> Amount:
+def larger_amount(resource: str, present: int, request: int) -> AmountRange:
     """From what is granted up to far beyond it; `request` only sets how finely is searched."""
     unit = unit_of(resource)
-    step = step_of(unit, present, request)
-    return Amount(present, present + max(1000 * step, 20 * request), unit, step)
+    step = coarsest_step(unit, present, request)
+    return AmountRange(present, present + max(1000 * step, 20 * request), unit, step)
 
 
-def request_of(pods: Iterable[Pod], resource: str) -> int:
+def total_request(pods: Iterable[Pod], resource: str) -> int:
     """What containers of these pods ask for together."""
     return sum(one for pod in pods for one in container_requests(pod, resource))  # exact: ints
 
@@ -61,7 +61,7 @@ def container_requests(pod: Pod, resource: str) -> list[int]:
     for container in pod.spec.get("containers") or ():
         stated = container.get("resources") or {}
         asked = (stated.get("requests") or {}).get(resource, (stated.get("limits") or {}).get(resource))
-        found.append(0 if asked is None else units(resource, asked))
+        found.append(0 if asked is None else count_units(resource, asked))
     return found
 
 
@@ -75,6 +75,6 @@ def resources_of(pods: Iterable[Pod]) -> list[str]:
     return list(found)
 
 
-def known(amounts: Mapping[str, object] | None) -> dict[str, int]:
+def known_amounts(amounts: Mapping[str, object] | None) -> dict[str, int]:
     """A resource list in units."""
-    return {name: units(name, quantity) for name, quantity in (amounts or {}).items()}
+    return {name: count_units(name, quantity) for name, quantity in (amounts or {}).items()}

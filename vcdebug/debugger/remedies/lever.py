@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from vcdebug.amount_text import number
-from vcdebug.explain.answer import Explanation, Harm
+from vcdebug.amount_text import format_number
+from vcdebug.explain.answer import AdviceHarm, Explanation
 from vcdebug.model.job import JobInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
-BLANK = "{amount}"
+AMOUNT_BLANK = "{amount}"
 """Stands in edits and words for an amount that is searched for."""
 
 Unit = Literal["milli", "bytes", "count", "hundredths"]
@@ -24,7 +24,7 @@ _MEBI, _GIBI = 1 << 20, 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class AmountRange:
     """A whole number of units between one that does not do and one that should; it may go up or down."""
 
     fails: int
@@ -35,18 +35,18 @@ class Amount:
     step: int = 1
     """The distance between two amounts that a person would choose from."""
 
-    def text(self, value: int) -> str:
+    def format_amount(self, value: int) -> str:
         """As manifests and configurations write it."""
         if self.unit == "milli":
             return str(value // _MILLI) if value % _MILLI == 0 else f"{value}m"
         if self.unit == "bytes":
             return f"{value // _GIBI}Gi" if value % _GIBI == 0 else f"{-(-value // _MEBI)}Mi"
         if self.unit == "hundredths":
-            return number(value / 100)
+            return format_number(value / 100)
         return str(value)
 
 
-class Choice(NamedTuple):
+class FixSize(NamedTuple):
     """One size of a change whose edits are not a matter of filling in a number."""
 
     text: str
@@ -55,19 +55,19 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lever:
+class Fix:
     """One change; with an amount, a family of changes of which the mildest that works is wanted."""
 
     words: str
     """What to do, as an imperative."""
     edits: tuple[str, ...]
-    harm: Harm
+    harm: AdviceHarm
     causes: tuple[str, ...] = ()
     """Codes of the causes that it is made for; a trailing `*` stands for any ending."""
-    amount: Amount | None = None
+    amount: AmountRange | None = None
     family: str = ""
     """Levers of one family are the same remedy in several sizes, the mildest proposed first."""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[FixSize, ...] = ()
     """Sizes of the change, the mildest first; the amount then counts them from 1."""
     less: bool = False
     """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
@@ -79,30 +79,30 @@ class Lever:
     """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
 
     @property
-    def widest(self) -> Lever:
+    def at_widest(self) -> Fix:
         """With an amount that is surely enough, if any is."""
-        return self if self.amount is None else self.at(self.amount.works)
+        return self if self.amount is None else self.with_amount(self.amount.works)
 
-    def at(self, value: int) -> Lever:
+    def with_amount(self, value: int) -> Fix:
         """The lever with one amount."""
         assert self.amount is not None
         if self.choices:
             text, edits = self.choices[value - 1]
         else:
-            text = self.amount.text(value)
-            edits = tuple(edit.replace(BLANK, text) for edit in self.edits)
-        return replace(self, words=self.words.replace(BLANK, text), edits=edits, amount=None, choices=())
+            text = self.amount.format_amount(value)
+            edits = tuple(edit.replace(AMOUNT_BLANK, text) for edit in self.edits)
+        return replace(self, words=self.words.replace(AMOUNT_BLANK, text), edits=edits, amount=None, choices=())
 
-    def of_size(self, *choices: Choice) -> Lever:
+    def with_sizes(self, *choices: FixSize) -> Fix:
         """The lever in several sizes, of which the mildest that works is wanted."""
-        return replace(self, choices=choices, amount=Amount(0, len(choices)))
+        return replace(self, choices=choices, amount=AmountRange(0, len(choices)))
 
-    def is_for(self, cause: str) -> bool:
+    def is_for_cause(self, cause: str) -> bool:
         """Whether it was made for this cause."""
         return any(cause == code or (code.endswith("*") and cause.startswith(code[:-1])) for code in self.causes)
 
 
-class Situation:
+class FixSituation:
     """A job that waits, in one recording, as those who propose levers look at it."""
 
     def __init__(self, recording: Recording, explanation: Explanation) -> None:
@@ -113,14 +113,14 @@ class Situation:
         """None where the session never saw it."""
 
     @property
-    def causes(self) -> tuple[str, ...]:
+    def cause_codes(self) -> tuple[str, ...]:
         """The dominant cause first."""
         return tuple(one.cause for one in (self.explanation.dominant, *self.explanation.contributing))
 
     @cached_property
-    def group(self) -> PodGroup | None:
+    def pod_group(self) -> PodGroup | None:
         """The job's PodGroup, where there is one."""
-        groups = (PodGroup(manifest) for manifest in self.snapshot.of("PodGroup"))
+        groups = (PodGroup(manifest) for manifest in self.snapshot.objects_of("PodGroup"))
         return next((one for one in groups if f"{one.namespace}/{one.name}" == self.explanation.job), None)
 
     @property
@@ -129,41 +129,41 @@ class Situation:
         return f"PodGroup/{self.explanation.job}"
 
     @cached_property
-    def waiting(self) -> tuple[Pod, ...]:
+    def pending_pods(self) -> tuple[Pod, ...]:
         """The job's pods that have no node, by name."""
-        pods = (Pod(manifest) for manifest in self.snapshot.of("Pod"))
+        pods = (Pod(manifest) for manifest in self.snapshot.objects_of("Pod"))
         own = [pod for pod in pods if self._is_own(pod) and not pod.node_name and not pod.deleting]
         return tuple(sorted(own, key=lambda pod: pod.key))
 
     @cached_property
-    def likeness(self) -> Pod | None:
+    def model_pod(self) -> Pod | None:
         """A pod of the job that others could be made like, one that waits where there is one."""
-        own = [pod for pod in map(Pod, self.snapshot.of("Pod")) if self._is_own(pod)]
-        return next(iter((*self.waiting, *sorted(own, key=lambda pod: pod.key))), None)
+        own = [pod for pod in map(Pod, self.snapshot.objects_of("Pod")) if self._is_own(pod)]
+        return next(iter((*self.pending_pods, *sorted(own, key=lambda pod: pod.key))), None)
 
     @cached_property
     def has_pods(self) -> bool:
         """Whether any pod of the job exists: a controller may make them only once the job is admitted."""
-        return any(self._is_own(pod) for pod in map(Pod, self.snapshot.of("Pod")))
+        return any(self._is_own(pod) for pod in map(Pod, self.snapshot.objects_of("Pod")))
 
     def _is_own(self, pod: Pod) -> bool:
         return pod.job_id == self.explanation.job if pod.job_id else pod.key == self.explanation.pod
 
     @property
-    def queue(self) -> str:
+    def queue_name(self) -> str:
         """The name of the job's queue."""
         if self.job is not None:
             return self.job.queue
-        return (self.group.queue if self.group is not None else "") or self.snapshot.flags.default_queue
+        return (self.pod_group.queue if self.pod_group is not None else "") or self.snapshot.flags.default_queue
 
-    def priced(self, levers: Iterator[Lever]) -> list[Lever]:
+    def rank_fixes(self, levers: Iterator[Fix]) -> list[Fix]:
         """Those that are made for one of the causes, for the dominant one first, the mildest first."""
-        ranked = [(self._rank(lever), lever.risky, lever.harm, at, lever) for at, lever in enumerate(levers)]
+        ranked = [(self._cause_rank(lever), lever.risky, lever.harm, at, lever) for at, lever in enumerate(levers)]
         return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:4])]
 
-    def _rank(self, lever: Lever) -> int:
-        for rank, cause in enumerate(self.causes[:3]):
-            if lever.is_for(cause):
+    def _cause_rank(self, lever: Fix) -> int:
+        for rank, cause in enumerate(self.cause_codes[:3]):
+            if lever.is_for_cause(cause):
                 return min(rank, 1)
         return 2
 
@@ -173,7 +173,7 @@ def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
     return tuple(f"Pod/{pod.key}:{change}" for pod in pods)
 
 
-def step_of(unit: Unit, *values: int) -> int:
+def coarsest_step(unit: Unit, *values: int) -> int:
     """The coarsest step that all these amounts are whole multiples of: 18 cores are wanted, not 17,996m."""
     choices = {"milli": (1000, 100), "bytes": (_GIBI, 256 * _MEBI)}.get(unit, ())
     finest = {"milli": 10, "bytes": _MEBI}.get(unit, 1)

@@ -6,41 +6,41 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from vcdebug.amount_text import listed, plural
-from vcdebug.debugger.remedies.amounts import field, known, request_of, resources_of, unit_of
-from vcdebug.debugger.remedies.lever import BLANK, Amount, Choice, Lever, Situation, pod_edits
-from vcdebug.explain.answer import Harm
-from vcdebug.grouping import by_key
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.debugger.remedies.amounts import field_step, known_amounts, resources_of, total_request, unit_of
+from vcdebug.debugger.remedies.lever import AMOUNT_BLANK, AmountRange, Fix, FixSituation, FixSize, pod_edits
+from vcdebug.explain.answer import AdviceHarm
+from vcdebug.grouping import group_by_key
 from vcdebug.kube.fitness import may_be_lifted, may_be_tolerated
-from vcdebug.kube.taints import Taint, parse_taints, parse_tolerations, tolerated
+from vcdebug.kube.taints import Taint, is_tolerated, parse_taints, parse_tolerations
 from vcdebug.model.names import NodeName
 from vcdebug.plugins import DRF, GANG
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import labels_of, name_of, spec_of, status_of
 from vcdebug.snapshot.snapshot import Manifest
 
-_NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
-_ROOM = (*_NODES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
-_MOST_ADDED: Final = 8
+_NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
+_ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
+_MAX_ADDED_NODES: Final = 8
 _DEVICES_OF_A_NODE: Final = 8
-_MARKS: Final = ("taints", "unschedulable")
+_BLOCKING_MARKS: Final = ("taints", "unschedulable")
 _NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_REPORTED: Final = ("kubernetes.io", "k8s.io")
+_REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 """Domains of labels that describe a node."""
 _CORDON: Final = "node.kubernetes.io/unschedulable"
 
 
-def of_nodes(situation: Situation) -> Iterator[Lever]:
+def propose_node_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Levers on nodes."""
-    yield from _repaired(situation)
-    yield from _uncordoned(situation)
-    yield from _labelled(situation)
-    yield from _more_nodes(situation)
+    yield from _propose_repair_fixes(situation)
+    yield from _propose_uncordon_fixes(situation)
+    yield from _propose_label_fixes(situation)
+    yield from _propose_node_addition_fixes(situation)
 
 
-def _repaired(situation: Situation) -> Iterator[Lever]:
+def _propose_repair_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Nodes whose kubelet does not report Ready, as they would be if it did."""
-    for node in situation.snapshot.of("Node"):
+    for node in situation.snapshot.objects_of("Node"):
         name, conditions = name_of(node), status_of(node).get("conditions") or ()
         if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
             taints = [taint.get("key") or "" for taint in spec_of(node).get("taints") or ()]
@@ -49,11 +49,11 @@ def _repaired(situation: Situation) -> Iterator[Lever]:
                 f'Node/{name}:status.conditions[Ready].status="True"',
                 *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
             )
-            yield Lever(f"repair node {name}, which is NotReady", edits, Harm.CLUSTER, _NODES, mends=True)
+            yield Fix(f"repair node {name}, which is NotReady", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, mends=True)
 
 
-def _uncordoned(situation: Situation) -> Iterator[Lever]:
-    for node in situation.snapshot.of("Node"):
+def _propose_uncordon_fixes(situation: FixSituation) -> Iterator[Fix]:
+    for node in situation.snapshot.objects_of("Node"):
         spec, name = spec_of(node), name_of(node)
         if spec.get("unschedulable"):
             taints = spec.get("taints") or ()
@@ -62,112 +62,122 @@ def _uncordoned(situation: Situation) -> Iterator[Lever]:
                 :1
             ]
             words = f"uncordon node {name}, once what it was cordoned for is over"
-            yield Lever(words, tuple(edits), Harm.CLUSTER, _NODES)
+            yield Fix(words, tuple(edits), AdviceHarm.CLUSTER, _NODE_CAUSES)
 
 
-def _labelled(situation: Situation) -> Iterator[Lever]:
+def _propose_label_fixes(situation: FixSituation) -> Iterator[Fix]:
     """The labels that the node selector asks for, on a node that lacks them."""
-    for pod in situation.waiting[:1]:
+    for pod in situation.pending_pods[:1]:
         wanted: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
-        for node in situation.snapshot.of("Node")[:3] if wanted else ():
+        for node in situation.snapshot.objects_of("Node")[:3] if wanted else ():
             labels, name = labels_of(node), name_of(node)
             lacking = {key: value for key, value in wanted.items() if labels.get(key) != value}
-            if lacking and not any(_is_fact(key) for key in lacking):
+            if lacking and not any(_is_reported_label(key) for key in lacking):
                 edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
                 shown = ", ".join(f"{key}={value}" for key, value in lacking.items())
-                yield Lever(f"label node {name} with {shown}, if that is true of it", edits, Harm.CLUSTER, _NODES)
+                yield Fix(
+                    f"label node {name} with {shown}, if that is true of it", edits, AdviceHarm.CLUSTER, _NODE_CAUSES
+                )
 
 
-def _is_fact(key: str) -> bool:
+def _is_reported_label(key: str) -> bool:
     """Whether Kubernetes or a cloud reports the label: nobody makes it true by writing it."""
     domain = key.rpartition("/")[0]
-    return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED)
+    return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED_DOMAINS)
 
 
-def _more_nodes(situation: Situation) -> Iterator[Lever]:
+def _propose_node_addition_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Nodes like the one that suits the job best, with more of what a pod asks for where that is not enough."""
-    model = _most_like(situation)
+    model = _best_model_node(situation)
     if model is None:
         return
-    larger, name = _larger(situation, model), name_of(model)
-    shown = listed(f"{amount} {resource}" for resource, amount in larger.items())
+    larger, name = _missing_amounts(situation, model), name_of(model)
+    shown = join_names(f"{amount} {resource}" for resource, amount in larger.items())
     like = f"like {name}{f' but with {shown}' if larger else ''}"
     sizes = []
-    for count in range(1, _MOST_ADDED + 1):
+    for count in range(1, _MAX_ADDED_NODES + 1):
         names = [f"{name}-added-{number}" for number in range(1, count + 1)]
-        edits = tuple(edit for added in names for edit in _added(model, added, larger))
-        sizes.append(Choice(plural(count, "node"), edits))
-    lever = Lever(f"add {BLANK} {like}", (), Harm.CLUSTER, _ROOM, aspect="nodes")
-    yield lever.of_size(*sizes)
+        edits = tuple(edit for added in names for edit in _iter_added_node_edits(model, added, larger))
+        sizes.append(FixSize(count_noun(count, "node"), edits))
+    lever = Fix(f"add {AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
+    yield lever.with_sizes(*sizes)
 
 
-def _added(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
+def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
     """A copy that no taint and no cordon keeps pods from."""
     yield f"Node/{name}:+={model['metadata']['name']}"
-    yield from (f"Node/{name}:spec.{mark}-" for mark in _MARKS if spec_of(model).get(mark))
+    yield from (f"Node/{name}:spec.{mark}-" for mark in _BLOCKING_MARKS if spec_of(model).get(mark))
     for resource, amount in larger.items():
-        yield f'Node/{name}:status.allocatable{field(resource)}="{amount}"'
-        yield f'Node/{name}:status.capacity{field(resource)}="{amount}"'
+        yield f'Node/{name}:status.allocatable{field_step(resource)}="{amount}"'
+        yield f'Node/{name}:status.capacity{field_step(resource)}="{amount}"'
 
 
-def _larger(situation: Situation, model: Manifest) -> dict[str, str]:
+def _missing_amounts(situation: FixSituation, model: Manifest) -> dict[str, str]:
     """What the model has less of than the job's largest pod asks for, and how much would do."""
-    has, found = known(status_of(model).get("allocatable")), {}
-    for resource in resources_of(situation.waiting):
+    has, found = known_amounts(status_of(model).get("allocatable")), {}
+    for resource in resources_of(situation.pending_pods):
         unit = unit_of(resource)
-        request = max(request_of([pod], resource) for pod in situation.waiting)
+        request = max(total_request([pod], resource) for pod in situation.pending_pods)
         if request > has.get(resource, 0):
-            together = min(request_of(situation.waiting, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
-            found[resource] = Amount(0, request, unit).text(max(request, together))
+            together = (
+                min(total_request(situation.pending_pods, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
+            )
+            found[resource] = AmountRange(0, request, unit).format_amount(max(request, together))
     return found
 
 
-def _most_like(situation: Situation) -> Manifest | None:
+def _best_model_node(situation: FixSituation) -> Manifest | None:
     """The node that suits the job best but for its room."""
-    needed = resources_of(situation.waiting)
-    labels: Mapping[str, str] = next((pod.spec.get("nodeSelector") or {} for pod in situation.waiting), {})
-    return max(situation.snapshot.of("Node"), key=partial(_suits, needed=needed, labels=labels), default=None)
+    needed = resources_of(situation.pending_pods)
+    labels: Mapping[str, str] = next((pod.spec.get("nodeSelector") or {} for pod in situation.pending_pods), {})
+    return max(
+        situation.snapshot.objects_of("Node"), key=partial(_suitability_key, needed=needed, labels=labels), default=None
+    )
 
 
-def _suits(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
+def _suitability_key(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
     """Labels first, then what it has at all, no taint, and its size."""
     own = labels_of(node)
-    has = known(status_of(node).get("allocatable"))
+    has = known_amounts(status_of(node).get("allocatable"))
     matching = len([key for key, value in labels.items() if own.get(key) == value])
-    marked = any(spec_of(node).get(mark) for mark in _MARKS)
+    marked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
     return matching, len([name for name in needed if has.get(name)]), not marked, has.get("cpu", 0)
 
 
-_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
+_TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
 
 
-def of_taints(situation: Situation) -> Iterator[Lever]:
+def propose_taint_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Who set a taint may take it away, or let a pod stand there all the same; never where the node is out of order.
 
     What it was set for cannot be told by its key, so that both come behind everything else that works.
     """
-    for taint, nodes in _keeping(situation, may_be_tolerated).items():
+    for taint, nodes in _blocking_taints(situation, may_be_tolerated).items():
         match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
         change = f"spec.tolerations[+]={{key: {taint.key}, {match}, effect: {taint.effect}}}"
         shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
-        words = f"tolerate taint {shown} of {plural(len(nodes), 'node')}, if whoever set it agrees: it keeps pods away"
-        edits = pod_edits(situation.waiting, change)
-        yield Lever(words, edits, Harm.CLUSTER, _CAUSES, risky=True, aspect=f"taint {shown}")
-    kept = _keeping(situation, may_be_lifted)
-    for key, nodes in by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
+        words = (
+            f"tolerate taint {shown} of {count_noun(len(nodes), 'node')}, if whoever set it agrees: it keeps pods away"
+        )
+        edits = pod_edits(situation.pending_pods, change)
+        yield Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True, aspect=f"taint {shown}")
+    kept = _blocking_taints(situation, may_be_lifted)
+    for key, nodes in group_by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
         names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
         edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
-        words = f"remove taint {key} from {plural(len(names), 'node')}, once what it was set for is over"
+        words = f"remove taint {key} from {count_noun(len(names), 'node')}, once what it was set for is over"
         if names:
-            yield Lever(words, edits, Harm.CLUSTER, _CAUSES, risky=True)
+            yield Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True)
 
 
-def _keeping(situation: Situation, allowed: Callable[[Taint, JsonObject], bool]) -> dict[Taint, list[NodeName]]:
+def _blocking_taints(
+    situation: FixSituation, allowed: Callable[[Taint, JsonObject], bool]
+) -> dict[Taint, list[NodeName]]:
     """Taints that some pod of the job does not tolerate, and the nodes that have them."""
-    tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.waiting]
-    return by_key(
+    tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.pending_pods]
+    return group_by_key(
         (taint, NodeName(name_of(node)))
-        for node in situation.snapshot.of("Node")
+        for node in situation.snapshot.objects_of("Node")
         for taint in parse_taints(spec_of(node).get("taints"))
-        if allowed(taint, node) and not all(tolerated(taint, one) for one in tolerations)
+        if allowed(taint, node) and not all(is_tolerated(taint, one) for one in tolerations)
     )

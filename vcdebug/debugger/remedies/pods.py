@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from vcdebug.amount_text import plural
-from vcdebug.debugger.remedies.amounts import container_requests, field, less_of, request_of, resources_of
-from vcdebug.debugger.remedies.lever import BLANK, Lever, Situation, pod_edits
-from vcdebug.explain.answer import Harm
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.remedies.amounts import (
+    container_requests,
+    field_step,
+    resources_of,
+    smaller_amount,
+    total_request,
+)
+from vcdebug.debugger.remedies.lever import AMOUNT_BLANK, Fix, FixSituation, pod_edits
+from vcdebug.explain.answer import AdviceHarm
 from vcdebug.kube.ports import host_ports
 from vcdebug.model.pod import Pod
 from vcdebug.plugins import DRF, GANG, PRIORITY
 
-_NODES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
-_SIZES = (
-    *_NODES,
+_NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
+_SIZE_CAUSES = (
+    *_NODE_CAUSES,
     "queue-*",
     DRF,
     PRIORITY,
@@ -25,23 +31,23 @@ _SIZES = (
     "enqueue-*",
     "preemptive",
 )
-_MANY: Final = 64
+_MAX_EDITED_PODS: Final = 64
 """Pods of one job up to which requests are edited: beyond, the edits are no advice for a person any more."""
 
 
-def of_pods(situation: Situation) -> Iterator[Lever]:
+def propose_pod_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Levers on the pods that wait."""
-    for change, words, concerned in _CONDITIONS:
-        pods = tuple(pod for pod in situation.waiting if _stated(pod.spec, concerned))
+    for change, words, concerned in _NODE_CONDITIONS:
+        pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, concerned))
         if pods:
-            yield Lever(words, pod_edits(pods, change), Harm.JOB, _NODES, aspect=change)
-    yield from _ports(situation)
-    if len(situation.waiting) <= _MANY:
-        yield from _smaller(situation)
-        yield from _left_out(situation)
+            yield Fix(words, pod_edits(pods, change), AdviceHarm.JOB, _NODE_CAUSES, aspect=change)
+    yield from _propose_port_fixes(situation)
+    if len(situation.pending_pods) <= _MAX_EDITED_PODS:
+        yield from _propose_smaller_request_fixes(situation)
+        yield from _propose_left_out_fixes(situation)
 
 
-_CONDITIONS: Final = (
+_NODE_CONDITIONS: Final = (
     ("spec.nodeSelector-", "drop the node selector", ("nodeSelector",)),
     ("spec.affinity.nodeAffinity-", "drop the node affinity", ("affinity", "nodeAffinity")),
     ("spec.affinity.podAffinity-", "drop the pod affinity", ("affinity", "podAffinity")),
@@ -50,76 +56,76 @@ _CONDITIONS: Final = (
 )
 
 
-def _stated(spec: object, path: tuple[str, ...]) -> bool:
+def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
     for step in path:
         spec = spec.get(step) if isinstance(spec, Mapping) else None
     return bool(spec)
 
 
-def _smaller(situation: Situation) -> Iterator[Lever]:
+def _propose_smaller_request_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Pods that ask alike shrink alike, in the container that asks for most."""
-    for resource in resources_of(situation.waiting):
-        if is_nowhere(situation, resource):
+    for resource in resources_of(situation.pending_pods):
+        if is_offered_nowhere(situation, resource):
             continue
         alike: dict[tuple[int, int], list[Pod]] = {}
-        for pod in situation.waiting:
+        for pod in situation.pending_pods:
             requests = container_requests(pod, resource)
             largest = max(requests, default=0)
             if largest:
                 alike.setdefault((requests.index(largest), largest), []).append(pod)
         for (container, present), pods in alike.items():
-            amount = less_of(resource, present)
+            amount = smaller_amount(resource, present)
             if amount is None:
                 continue
-            who = pods[0].name if len(pods) == 1 else plural(len(pods), "pod")
-            words = f"ask for {BLANK} instead of {amount.text(present)} {resource} in {who}"
-            edits = tuple(edit for pod in pods for edit in _requests(pod, container, resource))
+            who = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
+            words = f"ask for {AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource} in {who}"
+            edits = tuple(edit for pod in pods for edit in _iter_request_edits(pod, container, resource))
             aspect = f"request of {present} {resource} in container {container}"
-            yield Lever(words, edits, Harm.JOB, _SIZES, amount, less=True, aspect=aspect)
+            yield Fix(words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, less=True, aspect=aspect)
 
 
-def is_nowhere(situation: Situation, resource: str) -> bool:
+def is_offered_nowhere(situation: FixSituation, resource: str) -> bool:
     """Whether no node has any of a resource."""
     return not any(node.allocatable.get(resource) > 0 for node in situation.recording.session.nodes.values())
 
 
-def _left_out(situation: Situation) -> Iterator[Lever]:
+def _propose_left_out_fixes(situation: FixSituation) -> Iterator[Fix]:
     """What no node has cannot be asked for in a smaller amount."""
-    for resource in resources_of(situation.waiting):
-        if not is_nowhere(situation, resource):
+    for resource in resources_of(situation.pending_pods):
+        if not is_offered_nowhere(situation, resource):
             continue
-        pods = [pod for pod in situation.waiting if request_of([pod], resource)]
+        pods = [pod for pod in situation.pending_pods if total_request([pod], resource)]
         edits = [
-            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{field(resource)}-"
+            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{field_step(resource)}-"
             for pod in pods
             for at, container in enumerate(pod.spec.get("containers") or ())
             for part in ("requests", "limits")
             if resource in ((container.get("resources") or {}).get(part) or ())
         ]
-        if situation.group is not None and resource in (situation.group.min_resource_list or ()):
-            edits.append(f"{situation.group_path}:spec.minResources{field(resource)}-")
-        words = f"leave {resource}, which no node offers, out of {plural(len(pods), 'pod')}"
-        yield Lever(words, tuple(edits), Harm.JOB, _SIZES, less=True, aspect=f"no {resource}")
+        if situation.pod_group is not None and resource in (situation.pod_group.min_resource_list or ()):
+            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}-")
+        words = f"leave {resource}, which no node offers, out of {count_noun(len(pods), 'pod')}"
+        yield Fix(words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, less=True, aspect=f"no {resource}")
 
 
-def _requests(pod: Pod, container: int, resource: str) -> Iterator[str]:
+def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str]:
     """Smaller requests; a device's limit is lowered with its request."""
     stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
     for part in ("requests", "limits"):
         if resource in (stated.get(part) or ()) and (
             part == "requests" or "/" in resource or resource not in (stated.get("requests") or ())
         ):
-            yield f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field(resource)}={BLANK}"
+            yield f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field_step(resource)}={AMOUNT_BLANK}"
 
 
-def _ports(situation: Situation) -> Iterator[Lever]:
+def _propose_port_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Another host port, one that no pod of the snapshot takes."""
     taken = {
         used.port
-        for pod in map(Pod, situation.snapshot.of("Pod"))
+        for pod in map(Pod, situation.snapshot.objects_of("Pod"))
         for used in host_ports(pod.spec, situation.snapshot.release)
     }
-    wanted = [(pod, *place) for pod in situation.waiting for place in _host_ports(pod)]
+    wanted = [(pod, *place) for pod in situation.pending_pods for place in _iter_host_ports(pod)]
     for port in dict.fromkeys(place[-1] for place in wanted):
         other = next(number for number in range(port + 1, port + len(taken) + 2) if number not in taken)
         edits = tuple(
@@ -128,10 +134,16 @@ def _ports(situation: Situation) -> Iterator[Lever]:
             if number == port
             for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
         )
-        yield Lever(f"use another host port than {port}, say {other}", edits, Harm.JOB, _NODES, aspect=f"port {port}")
+        yield Fix(
+            f"use another host port than {port}, say {other}",
+            edits,
+            AdviceHarm.JOB,
+            _NODE_CAUSES,
+            aspect=f"port {port}",
+        )
 
 
-def _host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
+def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
     """(container, place, host port): where an edit finds it."""
     for at, container in enumerate(pod.spec.get("containers") or ()):
         for place, port in enumerate(container.get("ports") or ()):

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from vcdebug.debugger.remedies.configuration import of_configuration
-from vcdebug.debugger.remedies.job import of_job
-from vcdebug.debugger.remedies.lever import Lever, Situation
-from vcdebug.debugger.remedies.nodes import of_nodes, of_taints
-from vcdebug.debugger.remedies.pods import of_pods
-from vcdebug.debugger.remedies.queues import of_queues
-from vcdebug.debugger.remedies.volumes import of_volumes
+from vcdebug.debugger.remedies.configuration import propose_configuration_fixes
+from vcdebug.debugger.remedies.job import propose_job_fixes
+from vcdebug.debugger.remedies.lever import Fix, FixSituation
+from vcdebug.debugger.remedies.nodes import propose_node_fixes, propose_taint_fixes
+from vcdebug.debugger.remedies.pods import propose_pod_fixes
+from vcdebug.debugger.remedies.queues import propose_queue_fixes
+from vcdebug.debugger.remedies.volumes import propose_volume_fixes
 
-LEVERS: Final[tuple[Callable[[Situation], Iterator[Lever]], ...]] = (
-    of_job,
-    of_pods,
-    of_volumes,
-    of_queues,
-    of_nodes,
-    of_configuration,
-    of_taints,
+FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
+    propose_job_fixes,
+    propose_pod_fixes,
+    propose_volume_fixes,
+    propose_queue_fixes,
+    propose_node_fixes,
+    propose_configuration_fixes,
+    propose_taint_fixes,
 )
 """Whoever proposes levers, one line each."""
 
 
-def levers(situation: Situation) -> list[Lever]:
+def propose_fixes(situation: FixSituation) -> list[Fix]:
     """All that could be tried, what was made for the dominant cause first."""
-    return situation.priced(lever for propose in LEVERS for lever in propose(situation))
+    return situation.rank_fixes(lever for propose in FIX_SOURCES for lever in propose(situation))

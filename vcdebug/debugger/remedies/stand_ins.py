@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
-from vcdebug.amount_text import amount, listed, plural
-from vcdebug.debugger.remedies.amounts import known, request_of, unit_of, units
-from vcdebug.debugger.remedies.lever import Amount, Situation
+from vcdebug.amount_text import count_noun, format_amount, join_names
+from vcdebug.debugger.remedies.amounts import count_units, known_amounts, total_request, unit_of
+from vcdebug.debugger.remedies.lever import AmountRange, FixSituation
 from vcdebug.model.names import JobId
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.podgroup import PodGroup
@@ -19,14 +19,14 @@ from vcdebug.model.resource import Resource
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.trace.recording import Recording
 
-_MOST: Final = 64
+_MAX_PLACEHOLDERS: Final = 64
 """Pods that are assumed at most."""
-_MARK: Final = "stand-in"
-_COUNTED: Final = ("requests.", "limits.", "count/")
+_PLACEHOLDER_MARK: Final = "stand-in"
+_QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
 """What quotas count under names of their own."""
 
 
-class StandIns(NamedTuple):
+class PlaceholderPods(NamedTuple):
     """Pods that are not there yet."""
 
     words: str
@@ -34,18 +34,18 @@ class StandIns(NamedTuple):
     """What admits the PodGroup and makes the pods."""
 
 
-def stand_ins(before: Snapshot, after: Snapshot, job: JobId) -> StandIns | None:
+def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> PlaceholderPods | None:
     """For a job without pods, that edits have admitted; None where nothing tells how large its pods will be."""
-    was, now = _group(before, job), _group(after, job)
+    was, now = _find_group(before, job), _find_group(after, job)
     if was is None or now is None:
         return None
     stated, count = now.min_resource_list or was.min_resource_list or {}, max(now.min_member, 1)
     each = {
-        name: Amount(0, 0, unit_of(name)).text(units(name, stated_of) // max(was.min_member, 1))
+        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, stated_of) // max(was.min_member, 1))
         for name, stated_of in stated.items()
-        if name != "pods" and not name.startswith(_COUNTED)
+        if name != "pods" and not name.startswith(_QUOTA_PREFIXES)
     }
-    if not each or count > _MOST:
+    if not each or count > _MAX_PLACEHOLDERS:
         return None
     manifest = {
         "apiVersion": "v1",
@@ -56,36 +56,36 @@ def stand_ins(before: Snapshot, after: Snapshot, job: JobId) -> StandIns | None:
         },
         "status": {"phase": "Pending"},
     }
-    pods = (f"Pod/{job}-{_MARK}-{number}:+={json.dumps(manifest)}" for number in range(count))
+    pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{number}:+={json.dumps(manifest)}" for number in range(count))
     size = ", ".join(f"{value} {name}" for name, value in each.items())
-    words = f"{plural(count, 'pod')} of {size}, as minResources and minMember say"
-    return StandIns(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
+    words = f"{count_noun(count, 'pod')} of {size}, as minResources and minMember say"
+    return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
 
 
-def yet_to_come(recording: Recording, situation: Situation) -> str:
+def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
     """What minResources counts for pods that are not there yet, beside what is free then; empty where it is none."""
-    group = situation.group
+    group = situation.pod_group
     if group is None or not situation.has_pods:
         return ""
-    pods = [pod for pod in map(Pod, situation.snapshot.of("Pod")) if pod.job_id == situation.explanation.job]
+    pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
     parts = []
-    for name, stated in known(group.min_resource_list).items():
-        more = stated - request_of(pods, name)
-        if more <= 0 or name == "pods" or name.startswith(_COUNTED):
+    for name, stated in known_amounts(group.min_resource_list).items():
+        more = stated - total_request(pods, name)
+        if more <= 0 or name == "pods" or name.startswith(_QUOTA_PREFIXES):
             continue
         free = Resource()
         for node in recording.session.nodes.values():
             free.add(node.idle)
-        text, left = Amount(0, 0, unit_of(name)).text(more), amount(name, max(free.get(name), 0.0))
+        text, left = AmountRange(0, 0, unit_of(name)).format_amount(more), format_amount(name, max(free.get(name), 0.0))
         parts.append(f"{text} {name} ({left} would be free)")
-    return f"minResources also counted pods that are not there yet: {listed(parts)}" if parts else ""
+    return f"minResources also counted pods that are not there yet: {join_names(parts)}" if parts else ""
 
 
-def about_stand_ins(edits: tuple[str, ...], job: JobId) -> bool:
+def are_about_placeholders(edits: tuple[str, ...], job: JobId) -> bool:
     """Whether edits are about pods that are not there."""
-    return any(edit.startswith(f"Pod/{job}-{_MARK}-") for edit in edits)
+    return any(edit.startswith(f"Pod/{job}-{_PLACEHOLDER_MARK}-") for edit in edits)
 
 
-def _group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
-    groups = (PodGroup(manifest) for manifest in snapshot.of("PodGroup"))
+def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
+    groups = (PodGroup(manifest) for manifest in snapshot.objects_of("PodGroup"))
     return next((one for one in groups if f"{one.namespace}/{one.name}" == job), None)

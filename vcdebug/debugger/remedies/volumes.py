@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import plural
-from vcdebug.debugger.remedies.lever import Lever, Situation
-from vcdebug.explain.answer import Harm
-from vcdebug.grouping import by_key
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.remedies.lever import Fix, FixSituation
+from vcdebug.explain.answer import AdviceHarm
+from vcdebug.grouping import group_by_key
 from vcdebug.model.csi import LIMIT_PREFIX
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.manifest import name_of
 
-_VOLUMES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
-_MOST_NODES = 8
-_COUNT = 32
+_VOLUME_CAUSES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
+_MAX_DRIVER_NODES = 8
+_DRIVER_COUNT = 32
 
 
-def of_volumes(situation: Situation) -> Iterator[Lever]:
+def propose_volume_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Levers on claims and on drivers."""
-    yield from _without_claims(situation)
-    yield from _drivers(situation)
+    yield from _propose_claim_fixes(situation)
+    yield from _propose_driver_fixes(situation)
 
 
-def _without_claims(situation: Situation) -> Iterator[Lever]:
+def _propose_claim_fixes(situation: FixSituation) -> Iterator[Fix]:
     """Room on the node itself in place of a claim."""
-    edits = by_key(
+    edits = group_by_key(
         (claim, f"Pod/{pod.key}:spec.volumes[{at}]={{name: {name}, emptyDir: {{}}}}")
-        for pod in situation.waiting
-        for at, name, claim in _claims(pod)
+        for pod in situation.pending_pods
+        for at, name, claim in _iter_volume_claims(pod)
     )
-    names = [name_of(m) for m in situation.snapshot.of("PersistentVolumeClaim")]
+    names = [name_of(m) for m in situation.snapshot.objects_of("PersistentVolumeClaim")]
     for claim, changes in edits.items():
         missing = "" if claim in names else ", which does not exist"
-        words = f"mount an emptyDir in place of claim {claim}{missing} ({plural(len(changes), 'pod')})"
-        yield Lever(words, tuple(changes), Harm.JOB, _VOLUMES, less=True, aspect=f"claim {claim}")
+        words = f"mount an emptyDir in place of claim {claim}{missing} ({count_noun(len(changes), 'pod')})"
+        yield Fix(words, tuple(changes), AdviceHarm.JOB, _VOLUME_CAUSES, less=True, aspect=f"claim {claim}")
 
 
-def _claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
+def _iter_volume_claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
     """(place, volume, claim)."""
     for at, volume in enumerate(pod.spec.get("volumes") or ()):
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
@@ -45,7 +45,7 @@ def _claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
             yield at, volume["name"], claim
 
 
-def _drivers(situation: Situation) -> Iterator[Lever]:
+def _propose_driver_fixes(situation: FixSituation) -> Iterator[Fix]:
     """A driver that a claim needs and that no node runs."""
     if situation.job is None:
         return
@@ -56,18 +56,19 @@ def _drivers(situation: Situation) -> Iterator[Lever]:
         if name.startswith(LIMIT_PREFIX)
     )
     nodes = situation.recording.session.nodes
-    known = {name_of(m) for m in situation.snapshot.of("CSINode")}
+    known = {name_of(m) for m in situation.snapshot.objects_of("CSINode")}
     for driver in asked:
         if any(node.allocatable.get(LIMIT_PREFIX + driver) > 0 for node in nodes.values()):
             continue
-        entry = f"{{name: {driver}, nodeID: n, allocatable: {{count: {_COUNT}}}}}"
-        places = list(nodes)[:_MOST_NODES]
+        entry = f"{{name: {driver}, nodeID: n, allocatable: {{count: {_DRIVER_COUNT}}}}}"
+        places = list(nodes)[:_MAX_DRIVER_NODES]
         edits = tuple(
-            f"CSINode/{name}:spec.drivers[+]={entry}" if name in known else _new(name, entry) for name in places
+            f"CSINode/{name}:spec.drivers[+]={entry}" if name in known else _csi_node_edit(name, entry)
+            for name in places
         )
-        words = f"run the volume driver {driver} on {plural(len(places), 'node')}"
-        yield Lever(words, edits, Harm.CLUSTER, _VOLUMES, aspect=f"driver {driver}")
+        words = f"run the volume driver {driver} on {count_noun(len(places), 'node')}"
+        yield Fix(words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, aspect=f"driver {driver}")
 
 
-def _new(node: str, entry: str) -> str:
+def _csi_node_edit(node: str, entry: str) -> str:
     return f"CSINode/{node}:+={{apiVersion: storage.k8s.io/v1, spec: {{drivers: [{entry}]}}}}"

@@ -9,94 +9,94 @@ from collections.abc import Callable, Generator, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from vcdebug.debugger.upgrades.trial import Mixture, Trial, Trials, apart
+from vcdebug.debugger.upgrades.trial import ChangeMixture, MixtureTrial, MixtureTrials, differing_changes
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.snapshot import Snapshot
 
-Rounds = Generator[list[Mixture], "list[Trial | None]", None]
+UpgradeRounds = Generator[list[ChangeMixture], "list[MixtureTrial | None]", None]
 """Yields mixtures to try, each list independent of order; is sent a trial for each, None where it failed."""
-Run = Callable[[list[Mixture]], "list[Trial | None]"]
+RunMixtures = Callable[[list[ChangeMixture]], "list[MixtureTrial | None]"]
 
 
-class Alone(NamedTuple):
+class LoneChange(NamedTuple):
     """A change that alters the second release's recording when it alone is switched back."""
 
     id: str
-    trial: Trial
+    trial: MixtureTrial
 
 
-class Search:
+class UpgradeSearch:
     """Looks for what parts two releases; what it has found so far can be read at any time."""
 
-    def __init__(self, changes: Mixture) -> None:
+    def __init__(self, changes: ChangeMixture) -> None:
         self._all = changes
-        self._tried: dict[Mixture, Trial | None] = {}
-        self.alone: list[Alone] = []
+        self._tried: dict[ChangeMixture, MixtureTrial | None] = {}
+        self.alone: list[LoneChange] = []
         """In the order of the table."""
-        self.deciding: Mixture | None = None
+        self.deciding: ChangeMixture | None = None
         """Changes that give the second release's decisions, none of which can be left out; None while not known."""
         self.finished = False
 
     @property
-    def changes(self) -> Mixture:
+    def all_changes(self) -> ChangeMixture:
         """All in which the two releases differ."""
         return self._all
 
     @property
-    def ends(self) -> Trial | None:
+    def endpoint_trial(self) -> MixtureTrial | None:
         """The first release against the second one; None where one of the two cannot be run."""
         return self._tried.get(()) if self._tried.get(self._all) is not None else None
 
     @property
-    def trials(self) -> int:
+    def trial_count(self) -> int:
         """How many cycles were run."""
         return len(self._tried)
 
     @property
-    def failed(self) -> int:
+    def failed_count(self) -> int:
         """Trials that came to nothing."""
         return len([one for one in self._tried.values() if one is None])
 
     @property
-    def asked(self) -> Mixture:
+    def asked_changes(self) -> ChangeMixture:
         """Changes about which some rule asked, under either release."""
         ends = [self._tried.get(()), self._tried.get(self._all)]
         heard = dict.fromkeys(name for end in ends if end is not None for name in end.asked)
         return tuple(name for name in self._all if name in heard)
 
-    def rounds(self) -> Rounds:
+    def trial_rounds(self) -> UpgradeRounds:
         """Both ends, then every change alone, then the smallest set."""
-        yield from self._try([(), self._all])
+        yield from self._try_mixtures([(), self._all])
         first, last = self._tried[()], self._tried[self._all]
         if last is not None and (first is None or first.altered):
-            yield from self._alone(tuple(name for name in self._all if name in last.asked))
-            yield from self._smallest(first)
+            yield from self._try_alone(tuple(name for name in self._all if name in last.asked))
+            yield from self._find_smallest(first)
         elif first is not None:
             self.deciding = ()
         self.finished = True
 
-    def _try(self, mixtures: Iterable[Mixture]) -> Rounds:
+    def _try_mixtures(self, mixtures: Iterable[ChangeMixture]) -> UpgradeRounds:
         fresh = [one for one in dict.fromkeys(mixtures) if one not in self._tried]
         if fresh:
             self._tried.update(zip(fresh, (yield fresh), strict=True))
 
     # Each change alone
 
-    def _alone(self, asked: Mixture) -> Rounds:
+    def _try_alone(self, asked: ChangeMixture) -> UpgradeRounds:
         """Each of them for itself: switched back in groups, some would hide what others do."""
-        without = {name: self._without(name) for name in asked}
-        yield from self._try(without.values())
+        without = {name: self._mixture_without(name) for name in asked}
+        yield from self._try_mixtures(without.values())
         for name, mixture in without.items():
             trial = self._tried[mixture]
             if trial is not None and trial.altered:
-                self.alone.append(Alone(name, trial))
+                self.alone.append(LoneChange(name, trial))
 
-    def _without(self, left_out: str) -> Mixture:
+    def _mixture_without(self, left_out: str) -> ChangeMixture:
         return tuple(name for name in self._all if name != left_out)
 
     # The smallest set
 
-    def _smallest(self, first: Trial | None) -> Rounds:
+    def _find_smallest(self, first: MixtureTrial | None) -> UpgradeRounds:
         """Begin with what decides alone, then what is asked about, then everything; take away what is idle."""
         if first is not None and not first.decided:
             self.deciding = ()
@@ -104,22 +104,22 @@ class Search:
         likely = tuple(one.id for one in self.alone if one.trial.decided)
         telling = tuple(one.id for one in self.alone)
         start = self._all
-        for mixture in (likely, telling, self.asked):
-            yield from self._try([mixture])
-            if self._reaches(mixture):
+        for mixture in (likely, telling, self.asked_changes):
+            yield from self._try_mixtures([mixture])
+            if self._is_enough(mixture):
                 start = mixture
                 break
-        yield from self._reduced(start)
+        yield from self._reduce_mixture(start)
 
-    def _reduced(self, kept: Mixture) -> Rounds:
+    def _reduce_mixture(self, kept: ChangeMixture) -> UpgradeRounds:
         """Delta debugging: parts, then all but a part, each time in smaller parts."""
         parts = 2
         while len(kept) > 1:
-            pieces = _parts(kept, parts)
+            pieces = _split_mixture(kept, parts)
             rests = [tuple(name for name in kept if name not in piece) for piece in pieces]
-            yield from self._try([*pieces, *rests])
-            piece = next((one for one in pieces if self._reaches(one)), None)
-            rest = next((one for one in rests if self._reaches(one)), None)
+            yield from self._try_mixtures([*pieces, *rests])
+            piece = next((one for one in pieces if self._is_enough(one)), None)
+            rest = next((one for one in rests if self._is_enough(one)), None)
             if piece is not None:
                 kept, parts = piece, 2
             elif rest is not None:
@@ -130,22 +130,22 @@ class Search:
                 break
         self.deciding = kept
 
-    def _reaches(self, mixture: Mixture) -> bool:
+    def _is_enough(self, mixture: ChangeMixture) -> bool:
         """Whether the first release decides with these changes as the second one does."""
         trial = self._tried[mixture]
         return trial is not None and not trial.decided
 
 
-def _parts(group: Mixture, count: int) -> list[Mixture]:
+def _split_mixture(group: ChangeMixture, count: int) -> list[ChangeMixture]:
     """The group in at most so many parts, none of them empty."""
     count = min(count, len(group))
     edges = [len(group) * at // count for at in range(count + 1)]
     return [group[start:end] for start, end in pairwise(edges)]
 
 
-def carried_out(search: Search, run: Run) -> Search:
+def run_search(search: UpgradeSearch, run: RunMixtures) -> UpgradeSearch:
     """Run the search's trials to their end."""
-    rounds = search.rounds()
+    rounds = search.trial_rounds()
     wanted = next(rounds, None)
     while wanted is not None:
         try:
@@ -160,9 +160,9 @@ class Upgrade(NamedTuple):
 
     before: Release
     after: Release
-    apart: Mixture
+    apart: ChangeMixture
     """Changes in which the two releases differ."""
-    asked: Mixture
+    asked: ChangeMixture
     """Those about which some rule asked here; no other one can matter."""
     same: bool
     """Whether every decision is the same."""
@@ -171,39 +171,39 @@ class Upgrade(NamedTuple):
     jobs: int
     """How many fare otherwise."""
     pods: int
-    alone: tuple[Alone, ...]
-    deciding: Mixture | None
+    alone: tuple[LoneChange, ...]
+    deciding: ChangeMixture | None
     trials: int
     failed: int
     finished: bool
 
     @property
-    def decided_by(self) -> Mixture:
+    def decided_by(self) -> ChangeMixture:
         """The changes that decide something here: the smallest set, and those that decide something alone."""
         ids = dict.fromkeys([*(self.deciding or ()), *(one.id for one in self.alone if one.trial.decided)])
         return tuple(name for name in self.apart if name in ids)
 
 
-def upgrade(snapshot: Snapshot, after: Release, search: Search) -> Upgrade:
+def build_upgrade(snapshot: Snapshot, after: Release, search: UpgradeSearch) -> Upgrade:
     """What a search has found so far."""
-    ends = search.ends
+    ends = search.endpoint_trial
     return Upgrade(
         snapshot.release,
         after,
-        search.changes,
-        search.asked,
+        search.all_changes,
+        search.asked_changes,
         ends is not None and not ends.decided,
         ends is None or ends.altered,
         0 if ends is None else len(ends.jobs),
         0 if ends is None else len(ends.pods),
         tuple(search.alone),
         search.deciding,
-        search.trials,
-        search.failed,
+        search.trial_count,
+        search.failed_count,
         search.finished,
     )
 
 
-def search_for(snapshot: Snapshot, after: Release) -> tuple[Search, Trials]:
+def start_search(snapshot: Snapshot, after: Release) -> tuple[UpgradeSearch, MixtureTrials]:
     """A search that has not begun, and what runs its trials."""
-    return Search(apart(snapshot.release, after)), Trials(snapshot, after)
+    return UpgradeSearch(differing_changes(snapshot.release, after)), MixtureTrials(snapshot, after)

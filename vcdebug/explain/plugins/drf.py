@@ -8,118 +8,121 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 
-from vcdebug.amount_text import number, numbers_apart
-from vcdebug.explain.answer import Number, cluster, owner
-from vcdebug.explain.equation import NO_JOB, Equation, Term, choice
+from vcdebug.amount_text import format_number, format_numbers_apart
+from vcdebug.explain.answer import Number, cluster_admin_advice, owner_advice
+from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import Difference, Kept, Looked, PluginWords, Then, decided
+from vcdebug.explain.plugin import LookedAt, OrderDifference, OrderMoment, PluginExplainer, VetoReason, iter_differences
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import Totals
-from vcdebug.plugins.drf import Drf, Exchange, exchanges
-from vcdebug.plugins.drf.hierarchy import Hierarchy, Node, levels
-from vcdebug.plugins.drf.share import Share
+from vcdebug.model.totals import ShareTotals
+from vcdebug.plugins.drf import Drf, ShareExchange, iter_exchanges
+from vcdebug.plugins.drf.hierarchy import Hierarchy, HierarchyNode, iter_levels
+from vcdebug.plugins.drf.share import DominantShare
 from vcdebug.trace.history import LazyMap
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, job_of, plugin_of, task_of, tasks_of
+from vcdebug.trace.state_before import job_of, plugin_of, state_before, task_of, tasks_of
 from vcdebug.trace.timeline import ClusterState
 
 NAME = "drf"
 ADVICE = (
-    owner("ask for less: drf lets a job take from those that hold a larger share than it would then"),
-    cluster("set enablePreemptable of drf to false"),
+    owner_advice("ask for less: drf lets a job take from those that hold a larger share than it would then"),
+    cluster_admin_advice("set enablePreemptable of drf to false"),
 )
 
 
-def totals_of(state: ClusterState) -> Totals:
+def totals_of(state: ClusterState) -> ShareTotals:
     """What shares are fractions of."""
-    return Totals(state.amount(NAME, "", "total"))
+    return ShareTotals(state.plugin_amount(NAME, "", "total"))
 
 
-def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, Share]:
+def shares_of(recording: Recording, state: ClusterState) -> Mapping[JobId, DominantShare]:
     """Every job's share, as the plugin keeps it."""
     totals = totals_of(state)
-    return LazyMap(recording.session.jobs, lambda uid: Share(totals, state.amount(NAME, uid, "allocated").clone()))
+    return LazyMap(
+        recording.session.jobs, lambda uid: DominantShare(totals, state.plugin_amount(NAME, uid, "allocated").clone())
+    )
 
 
-def tree_of(recording: Recording, state: ClusterState) -> Hierarchy:
+def hierarchy_of(recording: Recording, state: ClusterState) -> Hierarchy:
     """The hierarchy, its interior shares not yet brought up to date."""
     session, shares = recording.session, dict(shares_of(recording, state))
     return Hierarchy(totals_of(state), session.jobs, session.queues, shares)
 
 
-def tree_at(recording: Recording, seq: Seq) -> Node | None:
+def hierarchy_at(recording: Recording, seq: Seq) -> HierarchyNode | None:
     """The tree of shares after an event, brought up to date; None where queues have no hierarchy."""
     plugin = recording.session.plugins.get(NAME)
     state = recording.timeline.state_at(seq)
     if not isinstance(plugin, Drf) or plugin.hierarchy is None:
         return None
-    tree = tree_of(recording, state)
-    tree.update(tree.root, tree.allocated)
+    tree = hierarchy_of(recording, state)
+    tree.update_hierarchical_share(tree.root, tree.allocated)
     return tree.root
 
 
-def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Jobs that keep at least the share that the preemptor's job would reach."""
-    state, preemptor = before(recording, seq), task_of(recording, event.task)
+    state, preemptor = state_before(recording, seq), task_of(recording, event.task)
     title = f"drf: who has the larger share than {preemptor.key} would have?"
     formula = "share of the preemptor's job with it ≤ share of the candidate's job without it"
     columns = ("preemptor's share", "candidate's share", "dominant")
     if preemptor.job not in recording.session.jobs:
         absent = [Term(key, (None, None, None), False, "the preemptor's job is gone") for key in event.candidates]
-        return choice(title, formula, columns, absent)
+        return victim_equation(title, formula, columns, absent)
     tasks = tasks_of(recording, event.candidates)
-    judged = exchanges(totals_of(state), shares_of(recording, state), preemptor, tasks)
+    judged = iter_exchanges(totals_of(state), shares_of(recording, state), preemptor, tasks)
     note = "every candidate is taken off its job's share, also one not chosen"
-    return choice(title, formula, columns, [_exchange(recording, each) for each in judged], note)
+    return victim_equation(title, formula, columns, [_exchange_term(recording, each) for each in judged], note)
 
 
-def _exchange(recording: Recording, each: Exchange) -> Term:
+def _exchange_term(recording: Recording, each: ShareExchange) -> Term:
     if each.kept is None:
-        return Term(each.task.key, (each.wanted, None, None), False, NO_JOB)
+        return Term(each.task.key, (each.wanted, None, None), False, JOB_NOT_IN_SESSION)
     name = recording.session.jobs[each.task.job].name
-    kept, wanted = numbers_apart(each.kept, each.wanted)
-    note = "" if each.fair else f"{name} would keep {kept}, less than {wanted}"
-    return Term(each.task.key, (each.wanted, each.kept, each.dominant), each.fair, note)
+    kept, wanted = format_numbers_apart(each.kept, each.wanted)
+    note = "" if each.is_fair else f"{name} would keep {kept}, less than {wanted}"
+    return Term(each.task.key, (each.wanted, each.kept, each.dominant), each.is_fair, note)
 
 
-def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Queues that stay behind the reclaimer's in the tree of shares once the exchange is made."""
     reclaimer, tasks = task_of(recording, event.task), tasks_of(recording, event.candidates)
     found: dict[TaskKey, float] = {}
     if reclaimer.job in recording.session.jobs:
-        exchanged = tree_of(recording, before(recording, seq)).exchanges(reclaimer, tasks)
+        exchanged = hierarchy_of(recording, state_before(recording, seq)).iter_exchanges(reclaimer, tasks)
         found = {task.key: difference for task, difference in exchanged}
-    terms = [_behind(recording, key, found.get(key)) for key in event.candidates]
+    terms = [_behind_term(recording, key, found.get(key)) for key in event.candidates]
     formula = "weighted share with the reclaimer < candidate's without it, at the first level that differs"
     title = f"drf: whose queue stays behind that of {reclaimer.key}?"
-    return choice(title, formula, ("candidate's queue", "difference"), terms)
+    return victim_equation(title, formula, ("candidate's queue", "difference"), terms)
 
 
-def _behind(recording: Recording, key: TaskKey, difference: float | None) -> Term:
+def _behind_term(recording: Recording, key: TaskKey, difference: float | None) -> Term:
     job = job_of(recording, key)
     if job is None or difference is None:
-        return Term(key, (None, None), False, NO_JOB)
+        return Term(key, (None, None), False, JOB_NOT_IN_SESSION)
     note = "" if difference < 0 else f"queue {job.queue} would not be behind"
     return Term(key, (job.queue, difference), difference < 0, note)
 
 
-def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
+def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
     """The job would be richer than the victims' jobs."""
-    recording, state = view.recording, before(view.recording, seq)
+    recording, state = view.recording, state_before(view.recording, seq)
     totals, shares = totals_of(state), shares_of(recording, state)
-    dominant, own = totals.dominant(shares[view.job.uid].allocated.add(task.resreq))
+    dominant, own = totals.calculate_share(shares[view.job.uid].allocated.add(task.resreq))
     alone = {
-        each.key: next(exchanges(totals, shares, task, [each])).kept or 0.0 for each in tasks_of(recording, refused)
+        each.key: next(iter_exchanges(totals, shares, task, [each])).kept or 0.0
+        for each in tasks_of(recording, refused)
     }
     best = max(alone.values(), default=0.0)
     lines = (
-        f"{view.job.uid} with {task.name}: share {number(own)} ({dominant})",
-        *(f"{recording.owners.jobs[key]} without {key}: share {number(share)}" for key, share in alone.items()),
+        f"{view.job.uid} with {task.name}: share {format_number(own)} ({dominant})",
+        *(f"{recording.owners.jobs[key]} without {key}: share {format_number(share)}" for key, share in alone.items()),
     )
     digits = 1 if round(own, 3) != round(best, 3) else 4
     text = (
@@ -127,34 +130,34 @@ def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) ->
         f"more than the {best:.{digits}%} that the richest victim's job would keep"
     )
     numbers = {"share.preemptor": Number(own, "share"), "share.victim": Number(best, "share")}
-    return Kept(text, numbers, ADVICE, lines)
+    return VetoReason(text, numbers, ADVICE, lines)
 
 
-def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """The dominant shares."""
     plugin, shares = copy(plugin_of(then.recording, Drf)), shares_of(then.recording, then.state)
     plugin.shares = {job.uid: shares[job.uid] for job in (left, right)}
     looked = ("drf share", plugin.shares[left.uid].value, plugin.shares[right.uid].value)
-    return decided(plugin.job_order(left, right), [looked])
+    return iter_differences(plugin.job_order(left, right), [looked])
 
 
-def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
+def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
     """The first level of the hierarchy at which the paths differ: the unsaturated one, else the smaller share."""
     plugin = copy(plugin_of(then.recording, Drf))
-    plugin.hierarchy = tree = tree_of(then.recording, then.state)
+    plugin.hierarchy = tree = hierarchy_of(then.recording, then.state)
     sign = plugin.queue_order(left, right)
-    return decided(sign, _looked(levels(tree.root, left, right)))
+    return iter_differences(sign, _looked_at_levels(iter_levels(tree.root, left, right)))
 
 
-def _looked(pairs: Iterable[tuple[str, str, Node, Node]]) -> Iterator[Looked]:
+def _looked_at_levels(pairs: Iterable[tuple[str, str, HierarchyNode, HierarchyNode]]) -> Iterator[LookedAt]:
     """Level by level: whether both are saturated, and their shares."""
     for one, two, mine, other in pairs:
         yield f"saturated at {one}", mine.saturated, other.saturated
         yield f"weighted share of {one} and {two}", mine.weighted_share(), other.weighted_share()
 
 
-WORDS = PluginWords(
-    equations={PREEMPTABLE.upstream: preemptable, RECLAIMABLE.upstream: reclaimable},
+EXPLAINER = PluginExplainer(
+    equations={PREEMPTABLE.upstream: preemptable_equation, RECLAIMABLE.upstream: reclaimable_equation},
     comparators={JOB_ORDER.method: job_order, QUEUE_ORDER.method: queue_order},
-    kept=kept,
+    kept=explain_veto,
 )

@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from vcdebug.explain.asked import Asked
+from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.plugin import PluginExplainer
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
     JOB_ENQUEUEABLE,
@@ -35,9 +35,9 @@ SCORE_FORMULA: Final = "nodeScore of the answer, added as it is; a node that it 
 CALL, ABOUT, ANSWER = "call", "about", "answer"
 NOT_ASKED: Final = "not asked: no container names a managed resource"
 NOT_REPLAYED: Final = "not replayed (HTTP): extender.json has no answer, and no --extender-url was given"
-LONGEST: Final = 200
-Key = Callable[[HookEvent], str]
-QUESTIONS: Mapping[str, tuple[str, Key]] = {
+MAX_ANSWER_LENGTH: Final = 200
+QuestionKey = Callable[[HookEvent], str]
+QUESTIONS: Mapping[str, tuple[str, QuestionKey]] = {
     PREDICATE.upstream: ("predicate", lambda event: f"{event.task} {event.node}"),
     PREEMPTABLE.upstream: ("preemptable", lambda event: event.task),
     RECLAIMABLE.upstream: ("reclaimable", lambda event: event.task),
@@ -49,64 +49,64 @@ QUESTIONS: Mapping[str, tuple[str, Key]] = {
 """Hook by upstream's name → (method, what the question is about)."""
 
 
-def exchange(plugin: Extender, method: str, key: str) -> tuple[Term, ...]:
+def call_terms(plugin: Extender, method: str, key: str) -> tuple[Term, ...]:
     """The call, what it is about, and what is known of its answer."""
-    verb = plugin.verbs.get(method, "")
-    by_key = plugin.answered.get(verb) or {}
+    verb = plugin.configured_verbs.get(method, "")
+    by_key = plugin.known_answers.get(verb) or {}
     stated = by_key.get(key, by_key.get(ANY_KEY))
-    told = NOT_REPLAYED if stated is None else _shortened(stated)
+    told = NOT_REPLAYED if stated is None else _shorten_answer(stated)
     note = f"the answer to every question (`{ANY_KEY}`)" if stated is not None and key not in by_key else ""
     return (
-        Term(CALL, (f"POST {plugin.url}/{verb}",), None),
+        Term(CALL, (f"POST {plugin.webhook_url}/{verb}",), None),
         Term(ABOUT, (key or "the session",), None),
         Term(ANSWER, (told,), None, note),
     )
 
 
-def _shortened(answer: object) -> str:
+def _shorten_answer(answer: object) -> str:
     """One answer, or the first of several with how many there are."""
     several = f" (the first of {len(answer)})" if isinstance(answer, list) and len(answer) > 1 else ""
     first = answer[0] if isinstance(answer, list) and answer else answer
     text = json.dumps(first, ensure_ascii=False)
-    return (text if len(text) <= LONGEST else f"{text[:LONGEST]}…") + several
+    return (text if len(text) <= MAX_ANSWER_LENGTH else f"{text[:MAX_ANSWER_LENGTH]}…") + several
 
 
-def _vote(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def _vote_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """A recorded vote beside the answer that it comes from."""
     method, key = QUESTIONS[event.point]
     about = key(event)
-    terms = exchange(plugin_of(recording, Extender), method, about)
+    terms = call_terms(plugin_of(recording, Extender), method, about)
     return Equation(f"extender: {event.point} of {about}", FORMULA, ("",), "check", terms, event.result)
 
 
-def refusals(asked: Asked) -> Iterator[Equation]:
+def check_equations(asked: AskedNode) -> Iterator[Equation]:
     """The question about one node."""
-    plugin = asked.plugin(Extender)
+    plugin = asked.plugin_of_kind(Extender)
     title = f"extender on {asked.node.name}"
-    if not plugin.interested(asked.task):
+    if not plugin.is_interested(asked.task):
         yield Equation(title, FORMULA, (), "check", (), True, None, NOT_ASKED)
         return
-    codes = plugin.predicate(asked.task, asked.session.node_table.single(asked.row))
-    statuses = asked.session.reasons.statuses(int(codes[0])) if codes[0] else ()
-    terms = exchange(plugin, "predicate", f"{asked.task.key} {asked.node.name}")
+    codes = plugin.predicate(asked.task, asked.session.node_table.single_row(asked.row))
+    statuses = asked.session.reasons.statuses_of(int(codes[0])) if codes[0] else ()
+    terms = call_terms(plugin, "predicate", f"{asked.task.key} {asked.node.name}")
     note = ", ".join(status.reason for status in statuses)
     yield Equation(title, FORMULA, ("",), "check", terms, not statuses, None, note)
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def score_equation(asked: AskedNode, part: str) -> Equation | None:
     """The answer about all nodes, and the node's part of it."""
-    plugin = asked.plugin(Extender)
+    plugin = asked.plugin_of_kind(Extender)
     try:
         scores = plugin.batch_node_order(asked.task, asked.nodes)
     except ScoreError:
         return None
-    score = 0.0 if scores is None else float(scores.total[asked.place])
-    terms = exchange(plugin, BATCH_NODE_ORDER.method, asked.task.key)
+    score = 0.0 if scores is None else float(scores.total[asked.row_index])
+    terms = call_terms(plugin, BATCH_NODE_ORDER.method, asked.task.key)
     return Equation(f"extender on {asked.node.name}", SCORE_FORMULA, ("",), "check", terms, score)
 
 
-WORDS = PluginWords(
-    equations=dict.fromkeys(QUESTIONS, _vote),
-    scores=inside,
-    refusals=refusals,
+EXPLAINER = PluginExplainer(
+    equations=dict.fromkeys(QUESTIONS, _vote_equation),
+    scores=score_equation,
+    refusals=check_equations,
 )

@@ -5,30 +5,30 @@ Upstream: plugins/network-topology-aware.
 
 from __future__ import annotations
 
-from vcdebug.amount_text import number
-from vcdebug.explain.asked import Asked
+from vcdebug.amount_text import format_number
+from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.plugin import PluginWords
-from vcdebug.plugins.network_topology_aware import Near, NetworkTopologyAware, NodeNearness
+from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.plugins.network_topology_aware import JobNearness, NetworkTopologyAware, NodeNearness
 from vcdebug.plugins.network_topology_aware.nodes_only import NodesOnly
 
 FILL_FORMULA = "mean over tiers by weight of (used + request) / allocatable of the HyperNode; none counts as full"
 NEAR_FORMULA = "(highest tier − tier of the common one) / (highest − lowest tier); the closest add their share of tasks"
-CLOSEST = "several nodes are the closest"
+SEVERAL_CLOSEST = "several nodes are the closest"
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def score_equation(asked: AskedNode, part: str) -> Equation | None:
     """One of the two scores that the plugin gives."""
     plugin = asked.session.plugins[NetworkTopologyAware.name]
     assert isinstance(plugin, NetworkTopologyAware | NodesOnly)
-    found = plugin.nearness(asked.task, asked.nodes, asked.row)
+    found = plugin.node_nearness(asked.task, asked.nodes, asked.row)
     if found is None:
         return None
-    return _near(asked, found.near, found) if found.near is not None else _tiers(asked, found)
+    return _closeness_equation(asked, found.near, found) if found.near is not None else _tiers_equation(asked, found)
 
 
-def _near(asked: Asked, near: Near, found: NodeNearness) -> Equation:
-    share, tie = (near.share, CLOSEST) if near.tied else (0.0, f"counts only where {CLOSEST}")
+def _closeness_equation(asked: AskedNode, near: JobNearness, found: NodeNearness) -> Equation:
+    share, tie = (near.share, SEVERAL_CLOSEST) if near.tied else (0.0, f"counts only where {SEVERAL_CLOSEST}")
     terms = (
         Term("closeness", (near.hyper_node, near.allocated, near.common, Ratio(near.closeness)), None),
         Term("share of the tasks", (near.hyper_node, None, None, Ratio(share)), None, tie),
@@ -42,11 +42,11 @@ def _near(asked: Asked, near: Near, found: NodeNearness) -> Equation:
         terms,
         found.score,
         None,
-        f"sum × {number(found.scale)} = {number(found.score)}",
+        f"sum × {format_number(found.scale)} = {format_number(found.score)}",
     )
 
 
-def _tiers(asked: Asked, found: NodeNearness) -> Equation:
+def _tiers_equation(asked: AskedNode, found: NodeNearness) -> Equation:
     terms: list[Term] = []
     for one in found.tiers:
         name = one.hyper_node or "no HyperNode"
@@ -61,8 +61,8 @@ def _tiers(asked: Asked, found: NodeNearness) -> Equation:
         ("used + request", "of", "weight of it", "weight", "part"),
     )
     mean = found.score / found.scale if found.scale else 0.0
-    note = f"mean {number(mean)} × {number(found.scale)} = {number(found.score)}"
+    note = f"mean {format_number(mean)} × {format_number(found.scale)} = {format_number(found.score)}"
     return Equation(title, FILL_FORMULA, columns, "dimension", tuple(terms), found.score, None, note)
 
 
-WORDS = PluginWords(scores=inside)
+EXPLAINER = PluginExplainer(scores=score_equation)

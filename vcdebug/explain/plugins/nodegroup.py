@@ -8,62 +8,69 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from vcdebug.amount_text import number
-from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import Amount, Equation, Term
-from vcdebug.explain.plugin import PluginWords
+from vcdebug.amount_text import format_number
+from vcdebug.explain.asked import AskedNode
+from vcdebug.explain.equation import DimensionAmount, Equation, Term
+from vcdebug.explain.plugin import PluginExplainer
 from vcdebug.model.resource import Resource
-from vcdebug.plugins.nodegroup import NodeGroup, Standing
+from vcdebug.plugins.nodegroup import GroupVerdict, NodeGroup
 from vcdebug.plugins.nodegroup.by_pod import NodeGroupByPod
 
 FORMULA = "100 for a required group, up to 50 for a preferred one, -1 for one better avoided"
 ACCEPT_FORMULA = "the node's group is one that the queue requires or prefers, and within the queue's limit there"
 LIMIT_COLUMNS = ("limit", "used", "request")
-LISTS = ("required", "preferred", "avoided", "better avoided")
+LIST_NAMES = ("required", "preferred", "avoided", "better avoided")
 
 
-def _standing(asked: Asked) -> Standing:
+def _group_standing(asked: AskedNode) -> GroupVerdict:
     plugin = asked.session.plugins[NodeGroup.name]
     assert isinstance(plugin, NodeGroup | NodeGroupByPod)
-    return plugin.standing(asked.task, asked.node.name)
+    return plugin.group_verdict(asked.task, asked.node.name)
 
 
-def _lists(found: Standing) -> tuple[Term, ...]:
+def _affinity_terms(found: GroupVerdict) -> tuple[Term, ...]:
     affinity = found.queue.affinity if found.queue is not None else None
     if affinity is None:
         return ()
     lists = (affinity.required, affinity.preferred, affinity.anti_required, affinity.anti_preferred)
     return tuple(
         Term(name, (", ".join(groups), "yes" if found.group in groups else "no"), None)
-        for name, groups in zip(LISTS, lists, strict=True)
+        for name, groups in zip(LIST_NAMES, lists, strict=True)
     )
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def score_equation(asked: AskedNode, part: str) -> Equation | None:
     """What the queue's affinity says about the node's group."""
-    found = _standing(asked)
+    found = _group_standing(asked)
     affinity = found.queue.affinity if found.queue is not None else None
     if affinity is None:
         return None
-    score = 0.0 if found.group is None else affinity.score(found.group, ordered=found.ordered)
+    score = 0.0 if found.group is None else affinity.score_group(found.group, ordered=found.ordered)
     title = f"nodegroup: group {found.group or 'none'} of {asked.node.name}"
     return Equation(
-        title, FORMULA, ("groups", "it is in"), "check", _lists(found), score, None, f"score {number(score)}"
+        title,
+        FORMULA,
+        ("groups", "it is in"),
+        "check",
+        _affinity_terms(found),
+        score,
+        None,
+        f"score {format_number(score)}",
     )
 
 
-def refusals(asked: Asked) -> Iterator[Equation]:
+def check_equations(asked: AskedNode) -> Iterator[Equation]:
     """The group, the queue's lists, and the limit."""
-    found = _standing(asked)
+    found = _group_standing(asked)
     own = Term("node's group", (found.group, f"queue {found.queue_name}"), not found.refusal, found.refusal)
-    lists, limits = (own, *_lists(found)), tuple(_limits(found, asked.task.resreq))
+    lists, limits = (own, *_affinity_terms(found)), tuple(_limit_terms(found, asked.task.resreq))
     heads = LIMIT_COLUMNS if limits else ()
     wide = (replace(term, figures=(*term.figures, *(None for _ in heads))) for term in lists)
     title, columns = f"nodegroup: the queue's groups on {asked.node.name}", ("groups", "", *heads)
     yield Equation(title, ACCEPT_FORMULA, columns, "check", (*wide, *limits), not found.refusal, None, found.refusal)
 
 
-def _limits(found: Standing, request: Resource) -> Iterator[Term]:
+def _limit_terms(found: GroupVerdict, request: Resource) -> Iterator[Term]:
     """What the queue may use of the group, in each dimension that is limited."""
     queue, group = found.queue, found.group or ""
     stated = (queue.limits or {}).get(group) if queue is not None else None
@@ -71,7 +78,9 @@ def _limits(found: Standing, request: Resource) -> Iterator[Term]:
         return
     parts = (Resource.from_list(stated), queue.allocated.get(group, Resource()), request)
     for name in stated:
-        yield Term(f"limit of {name}", (None, None, *(Amount.of(part, name) for part in parts)), None)
+        yield Term(
+            f"limit of {name}", (None, None, *(DimensionAmount.from_resource(part, name) for part in parts)), None
+        )
 
 
-WORDS = PluginWords(scores=inside, refusals=refusals)
+EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)

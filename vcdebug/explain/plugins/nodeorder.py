@@ -10,30 +10,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import Equation, Figure, Ratio, Term
-from vcdebug.explain.plugin import PluginWords
-from vcdebug.explain.selectors import affinity_term_text, selector_text, term_text
+from vcdebug.explain.asked import AskedNode
+from vcdebug.explain.equation import Equation, Ratio, Term, TermFigure
+from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.selectors import format_affinity_term, format_node_term, format_selector
 from vcdebug.gomath import round_half_away_rows
 from vcdebug.kube.images import held_images, image_score
-from vcdebug.kube.pod_affinity_score import Drawn
-from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
-from vcdebug.kube.preference_scores import normalized, reversed_normalized
+from vcdebug.kube.pod_affinity_score import ScoreContribution
+from vcdebug.kube.pod_affinity_score import normalize_weights as normalized_affinity
+from vcdebug.kube.preference_scores import normalize_reversed, normalize_score
 from vcdebug.kube.requests import GPU
-from vcdebug.kube.resource_scores import Filled, Portion, averaged
+from vcdebug.kube.resource_scores import AveragePart, BalancePart, average_parts
 from vcdebug.kube.taints import parse_taints, soft_taints
-from vcdebug.kube.topology_spread_score import normalized_spread
+from vcdebug.kube.topology_spread_score import normalize_spread
 from vcdebug.model.names import IntArray
 from vcdebug.plugins.nodeorder import (
     AFFINITY,
     BALANCED,
     IMAGES,
-    KEYS,
     LEAST,
     MOST,
     POD_AFFINITY,
     SPREAD,
     TAINTS,
+    WEIGHT_KEYS,
     NodeOrder,
     Scorers,
 )
@@ -54,22 +54,22 @@ SPREAD_FORMULA = "sum of pods in the domain × log(domains + 2) + max skew − 1
 BOTH_ENDS = "lowest {lowest}, highest {highest}"
 SPREAD_COLUMNS = ("domain", "pods", "domains", "log", "max skew", "counts")
 
-Inside = Callable[[Scorers, Asked], Equation | None]
+ExplainScorer = Callable[[Scorers, AskedNode], Equation | None]
 """A scorer's whole number before its weight, and the words that stand before it; a float is final."""
 
 
-def inside(asked: Asked, part: str) -> Equation | None:
+def score_equation(asked: AskedNode, part: str) -> Equation | None:
     """What one scorer gives the node; None for the sums of all scorers, and for what predicates adds to them."""
     scorer = part.rpartition("/")[2]
-    if scorer not in INSIDES:
+    if scorer not in SCORER_EXPLANATIONS:
         return None
     plugin = asked.session.plugins[NodeOrder.name]
     assert isinstance(plugin, NodeOrder | TwoKinds)
     plain = isinstance(plugin, TwoKinds) and scorer == AFFINITY
-    found = (plain_node_affinity if plain else INSIDES[scorer])(plugin.scorers, asked)
+    found = (plain_node_affinity if plain else SCORER_EXPLANATIONS[scorer])(plugin.scorers, asked)
     if found is None or not isinstance(found.verdict, int):
         return found
-    score, weight = found.verdict, plugin.scorers.weights[KEYS[scorer]]
+    score, weight = found.verdict, plugin.scorers.weights[WEIGHT_KEYS[scorer]]
     note = f"{found.note}{score}, × weight {weight} = {score * weight}"
     return replace(found, verdict=float(score) * float(weight), note=note)
 
@@ -77,36 +77,36 @@ def inside(asked: Asked, part: str) -> Equation | None:
 # Resources
 
 
-def least(scorers: Scorers, asked: Asked) -> Equation:
+def least_allocated(scorers: Scorers, asked: AskedNode) -> Equation:
     """How much of cpu and memory stays free."""
-    return _average(scorers, asked, "least allocated", LEAST_FORMULA, least=True)
+    return _average_equation(scorers, asked, "least allocated", LEAST_FORMULA, least=True)
 
 
-def most(scorers: Scorers, asked: Asked) -> Equation:
+def most_allocated(scorers: Scorers, asked: AskedNode) -> Equation:
     """How much of cpu and memory is taken."""
-    return _average(scorers, asked, "most allocated", MOST_FORMULA, least=False)
+    return _average_equation(scorers, asked, "most allocated", MOST_FORMULA, least=False)
 
 
-def _average(scorers: Scorers, asked: Asked, name: str, formula: str, *, least: bool) -> Equation:
-    pod = scorers.view.shapes.shape(asked.pod).requests.incoming_non_zero
-    found = averaged(scorers.view, pod, asked.row, least=least)
-    terms = tuple(_resource(one, one.score) for one in found.portions)
+def _average_equation(scorers: Scorers, asked: AskedNode, name: str, formula: str, *, least: bool) -> Equation:
+    pod = scorers.view.shapes.pod_shape(asked.pod).requests.incoming_non_zero
+    found = average_parts(scorers.view, pod, asked.row, least=least)
+    terms = tuple(_resource_term(one, one.score) for one in found.portions)
     title = f"{name} on {asked.node.name}"
     return Equation(title, formula, AVERAGE_COLUMNS, "dimension", terms, found.score, None, "average ")
 
 
-def balanced(scorers: Scorers, asked: Asked) -> Equation | None:
+def balanced_allocation(scorers: Scorers, asked: AskedNode) -> Equation | None:
     """How even cpu, memory and GPUs are used, and what the pod changes about it."""
-    found = scorers.resources.balanced(scorers.view.shapes.shape(asked.pod).requests.incoming, asked.row)
+    found = scorers.resources.balance_parts(scorers.view.shapes.pod_shape(asked.pod).requests.incoming, asked.row)
     if found is None:
         return None
-    terms = tuple(_resource(one, Ratio(one.before), Ratio(one.after)) for one in found.filled)
+    terms = tuple(_resource_term(one, Ratio(one.before), Ratio(one.after)) for one in found.filled)
     formula = BALANCE_FORMULA if found.absolute else CHANGE_FORMULA
     title, words = f"balanced allocation on {asked.node.name}", f"balance {found.before} before, {found.after} after: "
     return Equation(title, formula, BALANCE_COLUMNS, "dimension", terms, found.score, None, words)
 
 
-def _resource(one: Portion | Filled, *more: Figure) -> Term:
+def _resource_term(one: AveragePart | BalancePart, *more: TermFigure) -> Term:
     """What the node has of a resource, what is requested of it, what the pod adds, in the units of the model (milli-
     cores, bytes, thousandths of a GPU); then what that comes to.
     """
@@ -118,34 +118,36 @@ def _resource(one: Portion | Filled, *more: Figure) -> Term:
 # What a pod wishes of the node itself
 
 
-def node_affinity(scorers: Scorers, asked: Asked) -> Equation:
+def node_affinity(scorers: Scorers, asked: AskedNode) -> Equation:
     """The pod's weighted preferences, and the best node of all."""
-    found, raw = _preferences(scorers, asked)
-    placement = scorers.view.shapes.placement(asked.pod)
-    words, score = _scaled(raw, scorers.preferences.node_affinity_weights(placement, asked.nodes.rows), normalized)
+    found, raw = _preference_equation(scorers, asked)
+    placement = scorers.view.shapes.node_constraints(asked.pod)
+    words, score = _scale_score(
+        raw, scorers.preferences.node_affinity_weights(placement, asked.nodes.rows), normalize_score
+    )
     return replace(found, formula=AFFINITY_FORMULA, verdict=score, note=words)
 
 
-def plain_node_affinity(scorers: Scorers, asked: Asked) -> Equation:
+def plain_node_affinity(scorers: Scorers, asked: AskedNode) -> Equation:
     """The weights as they stand, where they are not normalised."""
-    return _preferences(scorers, asked)[0]
+    return _preference_equation(scorers, asked)[0]
 
 
-def _preferences(scorers: Scorers, asked: Asked) -> tuple[Equation, int]:
+def _preference_equation(scorers: Scorers, asked: AskedNode) -> tuple[Equation, int]:
     node, raw = asked.node, 0
     terms: list[Term] = []
-    for preference in scorers.view.shapes.placement(asked.pod).preferred or ():
-        met = preference.term.matches(node.labels, node.name)
+    for preference in scorers.view.shapes.node_constraints(asked.pod).preferred or ():
+        met = preference.term.matches_node(node.labels, node.name)
         counts = preference.weight if met else 0
         raw += counts
-        terms.append(Term(term_text(preference.term), (met, preference.weight, counts), None))
+        terms.append(Term(format_node_term(preference.term), (met, preference.weight, counts), None))
     title, columns = f"preferred node affinity of {node.name}", ("met", "weight", "counts")
     return Equation(title, PREFERENCE_FORMULA, columns, "check", tuple(terms), raw, None, "sum "), raw
 
 
-def taints(scorers: Scorers, asked: Asked) -> Equation:
+def taint_toleration(scorers: Scorers, asked: AskedNode) -> Equation:
     """The node's soft taints."""
-    placement = scorers.view.shapes.placement(asked.pod)
+    placement = scorers.view.shapes.node_constraints(asked.pod)
     found = list(soft_taints(parse_taints(asked.node.taints), placement.tolerations))
     terms = tuple(
         Term(f"{taint.key}={taint.value}:{taint.effect}", ("yes" if accepted else "no", 0 if accepted else 1), None)
@@ -153,12 +155,12 @@ def taints(scorers: Scorers, asked: Asked) -> Equation:
     )
     raw = len([taint for taint, accepted in found if not accepted])
     raws = scorers.preferences.intolerable_taints(placement, asked.nodes.rows)
-    words, score = _scaled(raw, raws, reversed_normalized)
+    words, score = _scale_score(raw, raws, normalize_reversed)
     title, columns = f"soft taints of {asked.node.name}", ("tolerated", "counts")
     return Equation(title, TAINT_FORMULA, columns, "check", terms, score, None, words)
 
 
-def _scaled(
+def _scale_score(
     raw: int, raws: IntArray, whole: Callable[[IntArray], IntArray], ends: str = "the highest of all nodes is {highest}"
 ) -> tuple[str, int]:
     """What a raw score becomes beside those of all nodes, behind the words that say so."""
@@ -167,7 +169,7 @@ def _scaled(
     return f"sum {raw}, {ends.format(lowest=lowest, highest=highest)}: ", score
 
 
-def images(scorers: Scorers, asked: Asked) -> Equation:
+def image_locality(scorers: Scorers, asked: AskedNode) -> Equation:
     """The pod's images that the node holds already."""
     wanted, states = scorers.images_of(asked.pod), scorers.view.images[asked.row]
     nodes = len(scorers.view.images)
@@ -185,30 +187,30 @@ def images(scorers: Scorers, asked: Asked) -> Equation:
 # Other pods
 
 
-def pod_affinity(scorers: Scorers, asked: Asked) -> Equation | None:
+def pod_affinity(scorers: Scorers, asked: AskedNode) -> Equation | None:
     """The pod's own preferences, and those of pods that are placed."""
-    shape = scorers.view.shapes.shape(asked.pod)
-    raws = scorers.pod_affinity.raw(shape, asked.nodes.rows)
+    shape = scorers.view.shapes.pod_shape(asked.pod)
+    raws = scorers.pod_affinity.raw_scores(shape, asked.nodes.rows)
     if raws is None:
         return None
-    drawn = list(scorers.pod_affinity.drawn(shape, asked.row))
-    raw = sum(one.adds for one in drawn)  # exact: ints
-    words, score = _scaled(raw, raws, normalized_affinity, BOTH_ENDS)
+    drawn = list(scorers.pod_affinity.score_contributions(shape, asked.row))
+    raw = sum(one.added_score for one in drawn)  # exact: ints
+    words, score = _scale_score(raw, raws, normalized_affinity, BOTH_ENDS)
     title, columns = f"affinity between pods on {asked.node.name}", ("domain", "pods", "weight", "counts")
-    return Equation(title, POD_FORMULA, columns, "check", tuple(map(_drawn, drawn)), score, None, words)
+    return Equation(title, POD_FORMULA, columns, "check", tuple(map(_affinity_term, drawn)), score, None, words)
 
 
-def _drawn(one: Drawn) -> Term:
+def _affinity_term(one: ScoreContribution) -> Term:
     whose = "" if one.own else "wished by pods that are placed"
-    return Term(affinity_term_text(one.term), (one.domain, one.pods, one.weight, one.adds), None, whose)
+    return Term(format_affinity_term(one.term), (one.domain, one.pods, one.weight, one.added_score), None, whose)
 
 
-def spread(scorers: Scorers, asked: Asked) -> Equation | None:
+def topology_spread(scorers: Scorers, asked: AskedNode) -> Equation | None:
     """Soft constraints: how many matching pods the node's domain has."""
-    found = scorers.spread(asked.pod, asked.nodes.rows)
+    found = scorers.topology_spread(asked.pod, asked.nodes.rows)
     if found is None:
         return None
-    place, total = asked.place, 0.0
+    place, total = asked.row_index, 0.0
     terms: list[Term] = []
     for part in found.parts:
         constraint, counts = part.constraint, float(part.raw[place])
@@ -216,27 +218,27 @@ def spread(scorers: Scorers, asked: Asked) -> Equation | None:
         domain = asked.node.labels.get(constraint.topology_key)
         pods = int(part.counts[place])
         figures = (domain, pods, part.domains, Ratio(part.weight), constraint.max_skew, Ratio(counts))
-        terms.append(Term(f"{constraint.topology_key} {selector_text(constraint.selector)}".rstrip(), figures, None))
+        terms.append(Term(f"{constraint.topology_key} {format_selector(constraint.selector)}".rstrip(), figures, None))
     title, score = f"spread over domains on {asked.node.name}", 0.0
     words = "the node lacks a topology label: 0"
     if not found.ignored[place]:
         raw = int(round_half_away_rows(np.array([total]))[0])
-        words, score = _scaled(raw, found.raw[~found.ignored], _none_ignored, BOTH_ENDS)
+        words, score = _scale_score(raw, found.raw[~found.ignored], _normalized_unignored, BOTH_ENDS)
     return Equation(title, SPREAD_FORMULA, SPREAD_COLUMNS, "check", tuple(terms), score, None, words)
 
 
-def _none_ignored(raws: IntArray) -> IntArray:
-    return normalized_spread(raws, np.zeros(len(raws), dtype=np.bool_))
+def _normalized_unignored(raws: IntArray) -> IntArray:
+    return normalize_spread(raws, np.zeros(len(raws), dtype=np.bool_))
 
 
-INSIDES: Mapping[str, Inside] = {
-    LEAST: least,
-    MOST: most,
-    BALANCED: balanced,
+SCORER_EXPLANATIONS: Mapping[str, ExplainScorer] = {
+    LEAST: least_allocated,
+    MOST: most_allocated,
+    BALANCED: balanced_allocation,
     AFFINITY: node_affinity,
-    TAINTS: taints,
-    IMAGES: images,
+    TAINTS: taint_toleration,
+    IMAGES: image_locality,
     POD_AFFINITY: pod_affinity,
-    SPREAD: spread,
+    SPREAD: topology_spread,
 }
-WORDS = PluginWords(scores=inside)
+EXPLAINER = PluginExplainer(scores=score_equation)

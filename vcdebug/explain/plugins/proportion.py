@@ -11,16 +11,31 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug import amount_text
-from vcdebug.amount_text import amount
-from vcdebug.explain.answer import Advice, owner, sharers
+from vcdebug.amount_text import format_amount
+from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
 from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
-from vcdebug.explain.equation import NO_JOB, Amount, Equation, Term, choice, first_failing
+from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import NO_MINIMUM, QueueCheck, admits, dimensions, limit_columns, limit_terms, not_open
-from vcdebug.explain.plugin import Difference, Kept, PluginWords, Quota, Then, decided
-from vcdebug.explain.queue_admission import rejected
-from vcdebug.explain.queue_books import dry_run_start, simulated
-from vcdebug.explain.queue_quota import not_above
+from vcdebug.explain.limits import (
+    NO_MINIMUM,
+    QueueCheck,
+    admission_equation,
+    all_dimensions,
+    limit_columns,
+    limit_terms,
+    not_open_reason,
+)
+from vcdebug.explain.plugin import (
+    OrderDifference,
+    OrderMoment,
+    PluginExplainer,
+    QuotaExplainer,
+    VetoReason,
+    iter_differences,
+)
+from vcdebug.explain.queue_admission import explain_queue_rejection
+from vcdebug.explain.queue_books import dry_run_start, simulated_allocation
+from vcdebug.explain.queue_quota import not_above_share
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -31,44 +46,44 @@ from vcdebug.framework.hooks import (
     SIMULATE_ALLOCATABLE,
 )
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.inqueue import Reserving
+from vcdebug.model.inqueue import ReservationForm
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, beside
+from vcdebug.model.limitcheck import LimitCheck, check_request
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.proportion import (
-    Dealt,
-    Holding,
+    DealRound,
+    DealtShare,
     Proportion,
-    QueueAttr,
-    Round,
-    count_in,
-    holdings,
-    offered,
-    recalled,
-    rounds,
-    surplus,
+    ProportionQueueAttr,
+    QueueHolding,
+    count_jobs_in,
+    deal_rounds,
+    from_figures,
+    iter_holdings,
+    offered_share,
+    surplus_in,
 )
 from vcdebug.releases.queues import ZERO_DESERVED_DROPPED
 from vcdebug.trace.memo import per_recording
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, job_before, plugin_of, requested, task_of, tasks_of
+from vcdebug.trace.state_before import job_before, plugin_of, requested_together, state_before, task_of, tasks_of
 from vcdebug.trace.timeline import ClusterState
 
 NAME = "proportion"
-WITHIN = "allocated + request ≤ deserved, in the dimensions requested"
+WITHIN_FORMULA = "allocated + request ≤ deserved, in the dimensions requested"
 BY_WEIGHT = "its part by weight"
 NO_DRY_RUN = "PrePredicate has not run for the task, so that there is nothing to simulate on"
 
 
-def attr_of(state: ClusterState, queue: QueueName) -> QueueAttr:
+def attr_of(state: ClusterState, queue: QueueName) -> ProportionQueueAttr:
     """The queue's figures at a moment, as the plugin keeps them."""
-    return recalled(state.books[NAME][queue])
+    return from_figures(state.books[NAME][queue])
 
 
-def attrs_of(state: ClusterState) -> dict[QueueName, QueueAttr]:
+def attrs_of(state: ClusterState) -> dict[QueueName, ProportionQueueAttr]:
     """The figures of all queues that it keeps."""
     return {queue: attr_of(state, queue) for queue in state.books[NAME] if queue}
 
@@ -78,8 +93,8 @@ def attrs_of(state: ClusterState) -> dict[QueueName, QueueAttr]:
 
 def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
     """Is everything that the queue deserves used up? As proportion would answer Overused before an event."""
-    attr = attr_of(before(recording, seq), queue)
-    unused = attr.unused()
+    attr = attr_of(state_before(recording, seq), queue)
+    unused = attr.unused_dimensions()
     terms = tuple(
         Term(name, (deserved, attr.allocated.get(name)), name not in unused) for name, deserved in attr.deserved.items()
     )
@@ -89,16 +104,16 @@ def queue_overused(recording: Recording, seq: Seq, queue: QueueName) -> Equation
     return Equation(title, formula, ("deserved", "allocated"), "dimension", terms, not unused, left, note)
 
 
-def allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def allocatable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """May the queue take one task?"""
     title = f"proportion: may queue {event.queue} take {event.task}?"
     return _within_deserved(recording, seq, title, event.queue, task_of(recording, event.task).resreq)
 
 
-def preemptive(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def preemptive_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """May the queue reclaim for these tasks?"""
     title = f"proportion: may queue {event.queue} reclaim for {', '.join(event.candidates)}?"
-    return _within_deserved(recording, seq, title, event.queue, requested(recording, event.candidates))
+    return _within_deserved(recording, seq, title, event.queue, requested_together(recording, event.candidates))
 
 
 def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
@@ -108,37 +123,39 @@ def simulate_allocatable(recording: Recording, seq: Seq, event: HookEvent) -> Eq
     start = dry_run_start(recording, seq, NAME, task.key)
     if start is None:
         columns = ("allocated", "request", "sum", "deserved")
-        return Equation(title, WITHIN, columns, "dimension", (), False, None, NO_DRY_RUN)
-    held = simulated(recording, start, seq, NAME, queue, (queue,))
-    check = beside(held, task.resreq, attr_of(before(recording, start), queue).deserved)
-    return _within(title, check, f"as the queue stood at event {start}, changed by the dry run on this node")
+        return Equation(title, WITHIN_FORMULA, columns, "dimension", (), False, None, NO_DRY_RUN)
+    held = simulated_allocation(recording, start, seq, NAME, queue, (queue,))
+    check = check_request(held, task.resreq, attr_of(state_before(recording, start), queue).deserved)
+    return _within_equation(title, check, f"as the queue stood at event {start}, changed by the dry run on this node")
 
 
 def _within_deserved(recording: Recording, seq: Seq, title: str, queue: QueueName, request: Resource) -> Equation:
-    closed = not_open(recording.session, queue)
-    found = _within(title, claim_check(recording, seq, queue, request).check, "")
+    closed = not_open_reason(recording.session, queue)
+    found = _within_equation(title, claim_check(recording, seq, queue, request).check, "")
     return replace(found, verdict=False, note=closed) if closed else found
 
 
-def _within(title: str, check: LimitCheck, note: str) -> Equation:
-    terms = tuple(limit_terms(check, dimensions(check.request, check.limit)))
+def _within_equation(title: str, check: LimitCheck, note: str) -> Equation:
+    terms = tuple(limit_terms(check, all_dimensions(check.request, check.limit)))
     columns = limit_columns(check, "deserved")
-    return Equation(title, WITHIN, columns, "dimension", terms, check.fits, first_failing(terms), note)
+    return Equation(
+        title, WITHIN_FORMULA, columns, "dimension", terms, check.is_within_limit, first_failing(terms), note
+    )
 
 
 def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Does the queue's limit hold the job's minimum?"""
     job = recording.session.jobs[event.job]
-    check = _admission(recording, before(recording, seq), job)
+    check = _admission_check(recording, state_before(recording, seq), job)
     formula = "min resources + allocated + inqueue − elastic ≤ real capability, in the dimensions of the minimum"
     title, columns = f"proportion: does queue {job.queue} admit {job.uid}?", limit_columns(check, "real capability")
-    terms = limit_terms(check, dimensions(check.asked, check.limit))
+    terms = limit_terms(check, all_dimensions(check.asked, check.limit))
     free = NO_MINIMUM if job.pod_group.min_resources is None else ""
-    return admits(title, formula, columns, terms, not_open(recording.session, job.queue), free)
+    return admission_equation(title, formula, columns, terms, not_open_reason(recording.session, job.queue), free)
 
 
-def _admission(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:
-    return plugin_of(recording, Proportion).admission(attr_of(state, job.queue), job)
+def _admission_check(recording: Recording, state: ClusterState, job: JobInfo) -> LimitCheck:
+    return plugin_of(recording, Proportion).check_admission(attr_of(state, job.queue), job)
 
 
 # The same for the gates
@@ -146,14 +163,16 @@ def _admission(recording: Recording, state: ClusterState, job: JobInfo) -> Limit
 
 def admission_checks(recording: Recording, seq: Seq, job: JobInfo) -> list[QueueCheck]:
     """JobEnqueueable's question."""
-    check = _admission(recording, before(recording, seq), job)
-    return [QueueCheck.of(recording.session, job.queue, "realCapability", check)]
+    check = _admission_check(recording, state_before(recording, seq), job)
+    return [QueueCheck.for_queue(recording.session, job.queue, "realCapability", check)]
 
 
 def claim_check(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> QueueCheck:
     """Preemptive's question, which is Allocatable's."""
-    attr = attr_of(before(recording, seq), queue)
-    return QueueCheck.of(recording.session, queue, "deserved", beside(attr.allocated, request, attr.deserved))
+    attr = attr_of(state_before(recording, seq), queue)
+    return QueueCheck.for_queue(
+        recording.session, queue, "deserved", check_request(attr.allocated, request, attr.deserved)
+    )
 
 
 def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resource) -> list[QueueCheck]:
@@ -164,141 +183,152 @@ def room_checks(recording: Recording, seq: Seq, queue: QueueName, request: Resou
 # Victims
 
 
-def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Queues that hold more than they deserve somewhere, less what has been taken already."""
-    attrs = attrs_of(before(recording, seq))
-    judged = holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
+    attrs = attrs_of(state_before(recording, seq))
+    judged = iter_holdings(recording.session.jobs, attrs, tasks_of(recording, event.candidates))
     columns = ("queue", "dimension", "allocated", "deserved")
     formula = "allocated > deserved in some dimension, less what is already taken"
     title = f"proportion: from whom can {event.task} reclaim?"
-    return choice(title, formula, columns, [_holding(each) for each in judged])
+    return victim_equation(title, formula, columns, [_holding_term(each) for each in judged])
 
 
-def _holding(each: Holding) -> Term:
+def _holding_term(each: QueueHolding) -> Term:
     """The first dimension beyond what is deserved, else the first one."""
     if not each.queue:
-        return Term(each.task.key, (None, None, None, None), False, NO_JOB)
-    name = next(iter(each.above), CPU)
-    figures = (each.queue, name, Amount.of(each.allocated, name), Amount.of(each.deserved, name))
+        return Term(each.task.key, (None, None, None, None), False, JOB_NOT_IN_SESSION)
+    name = next(iter(each.exceeded_dimensions), CPU)
+    figures = (
+        each.queue,
+        name,
+        DimensionAmount.from_resource(each.allocated, name),
+        DimensionAmount.from_resource(each.deserved, name),
+    )
     note = "" if each.surplus else f"queue {each.queue} holds no more than it deserves"
     return Term(each.task.key, figures, each.surplus, note)
 
 
-def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
+def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
     """Queues that hold no more than they deserve."""
-    return not_above(view, NAME, refused, seq, smaller)
+    return not_above_share(view, NAME, refused, seq, smaller_share_advice)
 
 
 # Order
 
 
-def queue_order(then: Then, left: QueueInfo, right: QueueInfo) -> Iterator[Difference]:
+def queue_order(then: OrderMoment, left: QueueInfo, right: QueueInfo) -> Iterator[OrderDifference]:
     """The higher queue priority, then the smaller share."""
     plugin = copy(plugin_of(then.recording, Proportion))
     plugin.queues = {queue.name: attr_of(then.state, queue.name) for queue in (left, right)}
     mine, other = (plugin.queues[queue.name].share for queue in (left, right))
     looked = ("queue priority", left.priority, right.priority), ("proportion share", mine, other)
-    return decided(plugin.queue_order(left, right), looked)
+    return iter_differences(plugin.queue_order(left, right), looked)
 
 
 # What is deserved
 
 
-class Portion(NamedTuple):
+class QueuePortion(NamedTuple):
     """One queue in one round."""
 
     number: int
     """From 1."""
-    round: Round
-    queue: Dealt
+    round: DealRound
+    queue: DealtShare
 
-    def offered(self, name: str) -> float:
+    def offered_amount(self, name: str) -> float:
         """What it had and its part by weight, before any limit."""
         before, weight = self.queue.before, self.queue.attr.weight
-        return offered(before, self.round.remaining, weight, self.round.weight).get(name)
+        return offered_share(before, self.round.remaining, weight, self.round.weight).get(name)
 
-    def decides(self, name: str) -> str:
+    def deciding_limit(self, name: str) -> str:
         """What set the amount of a dimension."""
         found, attr = self.queue.deserved.get(name), self.queue.attr
         limits = {"its request": attr.request, "its limit": attr.real_capability, "its guarantee": attr.guarantee}
-        if found == self.offered(name):
+        if found == self.offered_amount(name):
             return BY_WEIGHT
         return next((words for words, limit in limits.items() if limit.get(name) == found), BY_WEIGHT)
 
 
-def counted(recording: Recording) -> Iterator[tuple[JobInfo, QueueAttr]]:
+def iter_counted_jobs(recording: Recording) -> Iterator[tuple[JobInfo, ProportionQueueAttr]]:
     """Each job as the session opened with it, and its queue's sums once it is counted in: they grow with the next."""
-    attrs: dict[QueueName, QueueAttr] = {}
-    form = Reserving.of(recording.snapshot.release)
+    attrs: dict[QueueName, ProportionQueueAttr] = {}
+    form = ReservationForm.for_release(recording.snapshot.release)
     for uid in recording.session.jobs:
         job = job_before(recording, uid, 1)
-        attr = attrs.setdefault(job.queue, QueueAttr(0, Resource(), Resource(), Resource()))
-        count_in(attr, (job,), form)
+        attr = attrs.setdefault(job.queue, ProportionQueueAttr(0, Resource(), Resource(), Resource()))
+        count_jobs_in(attr, (job,), form)
         yield job, attr
 
 
-class Played(NamedTuple):
+class OpeningRounds(NamedTuple):
     """The rounds in which the cluster was dealt out, counted from 1, and the queues by name."""
 
-    attrs: Mapping[QueueName, QueueAttr]
-    rounds: Sequence[tuple[int, Round]]
+    attrs: Mapping[QueueName, ProportionQueueAttr]
+    rounds: Sequence[tuple[int, DealRound]]
 
 
 @per_recording()
-def opening_rounds(recording: Recording) -> Played:
+def opening_rounds(recording: Recording) -> OpeningRounds:
     """The plugin's own rounds, played again on the figures that the session opened with."""
     state = recording.timeline.state_at(0)
     if NAME not in state.books:
-        return Played({}, ())
-    zeros = not recording.snapshot.release.has(ZERO_DESERVED_DROPPED)
+        return OpeningRounds({}, ())
+    zeros = not recording.snapshot.release.has_older_form(ZERO_DESERVED_DROPPED)
     known = attrs_of(state).items()
     attrs = {queue: replace(attr, deserved=Resource(), keeps_zeros=zeros) for queue, attr in known}
-    played = rounds(state.amount(NAME, "", "total"), list(attrs.values()))
-    return Played(attrs, list(enumerate(played, start=1)))
+    played = deal_rounds(state.plugin_amount(NAME, "", "total"), list(attrs.values()))
+    return OpeningRounds(attrs, list(enumerate(played, start=1)))
 
 
 @per_recording()
-def dealt(recording: Recording) -> dict[QueueName, tuple[Portion, ...]]:
+def portions_by_queue(recording: Recording) -> dict[QueueName, tuple[QueuePortion, ...]]:
     """queue → its portions."""
     attrs, played = opening_rounds(recording)
     return {
-        queue: tuple(Portion(number, each, one) for number, each in played for one in each.dealt if one.attr is attr)
+        queue: tuple(
+            QueuePortion(number, each, one) for number, each in played for one in each.dealt if one.attr is attr
+        )
         for queue, attr in attrs.items()
     }
 
 
-def dealt_lines(recording: Recording, queue: QueueName, name: str) -> Iterator[str]:
+def iter_portion_lines(recording: Recording, queue: QueueName, name: str) -> Iterator[str]:
     """How what a queue deserves came about in one dimension: a line per round."""
-    for portion in dealt(recording).get(queue, ()):
+    for portion in portions_by_queue(recording).get(queue, ()):
         had, deserved, each = portion.queue.before.get(name), portion.queue.deserved.get(name), portion.round
         if portion.number > 1 and deserved == had:
             continue
-        held = f"{amount(name, had)} + " if had else ""
-        part = f"{amount(name, each.remaining.get(name))} x weight {portion.queue.attr.weight} / {each.weight}"
-        whole = portion.offered(name)
-        cut = f", held to {amount(name, deserved)} by {portion.decides(name)}" if deserved < whole else ""
-        yield f"deserved {name}, round {portion.number}: {held}{part} = {amount(name, whole)}{cut}"
+        held = f"{format_amount(name, had)} + " if had else ""
+        part = f"{format_amount(name, each.remaining.get(name))} x weight {portion.queue.attr.weight} / {each.weight}"
+        whole = portion.offered_amount(name)
+        cut = f", held to {format_amount(name, deserved)} by {portion.deciding_limit(name)}" if deserved < whole else ""
+        yield f"deserved {name}, round {portion.number}: {held}{part} = {format_amount(name, whole)}{cut}"
 
 
-def larger(view: JobView) -> tuple[Advice, ...]:
+def larger_share_advice(view: JobView) -> tuple[Advice, ...]:
     """How a queue comes to deserve more."""
-    more = sharers(f"raise spec.weight ({view.queue.weight}) of queue {view.queue.name}, or lower the others'")
-    return owner("use another queue"), more
+    more = queue_admin_advice(
+        f"raise spec.weight ({view.queue.weight}) of queue {view.queue.name}, or lower the others'"
+    )
+    return owner_advice("use another queue"), more
 
 
-def smaller(view: JobView, queues: Sequence[QueueName]) -> Advice:
+def smaller_share_advice(view: JobView, queues: Sequence[QueueName]) -> Advice:
     """How the victims' queues come to deserve less."""
-    return sharers(f"raise spec.weight of queue {view.queue.name}, or lower that of {amount_text.listed(queues)}")
+    return queue_admin_advice(
+        f"raise spec.weight of queue {view.queue.name}, or lower that of {amount_text.join_names(queues)}"
+    )
 
 
-WORDS = PluginWords(
+EXPLAINER = PluginExplainer(
     equations={
         OVERUSED.upstream: lambda recording, seq, event: queue_overused(recording, seq, event.queue),
-        ALLOCATABLE.upstream: allocatable,
+        ALLOCATABLE.upstream: allocatable_equation,
         SIMULATE_ALLOCATABLE.upstream: simulate_allocatable,
-        PREEMPTIVE.upstream: preemptive,
+        PREEMPTIVE.upstream: preemptive_equation,
         JOB_ENQUEUEABLE.upstream: job_enqueueable,
-        RECLAIMABLE.upstream: reclaimable,
+        RECLAIMABLE.upstream: reclaimable_equation,
     },
     compared={
         OVERUSED.upstream: LESS_EQUAL_NAMES,
@@ -309,7 +339,16 @@ WORDS = PluginWords(
         RECLAIMABLE.upstream: LESS_EQUAL,
     },
     comparators={QUEUE_ORDER.method: queue_order},
-    kept=kept,
-    rejected=rejected,
-    quota=Quota(admission_checks, room_checks, claim_check, lambda _: False, surplus, larger, smaller, dealt_lines),
+    kept=explain_veto,
+    rejected=explain_queue_rejection,
+    quota=QuotaExplainer(
+        admission_checks,
+        room_checks,
+        claim_check,
+        lambda _: False,
+        surplus_in,
+        larger_share_advice,
+        smaller_share_advice,
+        iter_portion_lines,
+    ),
 )

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import number
-from vcdebug.explain.asked import Asked
+from vcdebug.amount_text import format_number
+from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
-from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.plugin import PluginExplainer
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.resource_strategy_fit import FitPart, ResourceStrategyFit
 
@@ -21,11 +21,11 @@ RATE_FORMULA = "idle cpu and memory without the task ≥ idle amount of the scar
 CORE, GIGABYTE = 1000, 1e9
 
 
-def inside(asked: Asked, part: str) -> Equation:
+def score_equation(asked: AskedNode, part: str) -> Equation:
     """Each requested resource by its strategy, then the scarce ones."""
-    plugin = asked.plugin(ResourceStrategyFit)
-    nodes, settings = asked.session.node_table.single(asked.row), plugin.settings
-    terms = [_fit(one) for one in (plugin.fit_parts(asked.task, nodes) if settings.weight > 0 else ())]
+    plugin = asked.plugin_of_kind(ResourceStrategyFit)
+    nodes, settings = asked.session.node_table.single_row(asked.row), plugin.strategy_settings
+    terms = [_fit_term(one) for one in (plugin.fit_parts(asked.task, nodes) if settings.weight > 0 else ())]
     formula = FORMULA
     if settings.scarce.weight > 0:
         formula += SCARCE_FORMULA
@@ -35,21 +35,23 @@ def inside(asked: Asked, part: str) -> Equation:
                 Term(f"scarce {name}", ("offered" if offered > 0 else "lacks", None, offered, weight, None), None)
             )
     score = float(plugin.node_order(asked.task, nodes).total[0])
-    note = f"weight {settings.weight}, of scarce resources {settings.scarce.weight}: {number(score)}"
+    note = f"weight {settings.weight}, of scarce resources {settings.scarce.weight}: {format_number(score)}"
     title = f"resource-strategy-fit on {asked.node.name}"
     return Equation(title, formula, COLUMNS, "dimension", tuple(terms), score, None, note)
 
 
-def _fit(one: FitPart) -> Term:
+def _fit_term(one: FitPart) -> Term:
     strategy, full = one.strategy, bool(one.full[0])
     figures = (strategy.kind, float(one.wanted[0]), float(one.capacity[0]), strategy.weight, Ratio(float(one.part[0])))
     return Term(one.name, figures, None, "it does not fit" if full else "")
 
 
-def refusals(asked: Asked) -> Iterator[Equation]:
+def check_equations(asked: AskedNode) -> Iterator[Equation]:
     """What the task would leave beside each scarce resource."""
     terms: list[Term] = []
-    for one in asked.plugin(ResourceStrategyFit).kept_free(asked.task, asked.session.node_table.single(asked.row)):
+    for one in asked.plugin_of_kind(ResourceStrategyFit).kept_free(
+        asked.task, asked.session.node_table.single_row(asked.row)
+    ):
         rates, left = Resource(one.rates.cpu * CORE, one.rates.memory * GIGABYTE), Resource(one.cpu, one.memory)
         terms.append(Term(one.name, (one.idle, rates, left), not one.crowded))
     title, columns = f"resource-strategy-fit: proportions on {asked.node.name}", ("idle", "each keeps", "would be left")
@@ -57,4 +59,4 @@ def refusals(asked: Asked) -> Iterator[Equation]:
     yield Equation(title, RATE_FORMULA, columns, "dimension", found, all_hold(found), first_failing(found))
 
 
-WORDS = PluginWords(scores=inside, refusals=refusals)
+EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)

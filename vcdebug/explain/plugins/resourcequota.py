@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import amount_of_units, is_counted, listed
+from vcdebug.amount_text import format_unit_amount, is_counted, join_names
 from vcdebug.explain import amounts
-from vcdebug.explain.answer import Finding, owner, sharers
+from vcdebug.explain.answer import Finding, owner_advice, queue_admin_advice
 from vcdebug.explain.equation import Equation, Term, UnitAmount
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.limits import NO_MINIMUM, admits
-from vcdebug.explain.plugin import PluginWords
-from vcdebug.explain.queue_admission import not_admitted
-from vcdebug.explain.quotas import MOST_HOLDERS, holders_of
+from vcdebug.explain.limits import NO_MINIMUM, admission_equation
+from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.queue_admission import rejection_evidence
+from vcdebug.explain.quotas import MAX_HOLDERS, quota_holders
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
@@ -26,22 +26,22 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import plugin_of
 
 NAME, CAUSE = "resourcequota", "enqueue-resourcequota"
-NANO = 1e9
+NANO_UNITS = 1e9
 
 
-def checks_of(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
+def iter_quota_checks(recording: Recording, seq: Seq, job: JobInfo) -> Iterator[tuple[int, QuotaCheck]]:
     """(number of the quota, check) of everything that the namespace's quotas state."""
-    plugin, pending = plugin_of(recording, ResourceQuota), _admitted(recording, seq, job.namespace)
+    plugin, pending = plugin_of(recording, ResourceQuota), _admitted_minimums(recording, seq, job.namespace)
     for number, quota in enumerate(plugin.quotas.get(job.namespace, ()), start=1):
         for check in quota_checks(quota, job.pod_group.min_resource_list or {}, pending):
             yield number, check
 
 
-def _admitted(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
+def _admitted_minimums(recording: Recording, seq: Seq, namespace: str) -> dict[str, int]:
     """Minimums of the jobs of the namespace that were admitted before an event, in 10^-9 units."""
     found: dict[str, int] = {}
-    for at in recording.index.at_point(JOB_ENQUEUED.upstream):
-        event = recording.event(at)
+    for at in recording.index.seqs_at_point(JOB_ENQUEUED.upstream):
+        event = recording.event_at(at)
         if at >= seq or not isinstance(event, HookEvent) or event.plugin != NAME:
             continue
         job = recording.session.jobs[event.job]
@@ -57,53 +57,53 @@ def job_enqueueable(recording: Recording, seq: Seq, event: HookEvent) -> Equatio
     formula = "used + admitted in this cycle + min resources ≤ hard, for names that a quota states"
     columns = ("used", "admitted", "min resources", "sum", "hard")
     stated = job.pod_group.min_resource_list is not None
-    terms = [_held(*each) for each in checks_of(recording, seq, job)] if stated else []
+    terms = [_quota_term(*each) for each in iter_quota_checks(recording, seq, job)] if stated else []
     none = "no quota of the namespace states one of its names" if stated else NO_MINIMUM
-    return admits(title, formula, columns, terms, free="" if terms else none, kind="check")
+    return admission_equation(title, formula, columns, terms, free="" if terms else none, kind="check")
 
 
-def _held(number: int, check: QuotaCheck) -> Term:
-    values = (check.used, check.pending, check.minimum, check.over + check.hard, check.hard)
-    figures = tuple(UnitAmount.of(value / NANO, check.name) for value in values)
-    return Term(f"quota {number} {check.name}", figures, check.over <= 0)
+def _quota_term(number: int, check: QuotaCheck) -> Term:
+    values = (check.used, check.pending, check.minimum, check.exceeded_by + check.hard, check.hard)
+    figures = tuple(UnitAmount.of(value / NANO_UNITS, check.name) for value in values)
+    return Term(f"quota {number} {check.name}", figures, check.exceeded_by <= 0)
 
 
-def rejected(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
+def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding | None:
     """None where no quota of the snapshot is exceeded."""
-    found = [check for _, check in checks_of(view.recording, seq, view.job) if check.over > 0]
+    found = [check for _, check in iter_quota_checks(view.recording, seq, view.job) if check.exceeded_by > 0]
     if not found:
         return None
     first, name = found[0], found[0].name
-    others = ", ".join(f"{one.name} by {_text(one.name, one.over)}" for one in found[1:])
-    holders = holders_of(view.recording, view.job.namespace, name, view.job.uid)
-    who = f" (by {listed(holders, MOST_HOLDERS)})" if holders else ""
-    admitted = f" and {_text(name, first.pending)} promised in this cycle" if first.pending else ""
+    others = ", ".join(f"{one.name} by {_format_nano(one.name, one.exceeded_by)}" for one in found[1:])
+    holders = quota_holders(view.recording, view.job.namespace, name, view.job.uid)
+    who = f" (by {join_names(holders, MAX_HOLDERS)})" if holders else ""
+    admitted = f" and {_format_nano(name, first.pending)} promised in this cycle" if first.pending else ""
     sentence = (
-        f"{view.job.uid} is not admitted: ResourceQuota {first.quota.name} allows {_text(name, first.hard)} "
-        f"{name}, {_text(name, first.used)} are used{who}{admitted}, and minResources of "
-        f"{_text(name, first.minimum)} more exceeds that by {_text(name, first.over)}"
+        f"{view.job.uid} is not admitted: ResourceQuota {first.quota.name} allows {_format_nano(name, first.hard)} "
+        f"{name}, {_format_nano(name, first.used)} are used{who}{admitted}, and minResources of "
+        f"{_format_nano(name, first.minimum)} more exceeds that by {_format_nano(name, first.exceeded_by)}"
         f"{f' ({others})' if others else ''}."
     )
     numbers = {
-        "quota.hard": amounts.number(name, _scaled(name, first.hard)),
-        "quota.used": amounts.number(name, _scaled(name, first.used)),
-        f"short.{name}": amounts.number(name, _scaled(name, first.over)),
+        "quota.hard": amounts.number(name, _scale_nano(name, first.hard)),
+        "quota.used": amounts.number(name, _scale_nano(name, first.used)),
+        f"short.{name}": amounts.number(name, _scale_nano(name, first.exceeded_by)),
     }
     advice = (
-        owner("ask for less in spec.minResources, or wait until pods of its namespace end"),
-        sharers(f"raise spec.hard of ResourceQuota {first.quota.name}"),
+        owner_advice("ask for less in spec.minResources, or wait until pods of its namespace end"),
+        queue_admin_advice(f"raise spec.hard of ResourceQuota {first.quota.name}"),
     )
-    return Finding(CAUSE, sentence, numbers, not_admitted(seq, NAME), advice)
+    return Finding(CAUSE, sentence, numbers, rejection_evidence(seq, NAME), advice)
 
 
-def _scaled(name: str, value: int) -> float:
+def _scale_nano(name: str, value: int) -> float:
     """As amounts are kept: thousandths, but for bytes."""
-    units = value / NANO
+    units = value / NANO_UNITS
     return units if name == MEMORY or is_counted(name) else units * 1000.0
 
 
-def _text(name: str, value: int) -> str:
-    return amount_of_units(name, value / NANO)
+def _format_nano(name: str, value: int) -> str:
+    return format_unit_amount(name, value / NANO_UNITS)
 
 
-WORDS = PluginWords(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=rejected)
+EXPLAINER = PluginExplainer(equations={JOB_ENQUEUEABLE.upstream: job_enqueueable}, rejected=explain_rejection)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import span, spans_apart
+from vcdebug.amount_text import format_duration, format_durations_apart
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin import Difference, PluginWords, Then
+from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
-from vcdebug.gotime import SECOND, time_of
+from vcdebug.gotime import SECOND, parse_nanoseconds
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.plugins.sla import Sla, earlier_first
@@ -21,33 +21,39 @@ from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import plugin_of
 
 
-def overdue(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Has the job waited as long as it was promised at most?"""
     job, plugin = recording.session.jobs[event.job], plugin_of(recording, Sla)
-    deadline, created, verdict = plugin.deadline(job), time_of(job.creation_timestamp), plugin.overdue(job)
+    deadline, created, verdict = (
+        plugin.job_deadline(job),
+        parse_nanoseconds(job.creation_timestamp),
+        plugin.permit_overdue(job),
+    )
     title, formula = f"sla: has {job.uid} waited too long?", "created + waiting time ≤ now permits; sla never rejects"
     if deadline is None:
         return Equation(title, formula, (), "check", (), ABSTAIN, None, "neither the job nor the plugin states a time")
-    figures = tuple(span(time / SECOND) for time in (plugin.now - created, deadline - created, deadline - plugin.now))
+    figures = tuple(
+        format_duration(time / SECOND) for time in (plugin.now - created, deadline - created, deadline - plugin.now)
+    )
     late = verdict != ABSTAIN
     term = Term("waiting", figures, late, "" if late else f"another {figures[2]} to wait")
     return Equation(title, formula, ("waited", "promised", "left"), "check", (term,), verdict, "waiting")
 
 
-def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """The earlier deadline; jobs without one last."""
     plugin = plugin_of(then.recording, Sla)
-    mine, other = plugin.deadline(left), plugin.deadline(right)
+    mine, other = plugin.job_deadline(left), plugin.job_deadline(right)
     left_of = [0.0 if deadline is None else (deadline - plugin.now) / SECOND for deadline in (mine, other)]
-    spans = spans_apart(*map(abs, left_of))
+    spans = format_durations_apart(*map(abs, left_of))
     one, two = (
         "none" if deadline is None else f"in {written}" if seconds > 0 else f"{written} ago"
         for deadline, seconds, written in zip((mine, other), left_of, spans, strict=True)
     )
-    yield Difference("sla deadline", one, two, earlier_first(mine, other))
+    yield OrderDifference("sla deadline", one, two, earlier_first(mine, other))
 
 
-WORDS = PluginWords(
-    equations={JOB_ENQUEUEABLE.upstream: overdue, JOB_PIPELINED.upstream: overdue},
+EXPLAINER = PluginExplainer(
+    equations={JOB_ENQUEUEABLE.upstream: overdue_equation, JOB_PIPELINED.upstream: overdue_equation},
     comparators={JOB_ORDER.method: job_order},
 )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import number
-from vcdebug.explain.answer import sharers
-from vcdebug.explain.asked import Asked
-from vcdebug.explain.equation import NO_JOB, Equation, Term, all_hold, first_failing
-from vcdebug.explain.plugin import Difference, PluginWords, Then, decided
+from vcdebug.amount_text import format_number
+from vcdebug.explain.answer import queue_admin_advice
+from vcdebug.explain.asked import AskedNode
+from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
+from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer, iter_differences
 from vcdebug.framework.hooks import JOB_ORDER, JOB_PIPELINED, JOB_STARVING, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
@@ -31,19 +31,19 @@ from vcdebug.plugins.tdm import (
     Tdm,
     max_evictions,
 )
-from vcdebug.trace.moment import session_at
+from vcdebug.trace.moment import session_at_event
 from vcdebug.trace.recording import Recording
 from vcdebug.trace.state_before import job_before, plugin_of, task_of, tasks_before
 
 SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that may use revocable nodes"
 ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"
 SHUT_FORMULA = "preemptable and Running on a node of a shut zone, as many per job as its budget lets go"
-ADVICE = sharers(
+ADVICE = queue_admin_advice(
     "mark pods as preemptable: only such go, outside revocable zones, as many as their job's budget lets go"
 )
 
 
-def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def preemptable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Running preemptable tasks outside revocable zones, as many per job as its disruption budget lets go."""
     preemptor = task_of(recording, event.task)
     title = f"tdm: who may make room for {preemptor.key}?"
@@ -55,45 +55,45 @@ def preemptable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
         refused = tuple(Term(key, (None, None, None), False, why) for key in event.candidates)
         return Equation(title, formula, columns, "task", refused, (), None, why)
     taken: dict[JobId, list[TaskKey]] = {}
-    terms = tuple(_judged(recording, seq, task, taken) for task in tasks_before(recording, event.candidates, seq))
+    terms = tuple(_judge_victim(recording, seq, task, taken) for task in tasks_before(recording, event.candidates, seq))
     victims = tuple(key for uid in sorted(taken) for key in taken[uid])
     note = "jobs in ascending order of their ids"
     return Equation(title, formula, columns, "task", terms, victims, None, note)
 
 
-def _judged(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
-    rule, status = plugin_of(recording, Tdm).barred(task), task.status.label
+def _judge_victim(recording: Recording, seq: Seq, task: TaskInfo, taken: dict[JobId, list[TaskKey]]) -> Term:
+    rule, status = plugin_of(recording, Tdm).bar_reason(task), task.status.upstream_name
     if rule or task.job not in recording.session.jobs:
-        return Term(task.key, (status, None, None), False, _barred(recording, task, rule))
+        return Term(task.key, (status, None, None), False, _barred_reason(recording, task, rule))
     job = job_before(recording, task.job, seq)
     gone = taken.setdefault(job.uid, [])
-    term = _within_budget(job, task, status, len(gone))
+    term = _budget_term(job, task, status, len(gone))
     if term.holds:
         gone.append(task.key)
     return term
 
 
-def _within_budget(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
+def _budget_term(job: JobInfo, task: TaskInfo, about: str, before: int) -> Term:
     """Whether a job's budget lets a task go behind so many that would go before it."""
     most = max_evictions(job)
-    note = "" if before < most else f"the budget of {job.name} lets {most} go: {_stated(job)}"
+    note = "" if before < most else f"the budget of {job.name} lets {most} go: {_stated_budget(job)}"
     return Term(task.key, (about, most, min(before, most)), before < most, note)
 
 
-def _barred(recording: Recording, task: TaskInfo, rule: str) -> str:
+def _barred_reason(recording: Recording, task: TaskInfo, rule: str) -> str:
     node = recording.session.nodes.get(task.node_name)
     return {
         NOT_PREEMPTABLE: "it states volcano.sh/preemptable false",
-        NOT_RUNNING: f"it is {task.status.label}, not Running",
+        NOT_RUNNING: f"it is {task.status.upstream_name}, not Running",
         NO_NODE: "its node is not in the session",
         REVOCABLE: f"its node is revocable, in zone {node.revocable_zone if node is not None else ''}",
-        "": NO_JOB,
+        "": JOB_NOT_IN_SESSION,
     }[rule]
 
 
-def _stated(job: JobInfo) -> str:
+def _stated_budget(job: JobInfo) -> str:
     """Where the number comes from."""
-    annotations, running, total = job.pod_group.annotations, job.count(TaskStatus.RUNNING), len(job.tasks)
+    annotations, running, total = job.pod_group.annotations, job.count_tasks(TaskStatus.RUNNING), len(job.tasks)
     counts = f"{running} of {total} run"
     for key in (MIN_AVAILABLE_KEY, MAX_UNAVAILABLE_KEY):
         if annotations.get(key):
@@ -115,36 +115,36 @@ def job_starving(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     job = job_before(recording, event.job, seq)
     terms = (
         Term("not preemptable", (not job.preemptable,), not job.preemptable),
-        Term("pending", (job.count(TaskStatus.PENDING),), job.has_pending_tasks()),
+        Term("pending", (job.count_tasks(TaskStatus.PENDING),), job.has_pending_tasks()),
     )
     title, formula = f"tdm: is {job.uid} starving?", "not preemptable, and some task is pending"
     return Equation(title, formula, ("",), "check", terms, all_hold(terms), first_failing(terms) or "pending")
 
 
-def job_order(then: Then, left: JobInfo, right: JobInfo) -> Iterator[Difference]:
+def job_order(then: OrderMoment, left: JobInfo, right: JobInfo) -> Iterator[OrderDifference]:
     """Whether a job is preemptable."""
     sign = plugin_of(then.recording, Tdm).job_order(left, right)
-    return decided(sign, [("preemptable", left.preemptable, right.preemptable)])
+    return iter_differences(sign, [("preemptable", left.preemptable, right.preemptable)])
 
 
-def inside(asked: Asked, part: str) -> Equation:
+def score_equation(asked: AskedNode, part: str) -> Equation:
     """Revocable nodes come first for tasks that may use them."""
-    plugin, zone = asked.plugin(Tdm), asked.node.revocable_zone
-    window, error = (plugin.windows.get(zone, ""), plugin.zones.error(zone)) if zone else ("", None)
+    plugin, zone = asked.plugin_of_kind(Tdm), asked.node.revocable_zone
+    window, error = (plugin.windows.get(zone, ""), plugin.zones.zone_error(zone)) if zone else ("", None)
     terms = (
         Term("the node is revocable", (zone or "no",), None),
         Term("its window", (window + (f" ({error})" if error is not None else ""),), None),
         Term("the task may use revocable nodes", (asked.task.revocable_zone or "no",), None),
     )
-    score = float(plugin.node_order(asked.task, asked.session.node_table.single(asked.row)).total[0])
+    score = float(plugin.node_order(asked.task, asked.session.node_table.single_row(asked.row)).total[0])
     title = f"tdm: zone of {asked.node.name}"
-    return Equation(title, SCORE_FORMULA, ("",), "check", terms, score, None, f"score {number(score)}")
+    return Equation(title, SCORE_FORMULA, ("",), "check", terms, score, None, f"score {format_number(score)}")
 
 
-def refusals(asked: Asked) -> Iterator[Equation]:
+def check_equations(asked: AskedNode) -> Iterator[Equation]:
     """The zone's window against the clock, and the task's permission."""
-    plugin, zone = asked.plugin(Tdm), asked.node.revocable_zone
-    error = plugin.zones.error(zone) if zone else None
+    plugin, zone = asked.plugin_of_kind(Tdm), asked.node.revocable_zone
+    error = plugin.zones.zone_error(zone) if zone else None
     allowed = not zone or bool(asked.task.revocable_zone)
     window = Term("window", (zone or "no zone", plugin.windows.get(zone) or ""), error is None, error or "")
     task = Term("task", (asked.task.revocable_zone or "no zone", ""), allowed, "" if allowed else NOT_ALLOWED)
@@ -156,28 +156,28 @@ def victim_tasks(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Each zone's window against the clock; of shut ones the preemptable tasks, as many as budgets let go."""
     title = "tdm: who has to leave a revocable node whose window is shut?"
     columns = ("zone", "may go", "gone before")
-    session = session_at(recording, seq)
+    session = session_at_event(recording, seq)
     plugin = session.plugins.get(Tdm.name) if session is not None else None
     if session is None or not isinstance(plugin, Tdm):
         return Equation(title, SHUT_FORMULA, columns, "check", (), event.victims)
     terms: list[Term] = []
     for zone in sorted(plugin.windows):
-        error = plugin.zones.error(zone)
+        error = plugin.zones.zone_error(zone)
         words = f"{plugin.windows[zone]}: {error or 'open'}"
         terms.append(Term(f"zone {zone}", (zone, None, None), None, words))
         found = plugin.evictable_in(zone) if error is not None else {}
         for job in (session.jobs[uid] for uid in sorted(found) if uid in session.jobs):
-            terms += (_within_budget(job, task, zone, before) for before, task in enumerate(found[job.uid]))
+            terms += (_budget_term(job, task, zone, before) for before, task in enumerate(found[job.uid]))
     last = recording.snapshot.process.last_eviction
-    note = f"it looks once per {number(plugin.evict_period / SECOND)} s; it looked last at {last or 'no time'}"
+    note = f"it looks once per {format_number(plugin.evict_period / SECOND)} s; it looked last at {last or 'no time'}"
     return Equation(title, SHUT_FORMULA, columns, "check", tuple(terms), event.victims, None, note)
 
 
-WORDS = PluginWords(
-    scores=inside,
-    refusals=refusals,
+EXPLAINER = PluginExplainer(
+    scores=score_equation,
+    refusals=check_equations,
     equations={
-        PREEMPTABLE.upstream: preemptable,
+        PREEMPTABLE.upstream: preemptable_equation,
         JOB_PIPELINED.upstream: job_pipelined,
         JOB_STARVING.upstream: job_starving,
         VICTIM_TASKS.upstream: victim_tasks,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.amount_text import number
-from vcdebug.explain.asked import Asked
+from vcdebug.amount_text import format_number
+from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
-from vcdebug.explain.plugin import PluginWords
+from vcdebug.explain.plugin import PluginExplainer
 from vcdebug.plugins.usage import NodeLoad, Usage
 from vcdebug.plugins.usage.measured import MeasuredUsage
 
@@ -20,15 +20,15 @@ THRESHOLD_FORMULA = "measured load in percent ≤ threshold; a measurement older
 STALE = "not measured in the last five minutes: it scores 0"
 
 
-def _load(asked: Asked) -> NodeLoad:
+def _node_load(asked: AskedNode) -> NodeLoad:
     plugin = asked.session.plugins[Usage.name]
     assert isinstance(plugin, Usage | MeasuredUsage)
-    return plugin.node_load(asked.task, asked.session.node_table.single(asked.row))
+    return plugin.node_load(asked.task, asked.session.node_table.single_row(asked.row))
 
 
-def inside(asked: Asked, part: str) -> Equation:
+def score_equation(asked: AskedNode, part: str) -> Equation:
     """How busy the node is, by measurement and by estimate since then."""
-    found = _load(asked)
+    found = _node_load(asked)
     terms = tuple(
         Term(
             one.name,
@@ -37,14 +37,14 @@ def inside(asked: Asked, part: str) -> Equation:
         )
         for one in found.busy
     )
-    note = f"weight {found.weight}, score {number(found.score)}" if found.fresh else STALE
+    note = f"weight {found.weight}, score {format_number(found.score)}" if found.fresh else STALE
     title = f"usage of {asked.node.name}"
     return Equation(title, FORMULA, COLUMNS, "dimension", terms, found.score, None, note)
 
 
-def refusals(asked: Asked) -> Iterator[Equation]:
+def check_equations(asked: AskedNode) -> Iterator[Equation]:
     """The measured load beside the thresholds."""
-    found = _load(asked)
+    found = _node_load(asked)
     terms = tuple(
         Term(one.name, (Ratio(one.percent), Ratio(one.threshold)), not (found.fresh and one.percent > one.threshold))
         for one in found.busy
@@ -55,4 +55,4 @@ def refusals(asked: Asked) -> Iterator[Equation]:
     yield Equation(title, THRESHOLD_FORMULA, columns, "dimension", terms, all_hold(terms), failing, note)
 
 
-WORDS = PluginWords(scores=inside, refusals=refusals)
+EXPLAINER = PluginExplainer(scores=score_equation, refusals=check_equations)

@@ -9,30 +9,30 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from vcdebug.gomath import MAX_INT64, MIN_INT64, div, mod
-from vcdebug.kube.cel.values import NANO, CelError, Quantity, Semver
+from vcdebug.gomath import MAX_INT64, MIN_INT64, int_div, int_mod
+from vcdebug.kube.cel.values import NANO_PER_UNIT, CelError, Quantity, Semver
 from vcdebug.kube.undecided import Undecided
 from vcdebug.linear_pattern import PatternError, compile_pattern
 
-Rule = Callable[..., object]
+CelRule = Callable[..., object]
 
 
-def equal(left: object, right: object) -> bool:
+def are_equal(left: object, right: object) -> bool:
     """Whether two values are the same; values of different types are not, save numbers."""
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+        return left.keys() == right.keys() and all(are_equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
+        return len(left) == len(right) and all(map(are_equal, left, right))
     alike = type(left) is type(right) or {type(left), type(right)} == {int, float}
     return alike and left == right
 
 
-def applied(function: str, arguments: list[object]) -> object:
+def apply_function(function: str, arguments: list[object]) -> object:
     """What a function gives; raises CelError and Undecided."""
     if function in ("==", "!="):
-        return equal(arguments[0], arguments[1]) == (function == "==")
+        return are_equal(arguments[0], arguments[1]) == (function == "==")
     if function == "in":
-        return _contains(arguments[1], arguments[0])
+        return _contains_value(arguments[1], arguments[0])
     types = tuple(dict if isinstance(one, dict) else type(one) for one in arguments)
     rule = RULES.get((function, *types))
     if rule is None:
@@ -40,40 +40,40 @@ def applied(function: str, arguments: list[object]) -> object:
     return rule(*arguments)
 
 
-def _contains(where: object, what: object) -> bool:
+def _contains_value(where: object, what: object) -> bool:
     if isinstance(where, list):
-        return any(equal(one, what) for one in where)
+        return any(are_equal(one, what) for one in where)
     if isinstance(where, dict):
         return type(what) is str and what in where
     raise Undecided("`in` asks a list or a map")
 
 
-def _within(number: int) -> int:
+def _check_overflow(number: int) -> int:
     if not MIN_INT64 <= number <= MAX_INT64:
         raise CelError("integer overflow")
     return number
 
 
-def _divided(left: int, right: int) -> int:
+def _divide_ints(left: int, right: int) -> int:
     if right == 0:
         raise CelError("division by zero")
-    return _within(div(left, right))
+    return _check_overflow(int_div(left, right))
 
 
-def _modulo(left: int, right: int) -> int:
+def _modulo_ints(left: int, right: int) -> int:
     if right == 0:
         raise CelError("modulus by zero")
-    return mod(left, right)
+    return int_mod(left, right)
 
 
-def _matches(text: str, pattern: str) -> bool:
+def _matches_pattern(text: str, pattern: str) -> bool:
     try:
         return compile_pattern(pattern)(text)
     except PatternError as error:
         raise Undecided(f"the pattern {pattern!r} is not replayed: {error}") from error
 
 
-def _substring(text: str, begin: int, end: int | None = None) -> str:
+def _substring_of(text: str, begin: int, end: int | None = None) -> str:
     end = len(text) if end is None else end
     if not 0 <= begin <= end <= len(text):
         raise Undecided("substring: out of range")
@@ -86,11 +86,11 @@ def _int_of_text(text: str) -> int:
     return int(text)
 
 
-def _ascii(text: str, form: Callable[[str], str]) -> str:
+def _convert_ascii(text: str, form: Callable[[str], str]) -> str:
     return "".join(form(one) if one.isascii() else one for one in text)
 
 
-def _asked(parse: Callable[[], object]) -> bool:
+def _can_parse(parse: Callable[[], object]) -> bool:
     try:
         parse()
     except Undecided:
@@ -99,16 +99,16 @@ def _asked(parse: Callable[[], object]) -> bool:
 
 
 def _as_integer(amount: Quantity) -> int:
-    if not amount.whole:
+    if not amount.is_whole:
         raise CelError("cannot convert value to integer")
-    return amount.nano // NANO  # exact: ints
+    return amount.nano // NANO_PER_UNIT  # exact: ints
 
 
-def _order(left: Any, right: Any) -> int:  # Any: both of one type that has an order
+def _compare_values(left: Any, right: Any) -> int:  # Any: both of one type that has an order
     return int(left > right) - int(left < right)
 
 
-def _orders(*types: type) -> dict[tuple[object, ...], Rule]:
+def _order_rules(*types: type) -> dict[tuple[object, ...], CelRule]:
     return {
         ("<", *types): lambda a, b: a < b,
         ("<=", *types): lambda a, b: a <= b,
@@ -117,49 +117,49 @@ def _orders(*types: type) -> dict[tuple[object, ...], Rule]:
     }
 
 
-def _compares(kind: type) -> dict[tuple[object, ...], Rule]:
+def _compare_rules(kind: type) -> dict[tuple[object, ...], CelRule]:
     return {
-        ("compareTo", kind, kind): _order,
+        ("compareTo", kind, kind): _compare_values,
         ("isGreaterThan", kind, kind): lambda a, b: a > b,
         ("isLessThan", kind, kind): lambda a, b: a < b,
     }
 
 
-def _sizes(*types: type) -> dict[tuple[object, ...], Rule]:
+def _size_rules(*types: type) -> dict[tuple[object, ...], CelRule]:
     return {("size", kind): len for kind in types}
 
 
-_ARITHMETIC: Final[Mapping[tuple[object, ...], Rule]] = {
-    ("+", int, int): lambda a, b: _within(a + b),
-    ("-", int, int): lambda a, b: _within(a - b),
-    ("*", int, int): lambda a, b: _within(a * b),
-    ("/", int, int): _divided,
-    ("%", int, int): _modulo,
+_ARITHMETIC: Final[Mapping[tuple[object, ...], CelRule]] = {
+    ("+", int, int): lambda a, b: _check_overflow(a + b),
+    ("-", int, int): lambda a, b: _check_overflow(a - b),
+    ("*", int, int): lambda a, b: _check_overflow(a * b),
+    ("/", int, int): _divide_ints,
+    ("%", int, int): _modulo_ints,
     ("+", float, float): lambda a, b: a + b,
     ("-", float, float): lambda a, b: a - b,
     ("*", float, float): lambda a, b: a * b,
-    ("negated", int): lambda a: _within(-a),
+    ("negated", int): lambda a: _check_overflow(-a),
     ("negated", float): lambda a: -a,
     ("+", str, str): lambda a, b: a + b,
     ("+", list, list): lambda a, b: a + b,
     ("!", bool): lambda a: not a,
 }
-_TEXTS: Final[Mapping[tuple[object, ...], Rule]] = {
+_TEXTS: Final[Mapping[tuple[object, ...], CelRule]] = {
     ("contains", str, str): lambda text, part: part in text,
     ("startsWith", str, str): str.startswith,
     ("endsWith", str, str): str.endswith,
-    ("matches", str, str): _matches,
-    ("lowerAscii", str): lambda text: _ascii(text, str.lower),
-    ("upperAscii", str): lambda text: _ascii(text, str.upper),
+    ("matches", str, str): _matches_pattern,
+    ("lowerAscii", str): lambda text: _convert_ascii(text, str.lower),
+    ("upperAscii", str): lambda text: _convert_ascii(text, str.upper),
     ("trim", str): str.strip,
     ("replace", str, str, str): str.replace,
     ("split", str, str): lambda text, by: text.split(by) if by else list(text),
     ("indexOf", str, str): str.find,
     ("lastIndexOf", str, str): str.rfind,
-    ("substring", str, int): _substring,
-    ("substring", str, int, int): _substring,
+    ("substring", str, int): _substring_of,
+    ("substring", str, int, int): _substring_of,
 }
-_CONVERSIONS: Final[Mapping[tuple[object, ...], Rule]] = {
+_CONVERSIONS: Final[Mapping[tuple[object, ...], CelRule]] = {
     ("int", int): lambda one: one,
     ("int", str): _int_of_text,
     ("double", int): float,
@@ -169,37 +169,37 @@ _CONVERSIONS: Final[Mapping[tuple[object, ...], Rule]] = {
     ("string", bool): lambda one: "true" if one else "false",
     ("bool", bool): lambda one: one,
 }
-_KUBERNETES: Final[Mapping[tuple[object, ...], Rule]] = {
-    ("quantity", str): Quantity.of,
-    ("isQuantity", str): lambda text: _asked(lambda: Quantity.of(text)),
-    ("add", Quantity, Quantity): Quantity.plus,
-    ("add", Quantity, int): Quantity.plus,
+_KUBERNETES: Final[Mapping[tuple[object, ...], CelRule]] = {
+    ("quantity", str): Quantity.from_text,
+    ("isQuantity", str): lambda text: _can_parse(lambda: Quantity.from_text(text)),
+    ("add", Quantity, Quantity): Quantity.add_signed,
+    ("add", Quantity, int): Quantity.add_signed,
     ("sub", Quantity, Quantity): lambda a, b: a.plus(b, -1),
     ("sub", Quantity, int): lambda a, b: a.plus(b, -1),
-    ("sign", Quantity): lambda one: _order(one.nano, 0),
+    ("sign", Quantity): lambda one: _compare_values(one.nano, 0),
     ("isInteger", Quantity): lambda one: one.whole,
     ("asInteger", Quantity): _as_integer,
-    ("semver", str): Semver.of,
-    ("semver", str, bool): lambda text, normalize: Semver.of(text, normalize=normalize),
-    ("isSemver", str): lambda text: _asked(lambda: Semver.of(text)),
-    ("isSemver", str, bool): lambda text, normalize: _asked(lambda: Semver.of(text, normalize=normalize)),
+    ("semver", str): Semver.from_text,
+    ("semver", str, bool): lambda text, normalize: Semver.from_text(text, normalize=normalize),
+    ("isSemver", str): lambda text: _can_parse(lambda: Semver.from_text(text)),
+    ("isSemver", str, bool): lambda text, normalize: _can_parse(lambda: Semver.from_text(text, normalize=normalize)),
     ("major", Semver): lambda one: one.major,
     ("minor", Semver): lambda one: one.minor,
     ("patch", Semver): lambda one: one.patch,
 }
-RULES: Final[Mapping[tuple[object, ...], Rule]] = {
+RULES: Final[Mapping[tuple[object, ...], CelRule]] = {
     **_ARITHMETIC,
     **_TEXTS,
     **_CONVERSIONS,
     **_KUBERNETES,
-    **_sizes(str, list, dict),
-    **_orders(int, int),
-    **_orders(int, float),
-    **_orders(float, int),
-    **_orders(float, float),
-    **_orders(str, str),
-    **_orders(bool, bool),
-    **_compares(Quantity),
-    **_compares(Semver),
+    **_size_rules(str, list, dict),
+    **_order_rules(int, int),
+    **_order_rules(int, float),
+    **_order_rules(float, int),
+    **_order_rules(float, float),
+    **_order_rules(str, str),
+    **_order_rules(bool, bool),
+    **_compare_rules(Quantity),
+    **_compare_rules(Semver),
 }
 """Function and types of its arguments → what it does."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from vcdebug.kube.cel.tokens import NUMBER, TEXT, WORD, Token, tokens
+from vcdebug.kube.cel.tokens import NUMBER, TEXT, WORD, CelToken, split_tokens
 from vcdebug.kube.undecided import Undecided
 
 BINARY: Final = (("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
@@ -19,111 +19,123 @@ LOOPS: Final = {"all": (2,), "exists": (2,), "exists_one": (2,), "filter": (2,),
 BIND: Final = ("cel", "bind")
 
 
-class Constant(NamedTuple):
+class CelConstant(NamedTuple):
     """A number, a text, true, false or null."""
 
     value: object
 
 
-class Name(NamedTuple):
+class CelVariable(NamedTuple):
     """A variable."""
 
     name: str
 
 
-class Member(NamedTuple):
+class MemberAccess(NamedTuple):
     """`of.name`; `tested` asks whether it is there."""
 
-    of: Node
+    of: CelNode
     name: str
     tested: bool = False
 
 
-class Item(NamedTuple):
+class IndexAccess(NamedTuple):
     """`of[key]`."""
 
-    of: Node
-    key: Node
+    of: CelNode
+    key: CelNode
 
 
-class Call(NamedTuple):
+class FunctionCall(NamedTuple):
     """A function or an operator; a method has what it is called on as its first argument."""
 
     function: str
-    arguments: tuple[Node, ...]
+    arguments: tuple[CelNode, ...]
 
 
-class Choice(NamedTuple):
+class Ternary(NamedTuple):
     """`condition ? yes : no`."""
 
-    condition: Node
-    yes: Node
-    no: Node
+    condition: CelNode
+    yes: CelNode
+    no: CelNode
 
 
-class Both(NamedTuple):
+class Logical(NamedTuple):
     """`&&`, and `||` where one of them is enough."""
 
-    left: Node
-    right: Node
+    left: CelNode
+    right: CelNode
     either: bool
 
 
-class Items(NamedTuple):
+class ListLiteral(NamedTuple):
     """A list."""
 
-    items: tuple[Node, ...]
+    items: tuple[CelNode, ...]
 
 
-class Pairs(NamedTuple):
+class MapLiteral(NamedTuple):
     """A map."""
 
-    pairs: tuple[tuple[Node, Node], ...]
+    pairs: tuple[tuple[CelNode, CelNode], ...]
 
 
-class Loop(NamedTuple):
+class LoopMacro(NamedTuple):
     """A macro over elements; `kept` is map's condition where it has one."""
 
     kind: str
-    of: Node
+    of: CelNode
     name: str
-    body: Node
-    kept: Node | None = None
+    body: CelNode
+    kept: CelNode | None = None
 
 
-class Bind(NamedTuple):
+class BindMacro(NamedTuple):
     """`cel.bind(name, value, body)`."""
 
     name: str
-    value: Node
-    body: Node
+    value: CelNode
+    body: CelNode
 
 
-Node = Constant | Name | Member | Item | Call | Choice | Both | Items | Pairs | Loop | Bind
+CelNode = (
+    CelConstant
+    | CelVariable
+    | MemberAccess
+    | IndexAccess
+    | FunctionCall
+    | Ternary
+    | Logical
+    | ListLiteral
+    | MapLiteral
+    | LoopMacro
+    | BindMacro
+)
 
 
 @lru_cache(maxsize=1024)
-def parsed(expression: str) -> Node:
+def parse_expression(expression: str) -> CelNode:
     """The tree; raises Undecided."""
-    parser = _Parser(tokens(expression))
-    node = parser.choice()
-    parser.end()
+    parser = _Parser(split_tokens(expression))
+    node = parser.parse_ternary()
+    parser.expect_end()
     return node
 
 
 class _Parser:
     """Reads from the loosest operator down."""
 
-    def __init__(self, found: list[Token]) -> None:
+    def __init__(self, found: list[CelToken]) -> None:
         self._tokens = found
         self._at = 0
 
-    def _next(self) -> Token:
+    def _next_token(self) -> CelToken:
         token = self._tokens[self._at]
         self._at += 1
         return token
 
-    def _takes(self, *marks: str) -> str | None:
+    def _take_mark(self, *marks: str) -> str | None:
         """The mark that comes next, if it is one of these."""
         token = self._tokens[self._at]
         if token.kind in (NUMBER, TEXT) or token.text not in marks:
@@ -131,125 +143,125 @@ class _Parser:
         self._at += 1
         return token.text
 
-    def _expect(self, mark: str) -> None:
-        if self._takes(mark) is None:
+    def _expect_mark(self, mark: str) -> None:
+        if self._take_mark(mark) is None:
             raise Undecided(f"`{mark}` is missing in the expression")
 
-    def end(self) -> None:
+    def expect_end(self) -> None:
         """Nothing may be left."""
-        self._expect("")
+        self._expect_mark("")
 
-    def choice(self) -> Node:
-        condition = self._either()
-        if not self._takes("?"):
+    def parse_ternary(self) -> CelNode:
+        condition = self._parse_or()
+        if not self._take_mark("?"):
             return condition
-        yes = self._either()
-        self._expect(":")
-        return Choice(condition, yes, self.choice())
+        yes = self._parse_or()
+        self._expect_mark(":")
+        return Ternary(condition, yes, self.parse_ternary())
 
-    def _either(self) -> Node:
-        left = self._both()
-        while self._takes("||"):
-            left = Both(left, self._both(), either=True)
+    def _parse_or(self) -> CelNode:
+        left = self._parse_and()
+        while self._take_mark("||"):
+            left = Logical(left, self._parse_and(), either=True)
         return left
 
-    def _both(self) -> Node:
-        left = self._binary(0)
-        while self._takes("&&"):
-            left = Both(left, self._binary(0), either=False)
+    def _parse_and(self) -> CelNode:
+        left = self._parse_binary(0)
+        while self._take_mark("&&"):
+            left = Logical(left, self._parse_binary(0), either=False)
         return left
 
-    def _binary(self, level: int) -> Node:
+    def _parse_binary(self, level: int) -> CelNode:
         if level == len(BINARY):
-            return self._unary()
-        left = self._binary(level + 1)
-        while (mark := self._takes(*BINARY[level])) is not None:
-            left = Call(mark, (left, self._binary(level + 1)))
+            return self._parse_unary()
+        left = self._parse_binary(level + 1)
+        while (mark := self._take_mark(*BINARY[level])) is not None:
+            left = FunctionCall(mark, (left, self._parse_binary(level + 1)))
         return left
 
-    def _unary(self) -> Node:
-        mark = self._takes("!", "-")
+    def _parse_unary(self) -> CelNode:
+        mark = self._take_mark("!", "-")
         if mark is None:
-            return self._member()
-        of = self._unary()
-        if mark == "-" and isinstance(of, Constant) and isinstance(of.value, int | float):
-            return Constant(-of.value)
-        return Call("!" if mark == "!" else "negated", (of,))
+            return self._parse_member()
+        of = self._parse_unary()
+        if mark == "-" and isinstance(of, CelConstant) and isinstance(of.value, int | float):
+            return CelConstant(-of.value)
+        return FunctionCall("!" if mark == "!" else "negated", (of,))
 
-    def _member(self) -> Node:
-        node = self._primary()
-        while (mark := self._takes(".", "[")) is not None:
+    def _parse_member(self) -> CelNode:
+        node = self._parse_primary()
+        while (mark := self._take_mark(".", "[")) is not None:
             if mark == "[":
-                node = Item(node, self.choice())
-                self._expect("]")
+                node = IndexAccess(node, self.parse_ternary())
+                self._expect_mark("]")
                 continue
-            name = self._name()
-            node = self._called(node, name) if self._takes("(") else Member(node, name)
+            name = self._parse_name()
+            node = self._parse_method_call(node, name) if self._take_mark("(") else MemberAccess(node, name)
         return node
 
-    def _name(self) -> str:
-        token = self._next()
+    def _parse_name(self) -> str:
+        token = self._next_token()
         if token.kind != WORD:
             raise Undecided("a name is missing in the expression")
         return token.text
 
-    def _arguments(self, until: str) -> list[Node]:
-        found: list[Node] = []
-        while not self._takes(until):
+    def _parse_arguments(self, until: str) -> list[CelNode]:
+        found: list[CelNode] = []
+        while not self._take_mark(until):
             if found:
-                self._expect(",")
-                if self._takes(until):
+                self._expect_mark(",")
+                if self._take_mark(until):
                     break
-            found.append(self.choice())
+            found.append(self.parse_ternary())
         return found
 
-    def _called(self, of: Node, name: str) -> Node:
-        arguments = self._arguments(")")
-        if isinstance(of, Name) and (of.name, name) == BIND and len(arguments) == 3:
-            return Bind(_variable(arguments[0]), arguments[1], arguments[2])
+    def _parse_method_call(self, of: CelNode, name: str) -> CelNode:
+        arguments = self._parse_arguments(")")
+        if isinstance(of, CelVariable) and (of.name, name) == BIND and len(arguments) == 3:
+            return BindMacro(_variable_name(arguments[0]), arguments[1], arguments[2])
         if len(arguments) in LOOPS.get(name, ()):
             kept = arguments[1] if len(arguments) == 3 else None
-            return Loop(name, of, _variable(arguments[0]), arguments[-1], kept)
-        return Call(name, (of, *arguments))
+            return LoopMacro(name, of, _variable_name(arguments[0]), arguments[-1], kept)
+        return FunctionCall(name, (of, *arguments))
 
-    def _primary(self) -> Node:
-        token = self._next()
+    def _parse_primary(self) -> CelNode:
+        token = self._next_token()
         if token.kind in (NUMBER, TEXT):
-            return Constant(token.value)
+            return CelConstant(token.value)
         if token.text in CONSTANTS:
-            return Constant(CONSTANTS[token.text])
+            return CelConstant(CONSTANTS[token.text])
         if token.kind == WORD:
-            return self._function(token.text) if self._takes("(") else Name(token.text)
+            return self._parse_function_call(token.text) if self._take_mark("(") else CelVariable(token.text)
         if token.text == "(":
-            node = self.choice()
-            self._expect(")")
+            node = self.parse_ternary()
+            self._expect_mark(")")
             return node
-        return self._literal(token.text)
+        return self._parse_collection(token.text)
 
-    def _literal(self, mark: str) -> Node:
+    def _parse_collection(self, mark: str) -> CelNode:
         if mark == "[":
-            return Items(tuple(self._arguments("]")))
+            return ListLiteral(tuple(self._parse_arguments("]")))
         if mark != "{":
             raise Undecided(f"`{mark}` is not expected in the expression")
-        pairs: list[tuple[Node, Node]] = []
-        while not self._takes("}"):
+        pairs: list[tuple[CelNode, CelNode]] = []
+        while not self._take_mark("}"):
             if pairs:
-                self._expect(",")
-            key = self.choice()
-            self._expect(":")
-            pairs.append((key, self.choice()))
-        return Pairs(tuple(pairs))
+                self._expect_mark(",")
+            key = self.parse_ternary()
+            self._expect_mark(":")
+            pairs.append((key, self.parse_ternary()))
+        return MapLiteral(tuple(pairs))
 
-    def _function(self, name: str) -> Node:
-        arguments = self._arguments(")")
+    def _parse_function_call(self, name: str) -> CelNode:
+        arguments = self._parse_arguments(")")
         if name != "has":
-            return Call(name, tuple(arguments))
-        if len(arguments) != 1 or not isinstance(arguments[0], Member):
+            return FunctionCall(name, tuple(arguments))
+        if len(arguments) != 1 or not isinstance(arguments[0], MemberAccess):
             raise Undecided("has() asks for one member")
         return arguments[0]._replace(tested=True)
 
 
-def _variable(node: Node) -> str:
-    if not isinstance(node, Name):
+def _variable_name(node: CelNode) -> str:
+    if not isinstance(node, CelVariable):
         raise Undecided("a macro names its variable first")
     return node.name

@@ -28,7 +28,7 @@ _ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 }
 
 
-class Token(NamedTuple):
+class CelToken(NamedTuple):
     """A word and, of a number or a text, its value."""
 
     kind: str
@@ -36,9 +36,9 @@ class Token(NamedTuple):
     value: object = None
 
 
-def tokens(expression: str) -> list[Token]:
+def split_tokens(expression: str) -> list[CelToken]:
     """All words, and an empty mark that ends them; raises Undecided."""
-    found: list[Token] = []
+    found: list[CelToken] = []
     at = 0
     while at < len(expression):
         match = _TOKEN.match(expression, at)
@@ -46,21 +46,21 @@ def tokens(expression: str) -> list[Token]:
             raise Undecided(f"the expression is not understood from {expression[at : at + 20]!r} on")
         at = match.end()
         if match.lastgroup is not None:
-            found.append(_token(match))
-    return [*found, Token(MARK, "")]
+            found.append(_make_token(match))
+    return [*found, CelToken(MARK, "")]
 
 
-def _token(match: re.Match[str]) -> Token:
+def _make_token(match: re.Match[str]) -> CelToken:
     if match["number"] is not None:
-        return Token(NUMBER, match["number"], _number(match["number"]))
+        return CelToken(NUMBER, match["number"], _parse_number(match["number"]))
     if match["text"] is not None:
         width = 3 if match["text"][:3] in ('"""', "'''") and len(match["text"]) >= 6 else 1
         inside = match["text"][width:-width]
-        return Token(TEXT, match["text"], inside if match["raw"] else _ESCAPE.sub(_unescaped, inside))
-    return Token(WORD, match["word"]) if match["word"] else Token(MARK, match["mark"])
+        return CelToken(TEXT, match["text"], inside if match["raw"] else _ESCAPE.sub(_unescape_match, inside))
+    return CelToken(WORD, match["word"]) if match["word"] else CelToken(MARK, match["mark"])
 
 
-def _number(text: str) -> int | float:
+def _parse_number(text: str) -> int | float:
     if text[:2] != "0x" and any(mark in text for mark in ".eE"):
         return float(text)
     number = int(text, 0 if text[:2] == "0x" else 10)
@@ -69,7 +69,7 @@ def _number(text: str) -> int | float:
     return number
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape_match(match: re.Match[str]) -> str:
     code = next((digits for digits in match.groups()[:3] if digits), None)
     if code is not None or match[4]:
         return chr(int(code, 16) if code is not None else int(match[4], 8))

@@ -12,7 +12,7 @@ from vcdebug.gomath import MAX_INT64, MIN_INT64
 from vcdebug.kube.undecided import Undecided
 from vcdebug.snapshot.quantity import QuantityError, nano_value
 
-NANO = 10**9
+NANO_PER_UNIT = 10**9
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 
@@ -25,7 +25,7 @@ class DefaultMap(dict[str, object]):
     """A map in which a key that is not there leads to an empty map."""
 
 
-class Fields(dict[str, object]):
+class DeclaredFields(dict[str, object]):
     """An object whose fields are declared: an expression with any other does not compile."""
 
 
@@ -35,21 +35,21 @@ class Quantity(NamedTuple):
     nano: int
 
     @classmethod
-    def of(cls, text: object) -> Quantity:
+    def from_text(cls, text: object) -> Quantity:
         """Parse; raises Undecided."""
         try:
             return cls(nano_value(text))
         except QuantityError as error:
             raise Undecided(str(error)) from error
 
-    def plus(self, other: Quantity | int, sign: int = 1) -> Quantity:
+    def add_signed(self, other: Quantity | int, sign: int = 1) -> Quantity:
         """The sum, or the difference."""
-        return Quantity(self.nano + sign * (other.nano if isinstance(other, Quantity) else other * NANO))
+        return Quantity(self.nano + sign * (other.nano if isinstance(other, Quantity) else other * NANO_PER_UNIT))
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether it is a number of units that int64 can hold."""
-        return self.nano % NANO == 0 and MIN_INT64 <= self.nano // NANO <= MAX_INT64  # exact: ints
+        return self.nano % NANO_PER_UNIT == 0 and MIN_INT64 <= self.nano // NANO_PER_UNIT <= MAX_INT64  # exact: ints
 
 
 class Semver(NamedTuple):
@@ -64,21 +64,21 @@ class Semver(NamedTuple):
     """Of a pre-release: numbers come before words."""
 
     @classmethod
-    def of(cls, text: str, *, normalize: bool = False) -> Semver:
+    def from_text(cls, text: str, *, normalize: bool = False) -> Semver:
         """Parse; raises Undecided."""
-        found = _VERSION.fullmatch(_normal(text) if normalize else text)
+        found = _VERSION.fullmatch(_normalize_version(text) if normalize else text)
         if found is None:
             raise Undecided(f"{text!r} is not a version")
         major, minor, patch, before = found.groups()
-        parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _split(before))
+        parts = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in _split_parts(before))
         return cls(int(major), int(minor), int(patch), not parts, parts)
 
 
-def _split(before: str | None) -> list[str]:
+def _split_parts(before: str | None) -> list[str]:
     return before.split(".") if before else []
 
 
-def _normal(text: str) -> str:
+def _normalize_version(text: str) -> str:
     """Without a leading v, with three numbers, none of which has leading zeros."""
     numbers, mark, rest = text.removeprefix("v").partition("-" if "-" in text else "+")
     numbers = ".".join([*numbers.split("."), "0", "0"][:3]) if numbers.count(".") < 2 else numbers

@@ -8,43 +8,43 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.kube.devices.constraints import Constraint, constraints
-from vcdebug.kube.devices.device import DeviceId, slice_of
+from vcdebug.kube.devices.constraints import DeviceConstraint, read_constraints
+from vcdebug.kube.devices.device import DeviceId, read_slice
 from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
 from vcdebug.kube.devices.features import features_of
-from vcdebug.kube.devices.ledger import Ledger
-from vcdebug.kube.devices.pools import Pool, Pools
-from vcdebug.kube.devices.requests import MOST_DEVICES, Claim, Reader, Wanted
-from vcdebug.kube.devices.search import Search
-from vcdebug.kube.devices.taken import Allocation, Held, InUse, allocation, held_by
+from vcdebug.kube.devices.ledger import SearchLedger
+from vcdebug.kube.devices.pools import DevicePool, DevicePools
+from vcdebug.kube.devices.requests import MAX_DEVICES, ClaimReader, DeviceClaim, WantedDevices
+from vcdebug.kube.devices.search import DeviceSearch
+from vcdebug.kube.devices.taken import ClaimAllocation, DevicesInUse, HeldDevice, held_devices, make_allocation
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.selector import Labels
 from vcdebug.model.names import NodeName
-from vcdebug.model.ordering import Ordering
+from vcdebug.model.ordering import MapOrder
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.manifest import key_of, spec_of
 
 INVALID_POOLS: Final = "invalid resource pools were encountered"
-CANNOT: Final = "cannot allocate all claims"
+CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 
 
-MOST_SHAPES: Final = 8
+MAX_CACHED_SHAPES: Final = 8
 """For so many pods that ask alike results are kept: pods of one template follow one another."""
-Shape = tuple[str, ...]
+ClaimShape = tuple[str, ...]
 """What claims ask for, in turns."""
-Outcome = list[Allocation] | str
+AllocationOutcome = list[ClaimAllocation] | str
 """What each claim gets, or why none gets anything."""
 
 
-class Wish(NamedTuple):
+class AllocationRequest(NamedTuple):
     """The claims of a pod that are to be allocated, what they ask for, and what is taken by then."""
 
     claims: Sequence[JsonObject]
-    shape: Shape
-    in_use: InUse
+    shape: ClaimShape
+    in_use: DevicesInUse
 
 
-class Candidates(NamedTuple):
+class RequestCandidates(NamedTuple):
     """The devices of a node that a request could have."""
 
     claim: str
@@ -55,25 +55,25 @@ class Candidates(NamedTuple):
     """Those of the kind, and whether each is free."""
 
     @property
-    def matching(self) -> int:
+    def matching_count(self) -> int:
         """How many there are."""
         return len(self.devices)
 
     @property
-    def free(self) -> int:
+    def free_count(self) -> int:
         """How many of them are free."""
         return sum(self.devices.values())  # exact: ints
 
     @property
-    def busy(self) -> list[DeviceId]:
+    def busy_devices(self) -> list[DeviceId]:
         """Those that are not."""
         return [device for device, free in self.devices.items() if not free]
 
 
-class Allocators:
+class DeviceAllocators:
     """All slices and classes, and what the claims of the snapshot have taken."""
 
-    def __init__(self, listers: Listers, ordering: Ordering) -> None:
+    def __init__(self, listers: Listers, ordering: MapOrder) -> None:
         features = self.features = features_of(listers.flags)
         self.unknown = ""
         """Why nothing is known about allocations."""
@@ -81,97 +81,103 @@ class Allocators:
             self.unknown = "the allocator of this release is not replayed"
         elif features.taint_rules and listers.device_taint_rules:
             self.unknown = "DeviceTaintRules are not replayed"
-        self._pools = Pools([slice_of(one) for one in listers.resource_slices], features, ordering)
-        self._known: dict[Shape, dict[NodeName, tuple[list[list[Held] | None], Outcome]]] = {}
-        self._reader = Reader(listers.device_classes, features)
+        self._pools = DevicePools([read_slice(one) for one in listers.resource_slices], features, ordering)
+        self._known: dict[ClaimShape, dict[NodeName, tuple[list[list[HeldDevice] | None], AllocationOutcome]]] = {}
+        self._reader = ClaimReader(listers.device_classes, features)
         self._claims = [*listers.resource_claims.values()]
-        self._in_use = InUse(held for claim in self._claims for held in held_by(claim, features))
+        self._in_use = DevicesInUse(held for claim in self._claims for held in held_devices(claim, features))
 
-    def wish(self, claims: Sequence[JsonObject], held: Iterable[Held]) -> Wish:
+    def allocation_request(self, claims: Sequence[JsonObject], held: Iterable[HeldDevice]) -> AllocationRequest:
         """For a pod; `held` is taken beside what the claims of the snapshot have."""
         shape = tuple([repr(spec_of(claim).get("devices")) for claim in claims])
-        return Wish(claims, shape, InUse(held, self._in_use))
+        return AllocationRequest(claims, shape, DevicesInUse(held, self._in_use))
 
-    def allocate(self, wish: Wish, node: NodeName, labels: Labels) -> list[Allocation]:
+    def allocate(self, wish: AllocationRequest, node: NodeName, labels: Labels) -> list[ClaimAllocation]:
         """One result per claim of a pod; raises NoDevicesError, AllocationError and Undecided."""
         pools = self._pools.seen_by(node, labels)
         since = [wish.in_use.since.get(pool.id) for pool in pools]
-        known = self._known_of(wish.shape)
+        known = self._cached_outcomes(wish.shape)
         found = known.get(node)
         if found is None or found[0] != since:
-            found = since, self._searched(wish, (node, labels), pools)
+            found = since, self._run_search(wish, (node, labels), pools)
             if not _has_parts(found[1]):
                 known[node] = found
         if isinstance(found[1], str):
             raise NoDevicesError(found[1])
         return found[1]
 
-    def _known_of(self, shape: Shape) -> dict[NodeName, tuple[list[list[Held] | None], Outcome]]:
+    def _cached_outcomes(
+        self, shape: ClaimShape
+    ) -> dict[NodeName, tuple[list[list[HeldDevice] | None], AllocationOutcome]]:
         """What searches for the same came to on each node, and what had come to its pools by then."""
         known = self._known.get(shape)
         if known is None:
-            if len(self._known) == MOST_SHAPES:
+            if len(self._known) == MAX_CACHED_SHAPES:
                 del self._known[next(iter(self._known))]
             known = self._known[shape] = {}
         return known
 
-    def _searched(self, wish: Wish, node: tuple[NodeName, Labels], pools: Sequence[Pool]) -> Outcome:
-        search, asked = self._begun(wish, node, pools)
-        if not search.succeeds():
+    def _run_search(
+        self, wish: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
+    ) -> AllocationOutcome:
+        search, asked = self._begin_search(wish, node, pools)
+        if not search.allocate_claims():
             passed_over = any(pool.invalid for pool in pools) and not self.features.pools_by_node
-            return INVALID_POOLS if passed_over else CANNOT
+            return INVALID_POOLS if passed_over else CANNOT_ALLOCATE
         slices = dict.fromkeys(device.slice for pool in pools for device in pool.devices)
         certain = self.features.by_name or len(slices) < 2
         named = zip(asked, search.found, strict=True)
-        return [allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
+        return [make_allocation(claim.key, taken, node[0], certain=certain) for (claim, _), taken in named]
 
-    def claims_with(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
+    def claims_holding(self, devices: Collection[DeviceId]) -> Iterator[JsonObject]:
         """The claims of the snapshot that have one of the devices, or a part of it."""
         for claim in self._claims:
-            if any(held.id in devices for held in held_by(claim, self.features)):
+            if any(held.id in devices for held in held_devices(claim, self.features)):
                 yield claim
 
-    def candidates(self, wish: Wish, node: NodeName, labels: Labels) -> Iterator[Candidates]:
+    def request_candidates(
+        self, wish: AllocationRequest, node: NodeName, labels: Labels
+    ) -> Iterator[RequestCandidates]:
         """What there is for each request and alternative, one by one; raises AllocationError and Undecided."""
-        search, asked = self._begun(wish, (node, labels), self._pools.seen_by(node, labels))
+        search, asked = self._begin_search(wish, (node, labels), self._pools.seen_by(node, labels))
         for claim, _ in asked:
             for wanted in (one for request in claim.requests for one in request.alternatives):
                 count = None if wanted.every else wanted.count
-                yield Candidates(claim.key, wanted.label, count, search.of_kind(wanted))
+                yield RequestCandidates(claim.key, wanted.result_name, count, search.devices_of_kind(wanted))
 
-    def _begun(
-        self, wish: Wish, node: tuple[NodeName, Labels], pools: Sequence[Pool]
-    ) -> tuple[Search, list[tuple[Claim, list[Constraint]]]]:
-        asked: list[tuple[Claim, list[Constraint]]] = []
-        ledger = Ledger(wish.in_use, self.features)
-        search = Search(node, pools, asked, ledger, self.features)
+    def _begin_search(
+        self, wish: AllocationRequest, node: tuple[NodeName, Labels], pools: Sequence[DevicePool]
+    ) -> tuple[DeviceSearch, list[tuple[DeviceClaim, list[DeviceConstraint]]]]:
+        asked: list[tuple[DeviceClaim, list[DeviceConstraint]]] = []
+        ledger = SearchLedger(wish.in_use, self.features)
+        search = DeviceSearch(node, pools, asked, ledger, self.features)
         for manifest in wish.claims:
-            asked.append(self._asked(manifest, pools, search, ledger))
+            asked.append(self._read_claim(manifest, pools, search, ledger))
             search.found.append([])
         return search, asked
 
-    def _asked(
-        self, manifest: JsonObject, pools: Sequence[Pool], search: Search, ledger: Ledger
-    ) -> tuple[Claim, list[Constraint]]:
+    def _read_claim(
+        self, manifest: JsonObject, pools: Sequence[DevicePool], search: DeviceSearch, ledger: SearchLedger
+    ) -> tuple[DeviceClaim, list[DeviceConstraint]]:
         key = key_of(manifest)
         devices: Mapping[str, Sequence[JsonObject]] = spec_of(manifest).get("devices") or {}
         reader = self._reader
         raw = devices.get("requests") or ()
-        requests = list(reader.requests(key, raw, lambda wanted: _count_all(wanted, pools, search, ledger)))
-        fewest = sum(request.fewest for request in requests)  # exact: ints
-        if fewest > MOST_DEVICES:
-            text = f"number of requested devices {fewest} exceeds the claim limit of {MOST_DEVICES}"
+        requests = list(reader.read_requests(key, raw, lambda wanted: _count_all(wanted, pools, search, ledger)))
+        fewest = sum(request.fewest_devices for request in requests)  # exact: ints
+        if fewest > MAX_DEVICES:
+            text = f"number of requested devices {fewest} exceeds the claim limit of {MAX_DEVICES}"
             raise AllocationError(f"claim {key}: {text}")
-        found = constraints(key, devices.get("constraints") or (), self.features)
-        return Claim(key, requests), found
+        found = read_constraints(key, devices.get("constraints") or (), self.features)
+        return DeviceClaim(key, requests), found
 
 
-def _has_parts(outcome: Outcome) -> bool:
+def _has_parts(outcome: AllocationOutcome) -> bool:
     """Whether a claim gets a part of a device, which bears the claim's name."""
     return not isinstance(outcome, str) and any(held.shared for one in outcome for held in one.held)
 
 
-def _count_all(wanted: Wanted, pools: Sequence[Pool], search: Search, ledger: Ledger) -> None:
+def _count_all(wanted: WantedDevices, pools: Sequence[DevicePool], search: DeviceSearch, ledger: SearchLedger) -> None:
     """How many all devices are; raises AllocationError where some pool may hide one."""
     if not wanted.every:
         return
@@ -180,6 +186,6 @@ def _count_all(wanted: Wanted, pools: Sequence[Pool], search: Search, ledger: Le
             why = "being updated" if pool.incomplete else "invalid"
             text = f"asks for all devices, but resource pool {pool.id} is currently {why}"
             raise AllocationError(f"claim {wanted.claim}, request {wanted.name}: {text}")
-        chosen = (one for one in pool.devices if search.selects(wanted, one) and ledger.has_room(wanted, one))
+        chosen = (one for one in pool.devices if search.selects_device(wanted, one) and ledger.has_room(wanted, one))
         wanted.devices.extend(chosen)
     wanted.count = len(wanted.devices)

@@ -8,45 +8,47 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from vcdebug.gomath import div, mod
-from vcdebug.kube.cel.values import NANO
+from vcdebug.gomath import int_div, int_mod
+from vcdebug.kube.cel.values import NANO_PER_UNIT
 from vcdebug.snapshot.json_values import Json, JsonObject
 from vcdebug.snapshot.quantity import nano_value
 
-Amounts = Mapping[str, int]
+CapacityAmounts = Mapping[str, int]
 """Capacity → 10^-9 units."""
-NOTHING: Final[Amounts] = {}
+NO_AMOUNTS: Final[CapacityAmounts] = {}
 
 
-def amounts(raw: Json) -> Amounts:
+def parse_amounts(raw: Json) -> CapacityAmounts:
     """Read them."""
     return {name: nano_value(text) for name, text in (raw or {}).items()}
 
 
 def quantity_text(nano: int) -> str:
     """As a manifest says it."""
-    return str(nano // NANO) if nano % NANO == 0 else f"{nano}n"  # exact: ints
+    return str(nano // NANO_PER_UNIT) if nano % NANO_PER_UNIT == 0 else f"{nano}n"  # exact: ints
 
 
-def consumed(wanted: Amounts, capacity: JsonObject) -> dict[str, int]:
+def consumed_capacity(wanted: CapacityAmounts, capacity: JsonObject) -> dict[str, int]:
     """What a request takes of each capacity of a device; all of it where nothing is said."""
-    return {name: _rounded(wanted.get(name), raw or {}) for name, raw in capacity.items()}
+    return {name: _round_up(wanted.get(name), raw or {}) for name, raw in capacity.items()}
 
 
-def fits(wanted: Amounts, capacity: JsonObject, taken: Amounts, trying: Amounts) -> bool:
+def fits_capacity(
+    wanted: CapacityAmounts, capacity: JsonObject, taken: CapacityAmounts, trying: CapacityAmounts
+) -> bool:
     """Whether a request can have its part beside what is taken already and what is being tried."""
     if any(name not in capacity for name in wanted):
         return False
-    for name, amount in consumed(wanted, capacity).items():
+    for name, amount in consumed_capacity(wanted, capacity).items():
         raw = capacity[name] or {}
-        if _forbidden(amount, raw.get("requestPolicy")):
+        if _is_forbidden(amount, raw.get("requestPolicy")):
             return False
         if amount + taken.get(name, 0) + trying.get(name, 0) > nano_value(raw.get("value")):
             return False
     return True
 
 
-def _rounded(wanted: int | None, raw: JsonObject) -> int:
+def _round_up(wanted: int | None, raw: JsonObject) -> int:
     """Up to an amount that the device gives away."""
     policy = raw.get("requestPolicy") or {}
     if wanted is None:
@@ -54,23 +56,23 @@ def _rounded(wanted: int | None, raw: JsonObject) -> int:
         return nano_value(default if default is not None else raw.get("value"))
     within, values = policy.get("validRange") or {}, policy.get("validValues")
     if within.get("min") is not None:
-        return _in_steps(wanted, within)
+        return _round_to_step(wanted, within)
     known = [nano_value(text) for text in values or ()]
     return next((one for one in known if wanted <= one), wanted)
 
 
-def _in_steps(wanted: int, within: JsonObject) -> int:
+def _round_to_step(wanted: int, within: JsonObject) -> int:
     least = nano_value(within["min"])
     if wanted < least:
         return least
     if within.get("step") is None:
         return wanted
-    begin, step = _whole(least), _whole(nano_value(within["step"]))
-    added = _whole(wanted) - begin
-    return (begin + step * (div(added, step) + (mod(added, step) != 0))) * NANO
+    begin, step = _whole_units(least), _whole_units(nano_value(within["step"]))
+    added = _whole_units(wanted) - begin
+    return (begin + step * (int_div(added, step) + (int_mod(added, step) != 0))) * NANO_PER_UNIT
 
 
-def _forbidden(amount: int, policy: JsonObject | None) -> bool:
+def _is_forbidden(amount: int, policy: JsonObject | None) -> bool:
     """Whether the device does not give such an amount away."""
     if policy is None or (policy.get("default") is not None and amount == nano_value(policy["default"])):
         return False
@@ -82,10 +84,10 @@ def _forbidden(amount: int, policy: JsonObject | None) -> bool:
         return True
     if within.get("step") is None:
         return False
-    begin = _whole(nano_value(within.get("min")))
-    return mod(_whole(amount) - begin, _whole(nano_value(within["step"]))) != 0
+    begin = _whole_units(nano_value(within.get("min")))
+    return int_mod(_whole_units(amount) - begin, _whole_units(nano_value(within["step"]))) != 0
 
 
-def _whole(nano: int) -> int:
+def _whole_units(nano: int) -> int:
     """Units, rounded up."""
-    return -(-nano // NANO)  # exact: ints
+    return -(-nano // NANO_PER_UNIT)  # exact: ints

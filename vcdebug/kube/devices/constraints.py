@@ -10,54 +10,54 @@ from collections.abc import Sequence
 
 from vcdebug.kube.devices.device import Device
 from vcdebug.kube.devices.errors import AllocationError
-from vcdebug.kube.devices.features import Features
-from vcdebug.kube.devices.requests import Wanted
+from vcdebug.kube.devices.features import AllocatorFeatures
+from vcdebug.kube.devices.requests import WantedDevices
 from vcdebug.snapshot.json_values import JsonObject
 
-Value = tuple[str, object]
+AttributeValue = tuple[str, object]
 """The kind of an attribute, and what it says."""
-KINDS = ("string", "int", "bool", "version")
+ATTRIBUTE_KINDS = ("string", "int", "bool", "version")
 
 
-class Constraint(ABC):
+class DeviceConstraint(ABC):
     """About one attribute of the devices of some requests; of all where none are named."""
 
     def __init__(self, attribute: str, requests: Sequence[str]) -> None:
         self._attribute = attribute
         self._requests = requests
 
-    def add(self, wanted: Wanted, device: Device) -> bool:
+    def add_device(self, wanted: WantedDevices, device: Device) -> bool:
         """Whether the device may come to the others; it counts from now on."""
         if not self._is_about(wanted):
             return True
-        value = _value(device, self._attribute)
-        return value is not None and self._takes(wanted, value)
+        value = _attribute_value(device, self._attribute)
+        return value is not None and self._accepts_value(wanted, value)
 
-    def remove(self, wanted: Wanted) -> None:
+    def remove_device(self, wanted: WantedDevices) -> None:
         """The device does not count any more."""
         if self._is_about(wanted):
-            self._forget(wanted)
+            self._forget_device(wanted)
 
-    def _is_about(self, wanted: Wanted) -> bool:
-        names = (wanted.parent or wanted.name, wanted.label)
+    def _is_about(self, wanted: WantedDevices) -> bool:
+        names = (wanted.parent or wanted.name, wanted.result_name)
         return not self._requests or any(name in self._requests for name in names)
 
     @abstractmethod
-    def _takes(self, wanted: Wanted, value: Value) -> bool: ...
+    def _accepts_value(self, wanted: WantedDevices, value: AttributeValue) -> bool: ...
 
     @abstractmethod
-    def _forget(self, wanted: Wanted) -> None: ...
+    def _forget_device(self, wanted: WantedDevices) -> None: ...
 
 
-class Same(Constraint):
+class SameAttribute(DeviceConstraint):
     """All devices have the same value."""
 
     def __init__(self, attribute: str, requests: Sequence[str]) -> None:
         super().__init__(attribute, requests)
-        self._value: Value = ("", None)
+        self._value: AttributeValue = ("", None)
         self._devices = 0
 
-    def _takes(self, wanted: Wanted, value: Value) -> bool:
+    def _accepts_value(self, wanted: WantedDevices, value: AttributeValue) -> bool:
         if self._devices == 0:
             self._value = value
         if value != self._value or (self._devices and not value[0]):
@@ -65,11 +65,11 @@ class Same(Constraint):
         self._devices += 1
         return True
 
-    def _forget(self, wanted: Wanted) -> None:
+    def _forget_device(self, wanted: WantedDevices) -> None:
         self._devices -= 1
 
 
-class Distinct(Constraint):
+class DistinctAttribute(DeviceConstraint):
     """All devices have different values; upstream remembers the last one of each request alone.
 
     `by_address`: up to Kubernetes 1.34 values are compared by where they lie in memory, so that no two are the same.
@@ -78,40 +78,40 @@ class Distinct(Constraint):
     def __init__(self, attribute: str, requests: Sequence[str], *, by_address: bool) -> None:
         super().__init__(attribute, requests)
         self._by_address = by_address
-        self._values: dict[str, Value] = {}
+        self._values: dict[str, AttributeValue] = {}
         self._devices = 0
 
-    def _takes(self, wanted: Wanted, value: Value) -> bool:
-        if self._devices and self._values and (not value[0] or self._has(value)):
+    def _accepts_value(self, wanted: WantedDevices, value: AttributeValue) -> bool:
+        if self._devices and self._values and (not value[0] or self._has_value(value)):
             return False
         self._values[wanted.parent or wanted.name] = value
         self._devices += 1
         return True
 
-    def _has(self, value: Value) -> bool:
+    def _has_value(self, value: AttributeValue) -> bool:
         return not self._by_address and value in self._values.values()
 
-    def _forget(self, wanted: Wanted) -> None:
+    def _forget_device(self, wanted: WantedDevices) -> None:
         self._values.pop(wanted.parent or wanted.name, None)
         self._devices -= 1
 
 
-def constraints(claim: str, raw: Sequence[JsonObject], features: Features) -> list[Constraint]:
+def read_constraints(claim: str, raw: Sequence[JsonObject], features: AllocatorFeatures) -> list[DeviceConstraint]:
     """Read them; raises AllocationError."""
-    found: list[Constraint] = []
+    found: list[DeviceConstraint] = []
     for place, one in enumerate(raw):
         requests = one.get("requests") or ()
         if one.get("matchAttribute") is not None:
-            found.append(Same(one["matchAttribute"], requests))
+            found.append(SameAttribute(one["matchAttribute"], requests))
         elif features.knows_capacity and one.get("distinctAttribute") is not None:
-            found.append(Distinct(one["distinctAttribute"], requests, by_address=features.distinct_by_address))
+            found.append(DistinctAttribute(one["distinctAttribute"], requests, by_address=features.distinct_by_address))
         else:
             text = "empty constraint (unsupported constraint type?)"
             raise AllocationError(f"claim {claim}, constraint #{place}: {text}")
     return found
 
 
-def _value(device: Device, attribute: str) -> Value | None:
+def _attribute_value(device: Device, attribute: str) -> AttributeValue | None:
     """An attribute by its full name; the driver's domain goes without saying in the device."""
     known = device.manifest.get("attributes") or {}
     raw = known.get(attribute)
@@ -120,4 +120,4 @@ def _value(device: Device, attribute: str) -> Value | None:
         raw = known.get(name) if mark and domain == device.id.driver else None
     if raw is None:
         return None
-    return next(((kind, raw[kind]) for kind in KINDS if raw.get(kind) is not None), ("", None))
+    return next(((kind, raw[kind]) for kind in ATTRIBUTE_KINDS if raw.get(kind) is not None), ("", None))

@@ -40,7 +40,7 @@ class PoolId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeScope:
     """The nodes that can use a device: one, all, or those that a selector selects."""
 
     node: NodeName
@@ -51,7 +51,7 @@ class Place:
     """Why the selector cannot be read."""
 
     @classmethod
-    def of(cls, raw: JsonObject) -> Place:
+    def from_spec(cls, raw: JsonObject) -> NodeScope:
         """Of a slice's spec, or of a device."""
         node, everywhere, selector = raw.get("nodeName") or "", bool(raw.get("allNodes")), raw.get("nodeSelector")
         if node or everywhere or selector is None:
@@ -63,17 +63,17 @@ class Place:
         return cls(node, everywhere, selector, terms)
 
     @property
-    def said(self) -> bool:
+    def names_nodes(self) -> bool:
         """Whether any node is named."""
         return bool(self.node) or self.everywhere or self.selector is not None
 
-    def holds(self, labels: Labels, node: NodeName) -> bool:
+    def includes_node(self, labels: Labels, node: NodeName) -> bool:
         """Whether the node is one of them; raises Undecided."""
         if self.node:
             return self.node == node
         if self.broken:
             raise Undecided(f"a node selector of devices cannot be read: {self.broken}")
-        return self.everywhere or any(term.matches(labels, node) for term in self.terms)
+        return self.everywhere or any(term.matches_node(labels, node) for term in self.terms)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,8 +82,8 @@ class Device:
 
     id: DeviceId
     manifest: JsonObject
-    slice: Slice
-    place: Place
+    slice: DeviceSlice
+    place: NodeScope
     """Its own where the slice leaves that to its devices, otherwise the slice's."""
     shareable: bool
     """Whether several claims may have a part of it."""
@@ -92,7 +92,7 @@ class Device:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Slice:
+class DeviceSlice:
     """One ResourceSlice."""
 
     name: str
@@ -100,7 +100,7 @@ class Slice:
     generation: int
     count: int
     """How many slices its pool has."""
-    place: Place
+    place: NodeScope
     per_device: bool | None
     """Whether each device says itself where it can be used."""
     counters: Mapping[str, Mapping[str, object]]
@@ -110,13 +110,13 @@ class Slice:
     devices: list[Device] = field(default_factory=list)
 
 
-def slice_of(manifest: JsonObject) -> Slice:
+def read_slice(manifest: JsonObject) -> DeviceSlice:
     """Read one."""
     spec = spec_of(manifest)
     pool, sets = spec.get("pool") or {}, spec.get("sharedCounters") or ()
     names = [one.get("name") or "" for one in sets]
-    place = Place.of(spec)
-    found = Slice(
+    place = NodeScope.from_spec(spec)
+    found = DeviceSlice(
         name=name_of(manifest),
         pool=PoolId(spec.get("driver") or "", pool.get("name") or ""),
         generation=pool.get("generation") or 0,
@@ -131,12 +131,12 @@ def slice_of(manifest: JsonObject) -> Slice:
         },
         twice=tuple(name for name in dict.fromkeys(names) if names.count(name) > 1),
     )
-    found.devices.extend(_device(raw, found) for raw in spec.get("devices") or ())
+    found.devices.extend(_read_device(raw, found) for raw in spec.get("devices") or ())
     return found
 
 
-def _device(raw: JsonObject, of: Slice) -> Device:
+def _read_device(raw: JsonObject, of: DeviceSlice) -> Device:
     name = DeviceId(of.pool.driver, of.pool.name, raw.get("name") or "")
-    place = Place.of(raw) if of.per_device else of.place
+    place = NodeScope.from_spec(raw) if of.per_device else of.place
     shareable, capacity = bool(raw.get("allowMultipleAllocations")), raw.get("capacity") or {}
     return Device(name, raw, of, place, shareable, capacity, parse_taints(raw.get("taints")))

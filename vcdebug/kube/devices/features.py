@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from vcdebug.releases.nodes import DEVICE_FEATURES_1_33
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
-NEWEST: Final = (1, 36)
+NEWEST_LIBRARY: Final = (1, 36)
 """The Kubernetes library whose allocator of capacity goes by names."""
-POOLS_IN_WHOLE: Final = (1, 35)
+WHOLE_POOLS_LIBRARY: Final = (1, 35)
 """The first library that counts all slices of a pool, and passes over pools that are incomplete or invalid."""
-OLDEST: Final = (1, 32)
+OLDEST_LIBRARY: Final = (1, 32)
 """The oldest library whose allocator is replayed."""
 
 
-class Features(NamedTuple):
+class AllocatorFeatures(NamedTuple):
     """What the gates switch on."""
 
     admin: bool
@@ -49,33 +49,33 @@ class Features(NamedTuple):
     """Whether the allocator that has all of this is replayed."""
 
 
-def features_of(flags: Flags) -> Features:
+def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
     """The one allocator that can do what the gates ask for."""
-    gate, library = flags.gate, flags.release.kubernetes
-    if flags.release.has(DEVICE_FEATURES_1_33):
-        nothing = Features(gate("DRAAdminAccess"), *[False] * (len(Features._fields) - 1))
+    gate, library = flags.is_gate_on, flags.release.kubernetes_version
+    if flags.release.has_older_form(DEVICE_FEATURES_1_33):
+        nothing = AllocatorFeatures(gate("DRAAdminAccess"), *[False] * (len(AllocatorFeatures._fields) - 1))
         return nothing._replace(
-            pools_by_node=True, forgetful=True, stops_at_all=library <= OLDEST, known=library >= OLDEST
+            pools_by_node=True, forgetful=True, stops_at_all=library <= OLDEST_LIBRARY, known=library >= OLDEST_LIBRARY
         )
     has_status = gate("DRAResourceClaimDeviceStatus")
     bindings = gate("DRADeviceBindingConditions") and has_status
     capacity, taints, counters = gate("DRAConsumableCapacity"), gate("DRADeviceTaints"), gate("DRAPartitionableDevices")
-    newer, by_node = bindings or capacity, library < POOLS_IN_WHOLE
+    newer, by_node = bindings or capacity, library < WHOLE_POOLS_LIBRARY
     begun = newer or (by_node and (taints or counters))
-    return Features(
+    return AllocatorFeatures(
         admin=gate("DRAAdminAccess"),
         alternatives=gate("DRAPrioritizedList"),
         counters=counters,
         taints=taints,
         bindings=bindings,
         capacity=capacity,
-        taint_rules=taints and (library < NEWEST or gate("DRADeviceTaintRules")),
-        by_name=newer and library >= NEWEST,
-        keeps_alternative=library >= NEWEST,
-        knows_capacity=has_status if by_node else newer and library >= NEWEST,
+        taint_rules=taints and (library < NEWEST_LIBRARY or gate("DRADeviceTaintRules")),
+        by_name=newer and library >= NEWEST_LIBRARY,
+        keeps_alternative=library >= NEWEST_LIBRARY,
+        knows_capacity=has_status if by_node else newer and library >= NEWEST_LIBRARY,
         pools_by_node=by_node,
         distinct_by_address=by_node,
         forgetful=False,
         stops_at_all=False,
-        known=library >= NEWEST or (library >= OLDEST and not begun),
+        known=library >= NEWEST_LIBRARY or (library >= OLDEST_LIBRARY and not begun),
     )

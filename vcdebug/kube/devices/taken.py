@@ -8,43 +8,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.kube.devices.capacity import NOTHING, Amounts, amounts, quantity_text
+from vcdebug.kube.devices.capacity import NO_AMOUNTS, CapacityAmounts, parse_amounts, quantity_text
 from vcdebug.kube.devices.device import Device, DeviceId, PoolId
-from vcdebug.kube.devices.features import Features
-from vcdebug.kube.devices.requests import Wanted
+from vcdebug.kube.devices.features import AllocatorFeatures
+from vcdebug.kube.devices.requests import WantedDevices
 from vcdebug.kube.undecided import Undecided
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
 from vcdebug.snapshot.manifest import status_of
 
 
-class Held(NamedTuple):
+class HeldDevice(NamedTuple):
     """A device that a claim has; only a part of it where it is shared."""
 
     id: DeviceId
     admin: bool = False
     """Whether it is free for others all the same."""
     shared: bool = False
-    capacity: Amounts = NOTHING
+    capacity: CapacityAmounts = NO_AMOUNTS
 
 
-class Taken(NamedTuple):
+class TakenDevice(NamedTuple):
     """A device that a search has found for a request."""
 
-    wanted: Wanted
+    wanted: WantedDevices
     device: Device
     shared: bool
-    capacity: Amounts
+    capacity: CapacityAmounts
 
     @property
-    def held(self) -> Held:
+    def held_device(self) -> HeldDevice:
         """As later searches see it."""
-        return Held(self.device.id, self.wanted.admin, self.shared, self.capacity)
+        return HeldDevice(self.device.id, self.wanted.admin, self.shared, self.capacity)
 
-    def result(self, part: str) -> JsonDict:
+    def result_entry(self, part: str) -> JsonDict:
         """As the claim's status says it; a part of a device is told apart by a name of its own."""
         driver, pool, device = self.device.id
-        found: JsonDict = {"request": self.wanted.label, "driver": driver, "pool": pool, "device": device}
+        found: JsonDict = {"request": self.wanted.result_name, "driver": driver, "pool": pool, "device": device}
         if self.wanted.admin:
             found["adminAccess"] = True
         if self.shared:
@@ -53,10 +53,10 @@ class Taken(NamedTuple):
         return found
 
 
-class Allocation(NamedTuple):
+class ClaimAllocation(NamedTuple):
     """What one claim gets."""
 
-    held: tuple[Held, ...]
+    held: tuple[HeldDevice, ...]
     results: tuple[JsonDict, ...]
     """The same as the claim's status says it."""
     selector: JsonObject | None
@@ -65,27 +65,27 @@ class Allocation(NamedTuple):
     """Whether the devices were gone through in an order that is not chance."""
 
 
-def allocation(claim: str, taken: Sequence[Taken], node: NodeName, *, certain: bool) -> Allocation:
+def make_allocation(claim: str, taken: Sequence[TakenDevice], node: NodeName, *, certain: bool) -> ClaimAllocation:
     """What a search on a node has found for a claim; raises Undecided."""
-    results = tuple(one.result(f"{claim}-{place}") for place, one in enumerate(taken))
-    return Allocation(tuple(one.held for one in taken), results, node_selector(taken, node), certain)
+    results = tuple(one.result_entry(f"{claim}-{place}") for place, one in enumerate(taken))
+    return ClaimAllocation(tuple(one.held_device for one in taken), results, create_node_selector(taken, node), certain)
 
 
-class InUse:
+class DevicesInUse:
     """What is taken when a search begins."""
 
-    def __init__(self, held: Iterable[Held], before: InUse | None = None) -> None:
+    def __init__(self, held: Iterable[HeldDevice], before: DevicesInUse | None = None) -> None:
         self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
         known = {} if before is None else before.capacity
         self.capacity: dict[DeviceId, dict[str, int]] = {one: dict(amounts) for one, amounts in known.items()}
-        self.since: dict[PoolId, list[Held]] = {}
+        self.since: dict[PoolId, list[HeldDevice]] = {}
         """What has come to `before`, by pool."""
         for one in held:
-            self._add(one)
+            self._add_device(one)
             if before is not None:
                 self.since.setdefault(PoolId(one.id.driver, one.id.pool), []).append(one)
 
-    def _add(self, one: Held) -> None:
+    def _add_device(self, one: HeldDevice) -> None:
         if one.admin:
             return
         if not one.shared:
@@ -96,16 +96,16 @@ class InUse:
                 known[name] = known.get(name, 0) + amount
 
 
-def held_by(claim: JsonObject, features: Features) -> Iterator[Held]:
+def held_devices(claim: JsonObject, features: AllocatorFeatures) -> Iterator[HeldDevice]:
     """The devices of a claim's status."""
     allocation = status_of(claim).get("allocation") or {}
     for one in (allocation.get("devices") or {}).get("results") or ():
         name = DeviceId(one.get("driver") or "", one.get("pool") or "", one.get("device") or "")
         shared = features.capacity and one.get("shareID") is not None
-        yield Held(name, bool(one.get("adminAccess")), shared, amounts(one.get("consumedCapacity")))
+        yield HeldDevice(name, bool(one.get("adminAccess")), shared, parse_amounts(one.get("consumedCapacity")))
 
 
-def node_selector(taken: Sequence[Taken], node: NodeName) -> JsonObject | None:
+def create_node_selector(taken: Sequence[TakenDevice], node: NodeName) -> JsonObject | None:
     """The nodes that all of the devices can be used on; raises Undecided."""
     fields: list[JsonObject] = []
     labels: list[JsonObject] = []
@@ -117,20 +117,20 @@ def node_selector(taken: Sequence[Taken], node: NodeName) -> JsonObject | None:
         if len(terms) > 1:
             raise Undecided("a node selector of devices has several terms")
         for term in terms:
-            _merge(term.get("matchFields") or (), fields)
-            _merge(term.get("matchExpressions") or (), labels)
+            _merge_terms(term.get("matchFields") or (), fields)
+            _merge_terms(term.get("matchExpressions") or (), labels)
     parts: JsonDict = {"matchExpressions": labels, "matchFields": fields}
     term = {name: part for name, part in parts.items() if part}
     return {"nodeSelectorTerms": [term]} if term else None
 
 
-def _merge(more: Iterable[JsonObject], known: list[JsonObject]) -> None:
+def _merge_terms(more: Iterable[JsonObject], known: list[JsonObject]) -> None:
     """Those that are not there yet."""
     for one in more:
-        if not any(_alike(one, other) for other in known):
+        if not any(_are_alike(one, other) for other in known):
             known.append(one)
 
 
-def _alike(one: JsonObject, other: JsonObject) -> bool:
+def _are_alike(one: JsonObject, other: JsonObject) -> bool:
     names = one.get("key") == other.get("key") and one.get("operator") == other.get("operator")
     return names and sorted(dict.fromkeys(one.get("values") or ())) == sorted(dict.fromkeys(other.get("values") or ()))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from vcdebug.model.devices.mig_use import MigUse
-from vcdebug.model.devices.vgpu_held import Held
+from vcdebug.model.devices.vgpu_held import HeldCard
 from vcdebug.model.devices.vgpu_request import pod_group_key
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import Geometries
@@ -17,7 +17,7 @@ HAMI_CORE = "hami-core"
 _UINT = 1 << 64
 
 
-class Usage:
+class CardUsage:
     """What one pod holds of one card."""
 
     __slots__ = ("core", "group", "memory")
@@ -50,18 +50,18 @@ class Card:
         self.memory = memory
         self.kind = kind
         self.used_number = self.used_memory = self.used_core = 0
-        self.pods: dict[str, Usage] = {}
+        self.pods: dict[str, CardUsage] = {}
         self.geometries = geometries
         """How it may be cut in MIG mode."""
         self.mig = MigUse()
 
-    def charge(self, memory: int, core: int, sign: int = 1) -> None:
+    def change_usage(self, memory: int, core: int, sign: int = 1) -> None:
         """One user more or less."""
         self.used_number += sign
         self.used_memory += sign * memory
         self.used_core += sign * core
 
-    def uncharge(self, memory: int, core: int) -> None:
+    def undo_charge(self, memory: int, core: int) -> None:
         """Take a charge back, at most what there is; a count that has wrapped around is a large one.
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
@@ -69,18 +69,18 @@ class Card:
         self.used_memory = max(self.used_memory % _UINT - memory, 0)  # exact: ints
         self.used_core = max(self.used_core % _UINT - core, 0)  # exact: ints
 
-    def give(self, pod: Pod, memory: int, core: int) -> None:
+    def add_pod_usage(self, pod: Pod, memory: int, core: int) -> None:
         """Note what the pod holds of the card, on top of what it held."""
-        usage = self.pods.setdefault(pod.uid, Usage(0, 0, ""))
+        usage = self.pods.setdefault(pod.uid, CardUsage(0, 0, ""))
         usage.memory += memory
         usage.core += core
         usage.group = pod_group_key(pod)
 
     def clone(self) -> Card:
         copy = Card(self.uuid, self.number, self.memory, self.kind, self.geometries)
-        copy.charge(self.used_memory, self.used_core)
+        copy.change_usage(self.used_memory, self.used_core)
         copy.used_number = self.used_number
-        copy.pods = {uid: Usage(usage.memory, usage.core, usage.group) for uid, usage in self.pods.items()}
+        copy.pods = {uid: CardUsage(usage.memory, usage.core, usage.group) for uid, usage in self.pods.items()}
         copy.mig = self.mig.clone()
         return copy
 
@@ -88,7 +88,7 @@ class Card:
 Cards = dict[int, Card]
 
 
-class Part(NamedTuple):
+class CardPart(NamedTuple):
     """What a pod would get of a card."""
 
     name: str
@@ -97,7 +97,7 @@ class Part(NamedTuple):
     """What the card is charged."""
 
 
-class Freed(NamedTuple):
+class FreedMemory(NamedTuple):
     """Memory that a pod gives back as it leaves."""
 
     by_card: int
@@ -105,20 +105,20 @@ class Freed(NamedTuple):
     """What is taken off the pod's own amount."""
 
 
-class Sharing(Protocol):
+class CardSharing(Protocol):
     """How the cards of a node are cut. Upstream: api/devices/nvidia/vgpu/sharing_factory (SharingFactory)."""
 
     mode: str
     counts_again: bool
     """Whether a pod that is on a card already is charged once more."""
 
-    def part(self, card: Card, memory: int) -> Part | None:
+    def try_add_pod(self, card: Card, memory: int) -> CardPart | None:
         """What serves a request for so much memory; None where nothing does."""
 
-    def arrives(self, card: Card, held: Held) -> int | None:
+    def add_pod(self, card: Card, held: HeldCard) -> int | None:
         """The memory that an entry of a pod's annotation takes; None where it names no part of a card."""
 
-    def leaves(self, card: Card, held: Held) -> Freed | None:
+    def sub_pod(self, card: Card, held: HeldCard) -> FreedMemory | None:
         """What the entry gives back; None where it names no part of a card."""
 
 
@@ -131,14 +131,14 @@ class HamiCore:
         self.mode = HAMI_CORE
         self.counts_again = counts_again
 
-    def part(self, card: Card, memory: int) -> Part:
+    def try_add_pod(self, card: Card, memory: int) -> CardPart:
         """Any amount. Upstream: api/devices/nvidia/vgpu/hamicore.TryAddPod."""
-        return Part(card.uuid, memory)
+        return CardPart(card.uuid, memory)
 
-    def arrives(self, card: Card, held: Held) -> int:
+    def add_pod(self, card: Card, held: HeldCard) -> int:
         """Upstream: api/devices/nvidia/vgpu/hamicore.AddPod."""
         return held.memory
 
-    def leaves(self, card: Card, held: Held) -> Freed:
+    def sub_pod(self, card: Card, held: HeldCard) -> FreedMemory:
         """Upstream: api/devices/nvidia/vgpu/hamicore.SubPod."""
-        return Freed(held.memory, held.memory)
+        return FreedMemory(held.memory, held.memory)

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vcdebug.gomath import div
-from vcdebug.model.devices.ledger import Released, whole_limit
-from vcdebug.model.pod import ENDED, Pod
+from vcdebug.gomath import int_div
+from vcdebug.model.devices.ledger import ReleaseOutcome, whole_limit
+from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.releases.devices import (
     DEVICES_SHARED_WITH_CACHE,
     GPUSHARE_IDLE_WRAPS,
@@ -21,7 +21,7 @@ from vcdebug.releases.devices import (
 )
 from vcdebug.releases.release import Release
 from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.quantity import value
+from vcdebug.snapshot.quantity import whole_value
 
 MOST_CARDS = 100_000
 """Cards of a node; upstream makes an object of each, and would run out of memory long after."""
@@ -29,7 +29,7 @@ DEVICE_NAME = "GpuShare"
 GPU_MEMORY = "volcano.sh/gpu-memory"
 GPU_NUMBER = "volcano.sh/gpu-number"
 GPU_INDEX = "volcano.sh/gpu-index"
-UNHEALTHY = "volcano.sh/gpu-unhealthy-ids"
+UNHEALTHY_ANNOTATION = "volcano.sh/gpu-unhealthy-ids"
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT64 = 1 << 64
@@ -48,9 +48,9 @@ class ShareRules(NamedTuple):
     """A pod that asks for memory and for whole cards is given both."""
 
     @classmethod
-    def of(cls, release: Release) -> ShareRules:
+    def for_release(cls, release: Release) -> ShareRules:
         """As the release has them."""
-        has = release.has
+        has = release.has_older_form
         return cls(
             has(GPUSHARE_IDLE_WRAPS),
             has(GPUSHARE_RELEASE_BY_INDEX),
@@ -59,7 +59,7 @@ class ShareRules(NamedTuple):
         )
 
 
-NEWEST_RULES = ShareRules()
+NEWEST_SHARE_RULES = ShareRules()
 
 
 class GpuShareLedger:
@@ -75,7 +75,7 @@ class GpuShareLedger:
         *,
         sharing_on: bool,
         number_on: bool,
-        rules: ShareRules = NEWEST_RULES,
+        rules: ShareRules = NEWEST_SHARE_RULES,
     ) -> None:
         self._rules = rules
         self._patched: dict[str, list[int]] = {}
@@ -88,19 +88,19 @@ class GpuShareLedger:
 
     @classmethod
     def of_node(
-        cls, manifest: JsonObject, *, sharing_on: bool, number_on: bool, rules: ShareRules = NEWEST_RULES
+        cls, manifest: JsonObject, *, sharing_on: bool, number_on: bool, rules: ShareRules = NEWEST_SHARE_RULES
     ) -> GpuShareLedger | None:
         """None for a node without both capacities. Upstream: api/devices/nvidia/gpushare/device_info.NewGPUDevices."""
         capacity = (manifest.get("status") or {}).get("capacity") or {}
         if GPU_MEMORY not in capacity or GPU_NUMBER not in capacity:
             return None
-        count = min(value(capacity[GPU_NUMBER]), MOST_CARDS)
+        count = min(whole_value(capacity[GPU_NUMBER]), MOST_CARDS)
         if count <= 0:
             return None
         metadata = manifest["metadata"]
-        unhealthy = _numbers((metadata.get("annotations") or {}).get(UNHEALTHY, ""))
+        unhealthy = _parse_numbers((metadata.get("annotations") or {}).get(UNHEALTHY_ANNOTATION, ""))
         indexes = [index for index in range(count) if index not in unhealthy]
-        memory = div(value(capacity[GPU_MEMORY]), value(capacity[GPU_NUMBER]))
+        memory = int_div(whole_value(capacity[GPU_MEMORY]), whole_value(capacity[GPU_NUMBER]))
         return cls(metadata["name"], memory, indexes, sharing_on=sharing_on, number_on=number_on, rules=rules)
 
     def add_resource(self, pod: Pod) -> None:
@@ -112,21 +112,21 @@ class GpuShareLedger:
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
         if _memory_of(pod) > 0 or _number_of(pod) > 0:
-            self._remove(pod)
+            self._remove_pod(pod)
 
-    def has_request(self, pod: Pod) -> bool:
+    def has_device_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/gpushare/device_info.HasDeviceRequest."""
         return (self._sharing_on and _memory_of(pod) > 0) or (self._number_on and _number_of(pod) > 0)
 
-    def filter(self, pod: Pod, policy: str) -> str | None:
+    def filter_node(self, pod: Pod, policy: str) -> str | None:
         """Upstream: api/devices/nvidia/gpushare/device_info.FilterNode."""
-        if self._sharing_on and _memory_of(pod) > 0 and not self._with_memory(pod):
+        if self._sharing_on and _memory_of(pod) > 0 and not self._find_by_memory(pod):
             return f"GpuShare no enough gpu memory on node {self._node}"
-        if self._number_on and _number_of(pod) > 0 and not self._idle(pod):
+        if self._number_on and _number_of(pod) > 0 and not self._find_idle_cards(pod):
             return f"GpuNumber no enough gpu number on node {self._node}"
         return None
 
-    def score(self, pod: Pod, policy: str) -> float:
+    def score_node(self, pod: Pod, policy: str) -> float:
         """Upstream: api/devices/nvidia/gpushare/device_info.ScoreNode."""
         return 0.0
 
@@ -134,7 +134,7 @@ class GpuShareLedger:
         """Memory decides before number, whichever of the two is switched on; once both took their cards.
         Upstream: api/devices/nvidia/gpushare/device_info.Allocate.
         """
-        wishes = ((_memory_of(pod), self._with_memory), (_number_of(pod), self._idle))
+        wishes = ((_memory_of(pod), self._find_by_memory), (_number_of(pod), self._find_idle_cards))
         asked = [choose for wanted, choose in wishes if wanted > 0]
         for choose in asked if self._rules.takes_both else asked[:1]:
             chosen = choose(pod)
@@ -145,22 +145,22 @@ class GpuShareLedger:
             self._patched[pod.uid] = chosen
         return None
 
-    def release(self, pod: Pod) -> Released:
+    def release(self, pod: Pod) -> ReleaseOutcome:
         """Upstream: api/devices/nvidia/gpushare/device_info.Release."""
         if self._rules.by_index and not self._patched.get(pod.uid, GPU_INDEX in pod.annotations):
-            return Released.REFUSED
+            return ReleaseOutcome.REFUSED
         self._patched[pod.uid] = []
-        self._remove(pod)
+        self._remove_pod(pod)
         kept = self._rules.by_index and any(pod.uid in pods for pods in self._cards.values())
-        return Released.KEPT if kept else Released.FREE
+        return ReleaseOutcome.KEPT if kept else ReleaseOutcome.FREE
 
-    def _remove(self, pod: Pod) -> None:
+    def _remove_pod(self, pod: Pod) -> None:
         """From the cards that its annotation names; without one from all, which older releases do not."""
-        for index in gpu_indexes(pod) or (() if self._rules.by_index else self._cards):
+        for index in get_gpu_index(pod) or (() if self._rules.by_index else self._cards):
             if index in self._cards:
                 self._cards[index].pop(pod.uid, None)
 
-    def reservation(self, pod: Pod) -> Mapping[str, str]:
+    def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """The cards that were named last: a release that gives both kinds names no more those of the first.
         Upstream: api/devices/nvidia/gpushare/share.gpuIndexAnnotations.
         """
@@ -186,7 +186,7 @@ class GpuShareLedger:
         """What no pod on the card has asked for; below 0 it counts as nothing, and once did as nearly endless."""
         used = 0
         for pod in self._cards[index].values():
-            used += 0 if pod.phase in ENDED else _memory_of(pod)
+            used += 0 if pod.phase in ENDED_PHASES else _memory_of(pod)
         free = self._memory - used
         return max(free, 0) if free >= 0 or not self._rules.wraps else free + _UINT64
 
@@ -195,7 +195,7 @@ class GpuShareLedger:
         return [pod.key for pod in self._cards[index].values()]
 
     @property
-    def indexes(self) -> list[int]:
+    def card_indexes(self) -> list[int]:
         """The cards."""
         return list(self._cards)
 
@@ -204,24 +204,24 @@ class GpuShareLedger:
         """Memory of each card."""
         return self._memory
 
-    def asked(self, pod: Pod) -> tuple[int, int]:
+    def asked_amounts(self, pod: Pod) -> tuple[int, int]:
         """(memory, number of whole cards) that the ledger looks at for a pod, 0 where it does not."""
         return (_memory_of(pod) if self._sharing_on else 0), (_number_of(pod) if self._number_on else 0)
 
-    def _with_memory(self, pod: Pod) -> list[int]:
+    def _find_by_memory(self, pod: Pod) -> list[int]:
         """The first card with as much memory as the pod wants, or none."""
         wanted = _memory_of(pod)
         card = next((index for index in self._cards if self.free_memory(index) >= wanted), None)
         return [] if card is None else [card]
 
-    def _idle(self, pod: Pod) -> list[int]:
+    def _find_idle_cards(self, pod: Pod) -> list[int]:
         """As many unused cards as the pod wants, or none."""
         wanted = _number_of(pod)
         idle = [index for index, pods in self._cards.items() if not pods]
         return idle[:wanted] if len(idle) >= wanted else []
 
 
-def gpu_indexes(pod: Pod) -> list[int] | None:
+def get_gpu_index(pod: Pod) -> list[int] | None:
     """Cards that the pod's annotation names; None without a proper list.
     Upstream: api/devices/nvidia/gpushare/share.GetGPUIndex.
     """
@@ -233,22 +233,22 @@ def gpu_indexes(pod: Pod) -> list[int] | None:
 
 def held_indexes(pod: Pod) -> list[int]:
     """The same of a pod that asks for shared GPUs; none of any other."""
-    return (gpu_indexes(pod) or []) if _memory_of(pod) > 0 or _number_of(pod) > 0 else []
+    return (get_gpu_index(pod) or []) if _memory_of(pod) > 0 or _number_of(pod) > 0 else []
 
 
-def _numbers(text: str) -> dict[int, None]:
+def _parse_numbers(text: str) -> dict[int, None]:
     return dict.fromkeys(int(part) for part in text.split(",") if _WHOLE.fullmatch(part))
 
 
 def _memory_of(pod: Pod) -> int:
-    return _largest(pod, GPU_MEMORY)
+    return _largest_limit(pod, GPU_MEMORY)
 
 
 def _number_of(pod: Pod) -> int:
-    return _largest(pod, GPU_NUMBER)
+    return _largest_limit(pod, GPU_NUMBER)
 
 
-def _largest(pod: Pod, name: str) -> int:
+def _largest_limit(pod: Pod, name: str) -> int:
     """Limits of all containers together, or of the greediest init container."""
     together = 0
     for container in pod.spec.get("containers") or ():

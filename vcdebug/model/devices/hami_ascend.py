@@ -11,49 +11,49 @@ from typing import NamedTuple
 from vcdebug.model.devices.hami_ascend_card import (
     ALL_CORES,
     COMMON_KEYS,
-    NODE,
-    PHASE,
+    NODE_ANNOTATION,
+    PHASE_ANNOTATION,
     SUCCESS,
     AnnotationKeys,
     Npu,
-    all_networked,
-    decoded,
-    encoded,
-    in_one_network,
-    misfit,
+    decode_container_devices,
+    encode_pod_single_device,
+    have_network_id,
+    misfit_reason,
     network_share,
-    of_node,
+    registered_cards,
     runtime_text,
+    select_devices_with_topology,
 )
 from vcdebug.model.devices.hami_ascend_rules import NpuSettings
-from vcdebug.model.devices.ledger import Released, limit
-from vcdebug.model.devices.notes import PodNotes
-from vcdebug.model.devices.vgpu_held import OUT_OF_RANGE, Held
+from vcdebug.model.devices.ledger import ReleaseOutcome, container_limit
+from vcdebug.model.devices.notes import PodAnnotations
+from vcdebug.model.devices.vgpu_held import OUT_OF_RANGE, HeldCard
 from vcdebug.model.devices.vgpu_request import ContainerRequest, requests_of
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, Status
-from vcdebug.model.panics import EndsAtOnce
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, FitStatus
+from vcdebug.model.panics import ProcessExit
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 from vcdebug.snapshot.npu_config import NpuKind
 from vcdebug.snapshot.quantity import nano_value
 
-MODE = "huawei.com/vnpu-mode"
+MODE_ANNOTATION = "huawei.com/vnpu-mode"
 HAMI_CORE = "hami-core"
-NODE_MODE = "hami-vnpu-core"
-NETWORKED = "Ascend910"
+NODE_MODE_ANNOTATION = "hami-vnpu-core"
+NETWORKED_KIND = "Ascend910"
 NETWORK_WEIGHT = 10
 
-MESSAGE = "no ascend device available"
-TOO_FEW = "no enough ascend device available"
-PARTIAL = "vNPU does not support partial memory allocation when requesting multiple devices"
+NO_DEVICE = "no ascend device available"
+TOO_FEW_DEVICES = "no enough ascend device available"
+PARTIAL_MEMORY = "vNPU does not support partial memory allocation when requesting multiple devices"
 NOT_SELECTED = "failed to select ascend devices for pod {}: {}"
 
 
-class Choice(NamedTuple):
+class NpuChoice(NamedTuple):
     """The cards of each container, or why there are none."""
 
-    containers: list[list[Held]]
+    containers: list[list[HeldCard]]
     error: str | None = None
 
 
@@ -72,10 +72,10 @@ class HamiAscendLedger:
         self.policy = ""
         """The one that it was last scored by, which allocation follows."""
         self._settings = settings
-        self._keys = AnnotationKeys.of(kind.word)
-        self._notes = PodNotes() if settings.notes is None else settings.notes
+        self._keys = AnnotationKeys.for_kind(kind.word)
+        self._notes = PodAnnotations() if settings.notes is None else settings.notes
         self._core_mode = core_mode
-        self._given: dict[str, list[list[Held]]] = {}
+        self._given: dict[str, list[list[HeldCard]]] = {}
         """What was last allocated in this session, by pod UID."""
 
     @classmethod
@@ -90,15 +90,15 @@ class HamiAscendLedger:
         for kind in settings.config.kinds:
             if settings.rules.allocatable and not nano_value(amounts.get(kind.resource, 0)):
                 continue
-            found = of_node(annotations, AnnotationKeys.of(kind.word))
+            found = registered_cards(annotations, AnnotationKeys.for_kind(kind.word))
             cards = {one.uuid: Npu(one) for one in found}
             if cards:
-                core_mode = annotations.get(NODE_MODE, "true" if settings.config.core_mode else "") == "true"
+                core_mode = annotations.get(NODE_MODE_ANNOTATION, "true" if settings.config.core_mode else "") == "true"
                 by_word[kind.word] = cls(metadata["name"], kind, cards, settings, core_mode=core_mode)
         yield from by_word.values()
 
     @property
-    def ignored(self) -> tuple[str, ...]:
+    def ignored_devices(self) -> tuple[str, ...]:
         """Resources that the scheduler drops from then on, wherever it reads amounts.
         Upstream: api/devices/ascend/hami/device_info.GetIgnoredDevices.
         """
@@ -107,61 +107,61 @@ class HamiAscendLedger:
 
     # Who is on the node
 
-    def _annotation(self, pod: Pod) -> str | None:
+    def _card_annotation(self, pod: Pod) -> str | None:
         key = self._keys.allocated if self._settings.rules.once else self._keys.to_allocate
-        return self._notes.of(pod).get(key)
+        return self._notes.annotations_of(pod).get(key)
 
     def add_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.AddResource."""
-        self._add(self._annotation(pod), pod)
+        self._add_resource(self._card_annotation(pod), pod)
 
-    def _add(self, text: str | None, pod: Pod) -> None:
+    def _add_resource(self, text: str | None, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.addResource."""
-        for held in decoded(text or ""):
+        for held in decode_container_devices(text or ""):
             card = self.cards.get(held.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid in card.pods):
-                card.give(pod.uid, held.memory, held.core)
+                card.add_resource_usage(pod.uid, held.memory, held.core)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.SubResource."""
-        text = self._annotation(pod)
+        text = self._card_annotation(pod)
         if text is None:
-            self._sub_by_uid(pod)
+            self._sub_resource_by_uid(pod)
             return
-        for held in decoded(text):
+        for held in decode_container_devices(text):
             card = self.cards.get(held.uuid)
             if card is not None and not (self._settings.rules.once and pod.uid not in card.pods):
-                card.take(pod.uid, held.memory, held.core)
+                card.sub_resource_usage(pod.uid, held.memory, held.core)
 
-    def _sub_by_uid(self, pod: Pod) -> None:
+    def _sub_resource_by_uid(self, pod: Pod) -> None:
         """Upstream: api/devices/ascend/hami/device_info.subResourceByUID."""
         for card in () if self._settings.rules.leaks else self.cards.values():
             usage = card.pods.get(pod.uid)
             if usage is not None:
-                card.take(pod.uid, usage.memory, usage.cores)
+                card.sub_resource_usage(pod.uid, usage.memory, usage.cores)
 
     # What a pod asks for
 
-    def has_request(self, pod: Pod) -> bool:
+    def has_device_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/ascend/hami/device_info.HasDeviceRequest."""
         names = (self.kind.resource, self.kind.memory_resource)
-        return any(limit(c, name) is not None for c in pod.spec.get("containers") or () for name in names)
+        return any(container_limit(c, name) is not None for c in pod.spec.get("containers") or () for name in names)
 
-    def is_cut_by_cores(self, pod: Pod) -> bool:
+    def is_hami_core_mode(self, pod: Pod) -> bool:
         """Upstream: api/devices/ascend/hami/device_info.isHAMiCoreMode."""
-        return self._settings.rules.cores_known and pod.annotations.get(MODE) == HAMI_CORE
+        return self._settings.rules.cores_known and pod.annotations.get(MODE_ANNOTATION) == HAMI_CORE
 
-    def requests(self, pod: Pod, first: Npu) -> list[ContainerRequest]:
+    def resource_reqs(self, pod: Pod, first: Npu) -> list[ContainerRequest]:
         """What containers ask for: all memory of the first card where they name none, and a template's where they do.
         Upstream: api/devices/ascend/hami/device_info.ResourceReqs.
         """
         cores = self.kind.core_resource if self._settings.rules.cores_known else ""
         names = VgpuNames(self.kind.resource, self.kind.memory_resource, cores)
-        whole = self.is_cut_by_cores(pod)
+        whole = self.is_hami_core_mode(pod)
         found = []
         for request in requests_of(pod, names):
             memory = request.memory_on(first.registered.memory)
-            trimmed = self.kind.trimmed(memory)[0] if memory > 0 and not whole else memory
+            trimmed = self.kind.trim_memory(memory)[0] if memory > 0 and not whole else memory
             found.append(request._replace(memory=trimmed, percentage=None))
         return found
 
@@ -169,79 +169,83 @@ class HamiAscendLedger:
         """Whether it is for parts of several cards, which nobody is given.
         Upstream: api/devices/ascend/hami/device_info.verifyReq.
         """
-        if request.number <= 1 or self.is_cut_by_cores(pod):
+        if request.number <= 1 or self.is_hami_core_mode(pod):
             return False
-        return self.kind.trimmed(request.memory)[0] != self.kind.allocatable
+        return self.kind.trim_memory(request.memory)[0] != self.kind.allocatable
 
-    def misfit(self, card: Npu, request: ContainerRequest, pod: Pod) -> str:
+    def misfit_reason(self, card: Npu, request: ContainerRequest, pod: Pod) -> str:
         """Why a card cannot serve a container; empty where it can."""
-        by_cores = self.is_cut_by_cores(pod)
+        by_cores = self.is_hami_core_mode(pod)
         if by_cores and not self._core_mode:
             return "the node does not cut its cards by hami-core"
-        return misfit(card, request, request.memory, ALL_CORES if by_cores else card.registered.cores)
+        return misfit_reason(card, request, request.memory, ALL_CORES if by_cores else card.registered.cores)
 
     # Choosing
 
-    def filter(self, pod: Pod, policy: str) -> str | None:
+    def filter_node(self, pod: Pod, policy: str) -> str | None:
         """The words alone; `verdict` says what kind of refusal it is."""
-        verdict = self.verdict(pod, policy)
+        verdict = self.filter_status(pod, policy)
         return None if verdict is None else verdict.reason
 
-    def verdict(self, pod: Pod, policy: str) -> Status | None:
+    def filter_status(self, pod: Pod, policy: str) -> FitStatus | None:
         """A lack of cards could be mended by evictions; other refusals are errors.
         Upstream: api/devices/ascend/hami/device_info.FilterNode.
         """
-        error = self._choose(pod, policy).error
+        error = self._select_devices(pod, policy).error
         if error is None:
             return None
-        return Status(UNSCHEDULABLE if error == TOO_FEW and not self._settings.rules.lack_is_error else ERROR, MESSAGE)
+        return FitStatus(
+            UNSCHEDULABLE if error == TOO_FEW_DEVICES and not self._settings.rules.lack_is_error else ERROR, NO_DEVICE
+        )
 
-    def score(self, pod: Pod, policy: str) -> float:
+    def score_node(self, pod: Pod, policy: str) -> float:
         """The first card of each container, as it is used before.
         Upstream: api/devices/ascend/hami/device_info.ScoreNode.
         """
         self.policy = policy
-        choice = self._choose(pod, policy)
+        choice = self._select_devices(pod, policy)
         if choice.error is not None:
             return 0.0
         if not all(choice.containers):
-            raise EndsAtOnce(OUT_OF_RANGE.format(0))
+            raise ProcessExit(OUT_OF_RANGE.format(0))
         cards = [self.cards[held[0].uuid] for held in choice.containers]
         score = 0.0
         for card in cards:
             score = score + self._card_score(card, policy)
-        if not self.kind.word.startswith(NETWORKED) or not all_networked(cards):
+        if not self.kind.word.startswith(NETWORKED_KIND) or not have_network_id(cards):
             return score
         shared = network_share(cards)
         return 0.0 if shared is None else score + shared * NETWORK_WEIGHT
 
     def _card_score(self, card: Npu, policy: str) -> float:
-        return card.score(policy, spread_idle=self._settings.rules.spread_idle)
+        return card.cal_score(policy, spread_idle=self._settings.rules.spread_idle)
 
-    def _choose(self, pod: Pod, policy: str) -> Choice:
+    def _select_devices(self, pod: Pod, policy: str) -> NpuChoice:
         """Cards for one container after the other, each card once; nothing is charged meanwhile.
         Upstream: api/devices/ascend/hami/device_info.selectDevices.
         """
-        cards = self._in_order(pod, policy)
-        together = self.kind.word.startswith(NETWORKED) and all_networked(cards)
+        cards = self._get_device_snapshot(pod, policy)
+        together = self.kind.word.startswith(NETWORKED_KIND) and have_network_id(cards)
         taken: dict[str, None] = {}
-        containers: list[list[Held]] = []
-        for request in self.requests(pod, cards[0]):
+        containers: list[list[HeldCard]] = []
+        for request in self.resource_reqs(pod, cards[0]):
             if self.asks_for_parts(pod, request):
-                return Choice([], PARTIAL)
-            fitting = [card for card in cards if card.uuid not in taken and not self.misfit(card, request, pod)]
+                return NpuChoice([], PARTIAL_MEMORY)
+            fitting = [card for card in cards if card.uuid not in taken and not self.misfit_reason(card, request, pod)]
             if len(fitting) < request.number:
-                return Choice([], TOO_FEW)
-            picked = in_one_network(request.number, fitting) if together else fitting[: max(request.number, 1)]
+                return NpuChoice([], TOO_FEW_DEVICES)
+            picked = (
+                select_devices_with_topology(request.number, fitting) if together else fitting[: max(request.number, 1)]
+            )
             taken.update(dict.fromkeys(card.uuid for card in picked))
-            containers.append([Held(card.uuid, request.memory, request.cores) for card in picked])
-        return Choice(containers)
+            containers.append([HeldCard(card.uuid, request.memory, request.cores) for card in picked])
+        return NpuChoice(containers)
 
-    def _in_order(self, pod: Pod, policy: str) -> list[Npu]:
+    def _get_device_snapshot(self, pod: Pod, policy: str) -> list[Npu]:
         """The best first; equally good ones come in any order, as maps are visited.
         Upstream: api/devices/ascend/hami/device_info.getDeviceSnapshot.
         """
-        names = self._settings.ordering.keys(self.cards)
+        names = self._settings.ordering.order_keys(self.cards)
         drawn = [name for name in self._settings.drawn.get(pod.key, "").split(";") if name in self.cards]
         cards = [self.cards[name] for name in dict.fromkeys([*drawn, *names])]
         return sorted(cards, key=lambda card: -self._card_score(card, policy))
@@ -250,37 +254,37 @@ class HamiAscendLedger:
 
     def allocate(self, pod: Pod) -> str | None:
         """Choose again, by the policy of the last score. Upstream: api/devices/ascend/hami/device_info.Allocate."""
-        choice = self._choose(pod, self.policy)
+        choice = self._select_devices(pod, self.policy)
         if choice.error is not None:
             return NOT_SELECTED.format(pod.name, choice.error)
         self._given[pod.uid] = choice.containers
-        self._add(encoded(self.kind.word, choice.containers), pod)
+        self._add_resource(encode_pod_single_device(self.kind.word, choice.containers), pod)
         return None
 
-    def release(self, pod: Pod) -> Released:
+    def release(self, pod: Pod) -> ReleaseOutcome:
         """Upstream: api/devices/ascend/hami/device_info.Release."""
         if self._settings.rules.gives_back:
             self.sub_resource(pod)
-            if self._settings.rules.leaks and self._notes.of(pod).get(PHASE) != SUCCESS:
-                self._notes.erase(pod, self._erased())
+            if self._settings.rules.leaks and self._notes.annotations_of(pod).get(PHASE_ANNOTATION) != SUCCESS:
+                self._notes.erase_annotations(pod, self._erased_keys())
         charged = any(pod.uid in card.pods for card in self.cards.values())
-        return Released.KEPT if charged else Released.FREE
+        return ReleaseOutcome.KEPT if charged else ReleaseOutcome.FREE
 
-    def _erased(self) -> Iterator[str]:
+    def _erased_keys(self) -> Iterator[str]:
         yield from COMMON_KEYS
         for kind in self._settings.config.kinds:
-            yield from AnnotationKeys.of(kind.word)[1:]
+            yield from AnnotationKeys.for_kind(kind.word)[1:]
 
-    def reservation(self, pod: Pod) -> Mapping[str, str]:
+    def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/ascend/hami/device_info.CreateAnnotations."""
         containers = self._given.get(pod.uid)
         if containers is None:
             return {}
-        text = encoded(self.kind.word, containers)
+        text = encode_pod_single_device(self.kind.word, containers)
         all_held = [held for of_one in containers for held in of_one]
-        runtime = runtime_text(all_held, None if self.is_cut_by_cores(pod) else self.kind)
+        runtime = runtime_text(all_held, None if self.is_hami_core_mode(pod) else self.kind)
         keys = self._keys
-        return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, NODE: self.node}
+        return {keys.to_allocate: text, keys.allocated: text, keys.runtime: runtime, NODE_ANNOTATION: self.node}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """None. Upstream: api/devices/ascend/hami/device_info.AddQueueResource."""

@@ -10,26 +10,26 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vcdebug.model.devices.vgpu_held import Held, parsed_int32
+from vcdebug.model.devices.vgpu_held import HeldCard, parse_int32
 from vcdebug.model.devices.vgpu_request import ContainerRequest
-from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
+from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.snapshot.json_values import Json, JsonObject
 from vcdebug.snapshot.npu_config import NpuKind
 
-PREFIX = "hami.io"
+ANNOTATION_PREFIX = "hami.io"
 BINPACK = "binpack"
 SPREAD = "spread"
 ALL_CORES = 100
 ENTRY_FIELDS = 4
-NETWORK = "NetworkID"
-ALLOCATED = "-devices-allocated"
+NETWORK_FIELD = "NetworkID"
+ALLOCATED_SUFFIX = "-devices-allocated"
 """How the annotation ends by which a pod is charged."""
 _INT32, _INT64, _UINT64 = (-(1 << 31), 1 << 31), (-(1 << 63), 1 << 63), (0, 1 << 64)
-_NUMBERS = {"index": _UINT64, "count": _INT32, "devmem": _INT32, "devcore": _INT32, "numa": _INT64}
-_TEXTS = ("id", "type", "mode", "devicevendor")
+_NUMBER_BOUNDS = {"index": _UINT64, "count": _INT32, "devmem": _INT32, "devcore": _INT32, "numa": _INT64}
+_TEXT_FIELDS = ("id", "type", "mode", "devicevendor")
 
 
-class Registration(NamedTuple):
+class NpuRegistration(NamedTuple):
     """What the device plugin says of one card."""
 
     uuid: str
@@ -43,7 +43,7 @@ class Registration(NamedTuple):
     """None where that is no number."""
 
 
-class Usage(NamedTuple):
+class NpuUsage(NamedTuple):
     """What one pod holds of one card."""
 
     memory: int
@@ -55,10 +55,10 @@ class Npu:
 
     __slots__ = ("pods", "registered", "used_cores", "used_memory", "used_number")
 
-    def __init__(self, registered: Registration) -> None:
+    def __init__(self, registered: NpuRegistration) -> None:
         self.registered = registered
         self.used_number = self.used_memory = self.used_cores = 0
-        self.pods: dict[str, Usage] = {}
+        self.pods: dict[str, NpuUsage] = {}
         """By UID."""
 
     @property
@@ -66,14 +66,14 @@ class Npu:
         """Its name."""
         return self.registered.uuid
 
-    def give(self, uid: str, memory: int, cores: int) -> None:
+    def add_resource_usage(self, uid: str, memory: int, cores: int) -> None:
         """One user more. Upstream: api/devices/ascend/hami/device_info.AddResourceUsage."""
-        self.pods[uid] = Usage(memory, cores)
+        self.pods[uid] = NpuUsage(memory, cores)
         self.used_number += 1
         self.used_memory += memory
         self.used_cores += cores
 
-    def take(self, uid: str, memory: int, cores: int) -> None:
+    def sub_resource_usage(self, uid: str, memory: int, cores: int) -> None:
         """One user less, by what is said of it now. Upstream: api/devices/ascend/hami/device_info.SubResourceUsage."""
         self.pods.pop(uid, None)
         self.used_number -= 1
@@ -86,7 +86,7 @@ class Npu:
         copy.pods = dict(self.pods)
         return copy
 
-    def score(self, policy: str, *, spread_idle: bool) -> float:
+    def cal_score(self, policy: str, *, spread_idle: bool) -> float:
         """How much the policy wants it, by its use so far. Upstream: api/devices/ascend/hami/device_info.CalScore."""
         size = self.registered.memory
         if size == 0 and spread_idle:
@@ -100,7 +100,7 @@ class Npu:
         return 100 * (float(self.used_memory) / float(size))
 
 
-def misfit(card: Npu, request: ContainerRequest, memory: int, cores: int) -> str:
+def misfit_reason(card: Npu, request: ContainerRequest, memory: int, cores: int) -> str:
     """Why a card of so many cores cannot serve a container; empty where it can.
     Upstream: api/devices/ascend/hami/device_info.fit.
     """
@@ -115,7 +115,7 @@ def misfit(card: Npu, request: ContainerRequest, memory: int, cores: int) -> str
     return "all of its cores are taken" if cores != 0 and card.used_cores == cores and request.cores == 0 else ""
 
 
-def in_one_network(number: int, cards: Sequence[Npu]) -> list[Npu]:
+def select_devices_with_topology(number: int, cards: Sequence[Npu]) -> list[Npu]:
     """So many of the cards, those of the network with most of them first; cards without a network are left out.
     Upstream: api/devices/ascend/hami/device_info.selectDevicesWithTopology.
     """
@@ -132,7 +132,7 @@ def in_one_network(number: int, cards: Sequence[Npu]) -> list[Npu]:
     return found
 
 
-def all_networked(cards: Iterable[Npu]) -> bool:
+def have_network_id(cards: Iterable[Npu]) -> bool:
     """Upstream: api/devices/ascend/hami/device_info.hasNetworkID."""
     return all(card.registered.networked for card in cards)
 
@@ -148,45 +148,45 @@ def network_share(cards: Iterable[Npu]) -> float | None:
     return float(max(counts.values())) / float(total) if total else None
 
 
-def registered(text: str) -> list[Registration]:
+def unmarshal_node_devices(text: str) -> list[NpuRegistration]:
     """The cards that a node's annotation lists; none where a value has another type.
     Upstream: api/devices/device_info.UnMarshalNodeDevices.
     """
     try:
-        cards = json.loads(text, parse_constant=_no_number)
-        return [_registration(card) for card in _checked(cards, list) or ()]
+        cards = json.loads(text, parse_constant=_refuse_constant)
+        return [_read_registration(card) for card in _check_type(cards, list) or ()]
     except (ValueError, RecursionError):
         return []
 
 
-def _registration(card: Json) -> Registration:
+def _read_registration(card: Json) -> NpuRegistration:
     if card is None:
-        raise SchedulerPanic(NIL_POINTER)
-    fields = {key.lower(): value for key, value in _checked(card, dict).items()}
-    texts = {name: _checked(fields.get(name), str) or "" for name in _TEXTS}
-    numbers = {name: _whole(fields.get(name), *bounds) for name, bounds in _NUMBERS.items()}
-    _checked(fields.get("health"), bool)
-    _check_pairs(_checked(fields.get("devicepairscore"), dict) or {})
-    custom: JsonObject = _checked(fields.get("custominfo"), dict) or {}
-    network = custom.get(NETWORK)
+        raise SchedulerPanic(NIL_POINTER_TEXT)
+    fields = {key.lower(): value for key, value in _check_type(card, dict).items()}
+    texts = {name: _check_type(fields.get(name), str) or "" for name in _TEXT_FIELDS}
+    numbers = {name: _check_integer(fields.get(name), *bounds) for name, bounds in _NUMBER_BOUNDS.items()}
+    _check_type(fields.get("health"), bool)
+    _check_pairs(_check_type(fields.get("devicepairscore"), dict) or {})
+    custom: JsonObject = _check_type(fields.get("custominfo"), dict) or {}
+    network = custom.get(NETWORK_FIELD)
     number = None if isinstance(network, bool) or not isinstance(network, int | float) else int(network)
-    where = (NETWORK in custom, number)
-    return Registration(texts["id"], numbers["count"], numbers["devmem"], numbers["devcore"], *where)
+    where = (NETWORK_FIELD in custom, number)
+    return NpuRegistration(texts["id"], numbers["count"], numbers["devmem"], numbers["devcore"], *where)
 
 
 def _check_pairs(pairs: JsonObject) -> None:
-    _checked(pairs.get("uuid"), str)
-    for score in (_checked(pairs.get("score"), dict) or {}).values():
-        _whole(score, *_INT64)
+    _check_type(pairs.get("uuid"), str)
+    for score in (_check_type(pairs.get("score"), dict) or {}).values():
+        _check_integer(score, *_INT64)
 
 
-def _checked(value: Json, kind: type) -> Json:
+def _check_type(value: Json, kind: type) -> Json:
     if value is not None and not isinstance(value, kind):
         raise ValueError
     return value
 
 
-def _whole(value: Json, least: int, beyond: int) -> int:
+def _check_integer(value: Json, least: int, beyond: int) -> int:
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < beyond:
@@ -194,40 +194,40 @@ def _whole(value: Json, least: int, beyond: int) -> int:
     return value
 
 
-def _no_number(text: str) -> Json:
+def _refuse_constant(text: str) -> Json:
     raise ValueError(text)
 
 
 # What a pod's annotations say
 
 
-def encoded(kind: str, containers: Iterable[Iterable[Held]]) -> str:
+def encode_pod_single_device(kind: str, containers: Iterable[Iterable[HeldCard]]) -> str:
     """Upstream: api/devices/device_info.EncodePodSingleDevice."""
     return "".join("".join(f"{one.uuid},{kind},{one.memory},{one.core}:" for one in held) + ";" for held in containers)
 
 
-def runtime_text(cards: Iterable[Held], kind: NpuKind | None) -> str:
+def runtime_text(cards: Iterable[HeldCard], kind: NpuKind | None) -> str:
     """What a container runtime is told of cards: their templates, or without a kind memory and cores."""
     parts: list[dict[str, str | int]] = []
     for held in cards:
         cut: dict[str, str | int] = {"memory": held.memory, "core": held.core}
-        stated = {"UUID": held.uuid, **(cut if kind is None else {"temp": kind.trimmed(held.memory)[1]})}
+        stated = {"UUID": held.uuid, **(cut if kind is None else {"temp": kind.trim_memory(held.memory)[1]})}
         parts.append({key: value for key, value in stated.items() if value})
     return json.dumps(parts or None, separators=(",", ":"))
 
 
-def decoded(text: str) -> list[Held]:
+def decode_container_devices(text: str) -> list[HeldCard]:
     """What upstream reads of it: the first card of a second container has the `;` in its name, and is no card; one
     short entry voids them all. Upstream: api/devices/device_info.DecodeContainerDevices.
     """
-    found: list[Held] = []
+    found: list[HeldCard] = []
     for entry in text.split(":"):
         if "," not in entry:
             continue
         fields = entry.split(",")
         if len(fields) < ENTRY_FIELDS:
             return []
-        found.append(Held(fields[0], parsed_int32(fields[2]), parsed_int32(fields[3])))
+        found.append(HeldCard(fields[0], parse_int32(fields[2]), parse_int32(fields[3])))
     return found
 
 
@@ -240,24 +240,30 @@ class AnnotationKeys(NamedTuple):
     runtime: str
 
     @classmethod
-    def of(cls, word: str) -> AnnotationKeys:
+    def for_kind(cls, word: str) -> AnnotationKeys:
         """Upstream: api/devices/ascend/hami/device_info.InitDevices."""
         return cls(
-            f"{PREFIX}/node-register-{word}",
-            f"{PREFIX}/{word}{ALLOCATED}",
-            f"{PREFIX}/{word}-devices-to-allocate",
+            f"{ANNOTATION_PREFIX}/node-register-{word}",
+            f"{ANNOTATION_PREFIX}/{word}{ALLOCATED_SUFFIX}",
+            f"{ANNOTATION_PREFIX}/{word}-devices-to-allocate",
             f"huawei.com/{word}",
         )
 
 
-NODE = f"{PREFIX}/vgpu-node"
-PHASE = f"{PREFIX}/bind-phase"
+NODE_ANNOTATION = f"{ANNOTATION_PREFIX}/vgpu-node"
+PHASE_ANNOTATION = f"{ANNOTATION_PREFIX}/bind-phase"
 SUCCESS = "success"
-COMMON_KEYS = (NODE, f"{PREFIX}/vgpu-time", PHASE, f"{PREFIX}/bind-time", "predicate-time")
+COMMON_KEYS = (
+    NODE_ANNOTATION,
+    f"{ANNOTATION_PREFIX}/vgpu-time",
+    PHASE_ANNOTATION,
+    f"{ANNOTATION_PREFIX}/bind-time",
+    "predicate-time",
+)
 """What a reservation says whatever the kind of cards."""
 
 
-def of_node(annotations: Mapping[str, str], keys: AnnotationKeys) -> Iterator[Registration]:
+def registered_cards(annotations: Mapping[str, str], keys: AnnotationKeys) -> Iterator[NpuRegistration]:
     """The node's cards of one kind; of two with one name the last counts."""
-    cards = {card.uuid: card for card in registered(annotations.get(keys.register, ""))}
+    cards = {card.uuid: card for card in unmarshal_node_devices(annotations.get(keys.register, ""))}
     yield from cards.values()

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vcdebug.model.devices.notes import PodNotes
-from vcdebug.model.ordering import ASCENDING, Ordering
+from vcdebug.model.devices.notes import PodAnnotations
+from vcdebug.model.ordering import ASCENDING, MapOrder
 from vcdebug.releases.devices import (
     DEVICES_SHARED_WITH_CACHE,
     HAMI_ASCEND,
@@ -48,30 +48,30 @@ class NpuRules(NamedTuple):
     """A device configuration has to list the kinds."""
 
     @classmethod
-    def of(cls, release: Release) -> NpuRules:
+    def for_release(cls, release: Release) -> NpuRules:
         """As the release has them."""
         return cls(
-            release.has(HAMI_ASCEND),
-            not release.has(HAMI_ASCEND_CORE_MODE),
-            not release.has(HAMI_ASCEND_SPREAD_SCORE),
-            release.has(HAMI_ASCEND_RELEASE_LEAKS),
-            not release.has(HAMI_ASCEND_LEDGER),
-            not release.has(HAMI_ASCEND_UNALLOCATABLE),
-            not release.has(HAMI_ASCEND_NO_RELEASE),
-            release.has(DEVICES_SHARED_WITH_CACHE),
-            release.has(VNPUS_WRAPPER),
+            release.has_older_form(HAMI_ASCEND),
+            not release.has_older_form(HAMI_ASCEND_CORE_MODE),
+            not release.has_older_form(HAMI_ASCEND_SPREAD_SCORE),
+            release.has_older_form(HAMI_ASCEND_RELEASE_LEAKS),
+            not release.has_older_form(HAMI_ASCEND_LEDGER),
+            not release.has_older_form(HAMI_ASCEND_UNALLOCATABLE),
+            not release.has_older_form(HAMI_ASCEND_NO_RELEASE),
+            release.has_older_form(DEVICES_SHARED_WITH_CACHE),
+            release.has_older_form(VNPUS_WRAPPER),
         )
 
 
-NEWEST_RULES = NpuRules()
+NEWEST_NPU_RULES = NpuRules()
 
 
 class NpuSettings(NamedTuple):
     """What all nodes of a session have in common."""
 
     config: NpuConfig
-    rules: NpuRules = NEWEST_RULES
-    notes: PodNotes | None = None
-    ordering: Ordering = ASCENDING
+    rules: NpuRules = NEWEST_NPU_RULES
+    notes: PodAnnotations | None = None
+    ordering: MapOrder = ASCENDING
     drawn: Mapping[str, str] = {}
     """Pod → the cards that it is known to have been given, separated by semicolons."""

@@ -11,12 +11,12 @@ from typing import Protocol
 
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.quantity import nano_value, value
+from vcdebug.snapshot.quantity import nano_value, whole_value
 
-NANO = 1_000_000_000
+NANO_PER_UNIT = 1_000_000_000
 
 
-class Released(Enum):
+class ReleaseOutcome(Enum):
     """What became of a pod's charge."""
 
     FREE = "free"
@@ -35,22 +35,22 @@ class DeviceLedger(Protocol):
     def sub_resource(self, pod: Pod) -> None:
         """A placed pod leaves."""
 
-    def has_request(self, pod: Pod) -> bool:
+    def has_device_request(self, pod: Pod) -> bool:
         """Whether the pod asks for this device."""
 
-    def filter(self, pod: Pod, policy: str) -> str | None:
+    def filter_node(self, pod: Pod, policy: str) -> str | None:
         """Why the pod's request does not fit now, in upstream's words; None when it fits."""
 
-    def score(self, pod: Pod, policy: str) -> float:
+    def score_node(self, pod: Pod, policy: str) -> float:
         """How good the node is for the pod."""
 
     def allocate(self, pod: Pod) -> str | None:
         """Charge devices for the pod; an error charges nothing."""
 
-    def release(self, pod: Pod) -> Released:
+    def release(self, pod: Pod) -> ReleaseOutcome:
         """Take the charge back."""
 
-    def reservation(self, pod: Pod) -> Mapping[str, str]:
+    def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Annotations by which a bind tells the pod what it was given; only those that a ledger reads."""
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
@@ -60,19 +60,19 @@ class DeviceLedger(Protocol):
         """An independent copy."""
 
 
-def limit(container: JsonObject, name: str) -> object | None:
+def container_limit(container: JsonObject, name: str) -> object | None:
     """A container's limit of a resource."""
     return ((container.get("resources") or {}).get("limits") or {}).get(name)
 
 
 def whole_limit(container: JsonObject, name: str) -> int:
     """The limit in whole units, rounded up; 0 when it is not there."""
-    amount = limit(container, name)
-    return 0 if amount is None else value(amount)
+    amount = container_limit(container, name)
+    return 0 if amount is None else whole_value(amount)
 
 
 def exact_integer(quantity: object | None) -> int:
     """Go's AsInt64 of a quantity, cut to an int32; 0 when it is absent or no whole number."""
     nano = 0 if quantity is None else nano_value(quantity)
-    units, rest = divmod(nano, NANO)  # exact: ints
+    units, rest = divmod(nano, NANO_PER_UNIT)  # exact: ints
     return 0 if rest else (units + (1 << 31) & 0xFFFFFFFF) - (1 << 31)

@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vcdebug.gomath import div
-from vcdebug.model.devices.cards import Card, Freed, Part
+from vcdebug.gomath import int_div
+from vcdebug.model.devices.cards import Card, CardPart, FreedMemory
 from vcdebug.model.devices.mig_use import UsedInstances
-from vcdebug.model.devices.vgpu_held import Held
+from vcdebug.model.devices.vgpu_held import HeldCard
 from vcdebug.model.panics import SchedulerPanic
-from vcdebug.snapshot.device_config import Geometries, Geometry, Instance, MigSettings
+from vcdebug.snapshot.device_config import Geometries, Geometry, MigSettings, MigTemplate
 
-MIG = "mig"
+MIG_MODE = "mig"
 NOT_IN_GROUP = "runtime error: index out of range [-1]"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
-class Mig:
+class MigSharing:
     """Cards are cut by what the device configuration knows of their kind."""
 
     __slots__ = ("_factor", "_frees_requested", "counts_again", "mode")
@@ -29,56 +29,56 @@ class Mig:
         """`factor`: of how much memory one unit of a request stands; `frees_requested`: a card gets back what the
         pod asked for, not what its instance has.
         """
-        self.mode = MIG
+        self.mode = MIG_MODE
         self.counts_again = False
         self._factor = max(factor, 1)
         self._frees_requested = frees_requested
 
-    def part(self, card: Card, memory: int) -> Part | None:
+    def try_add_pod(self, card: Card, memory: int) -> CardPart | None:
         """The smallest instance that holds as much; what this session has given away is not known here.
         Upstream: api/devices/nvidia/vgpu/mig.TryAddPod, api/devices/nvidia/vgpu/mig.findMatch.
         """
         wanted = memory * self._factor
-        for geometry, used in _candidates(card):
-            found = _smallest(geometry, used, wanted)
+        for geometry, used in _candidate_geometries(card):
+            found = _pick_from_group(geometry, used, wanted)
             if found is not None:
                 position, instance = found
-                return Part(f"{card.uuid}[{geometry.group}-{position}]", div(instance.memory, self._factor))
+                return CardPart(f"{card.uuid}[{geometry.group}-{position}]", int_div(instance.memory, self._factor))
         return None
 
-    def arrives(self, card: Card, held: Held) -> int | None:
+    def add_pod(self, card: Card, held: HeldCard) -> int | None:
         """Upstream: api/devices/nvidia/vgpu/mig.AddPod, api/devices/nvidia/vgpu/mig.addMigUsed."""
-        named = _named(held.uuid)
+        named = _decode_mig_id(held.uuid)
         if named is None:
             return None
-        geometry = _geometry(card, named[0])
+        geometry = _use_geometry(card, named[0])
         if geometry is None:
             return 0
-        instance, number = _instance_at(geometry, named[1])
-        used = card.mig.of(instance.name)
+        instance, number = _find_position(geometry, named[1])
+        used = card.mig.find_used(instance.name)
         if used is None:
             used = UsedInstances(instance.name, instance.memory, [])
             card.mig.used.append(used)
-        used.take(number)
-        return div(used.memory, self._factor)
+        used.take_number(number)
+        return int_div(used.memory, self._factor)
 
-    def leaves(self, card: Card, held: Held) -> Freed | None:
+    def sub_pod(self, card: Card, held: HeldCard) -> FreedMemory | None:
         """Upstream: api/devices/nvidia/vgpu/mig.SubPod, api/devices/nvidia/vgpu/mig.subMigUsed."""
-        named = _named(held.uuid)
+        named = _decode_mig_id(held.uuid)
         if named is None:
             return None
-        memory = div(self._freed(card, *named), self._factor)
-        return Freed(held.memory if self._frees_requested else memory, memory)
+        memory = int_div(self._free_instance(card, *named), self._factor)
+        return FreedMemory(held.memory if self._frees_requested else memory, memory)
 
-    def _freed(self, card: Card, group: str, position: int) -> int:
-        geometry = _geometry(card, group)
+    def _free_instance(self, card: Card, group: str, position: int) -> int:
+        geometry = _use_geometry(card, group)
         if geometry is None:
             return 0
-        instance, number = _instance_at(geometry, position)
-        used = card.mig.of(instance.name)
+        instance, number = _find_position(geometry, position)
+        used = card.mig.find_used(instance.name)
         if used is None:
             return 0
-        used.free(number)
+        used.free_number(number)
         if not used.numbers:
             card.mig.used.remove(used)
         return used.memory
@@ -91,7 +91,7 @@ def geometries_of(kind: str, settings: MigSettings) -> Geometries | None:
     return next((known.geometries for known in settings.known if any(model in kind for model in known.models)), None)
 
 
-def _candidates(card: Card) -> Iterator[tuple[Geometry, list[UsedInstances]]]:
+def _candidate_geometries(card: Card) -> Iterator[tuple[Geometry, list[UsedInstances]]]:
     """The geometry that is in use, else each of them, of which nothing is taken."""
     if card.mig.geometry >= 0:
         yield card.geometries[card.mig.geometry], card.mig.used
@@ -99,7 +99,7 @@ def _candidates(card: Card) -> Iterator[tuple[Geometry, list[UsedInstances]]]:
         yield from ((geometry, []) for geometry in card.geometries)
 
 
-def _smallest(geometry: Geometry, used: list[UsedInstances], wanted: int) -> tuple[int, Instance] | None:
+def _pick_from_group(geometry: Geometry, used: list[UsedInstances], wanted: int) -> tuple[int, MigTemplate] | None:
     """(position, instance). Once something is taken, only the names of what is taken are looked at.
     Upstream: api/devices/nvidia/vgpu/mig.pickFromGroup.
     """
@@ -107,14 +107,14 @@ def _smallest(geometry: Geometry, used: list[UsedInstances], wanted: int) -> tup
         if instance.memory < wanted:
             continue
         if not used:
-            return _position(geometry, index, []), instance
+            return _get_position(geometry, index, []), instance
         taken = next((one for one in used if one.name == instance.name and instance.number > len(one.numbers)), None)
         if taken is not None:
-            return _position(geometry, index, taken.numbers), instance
+            return _get_position(geometry, index, taken.numbers), instance
     return None
 
 
-def _position(geometry: Geometry, index: int, taken: list[int]) -> int:
+def _get_position(geometry: Geometry, index: int, taken: list[int]) -> int:
     """The first number that is free, counted over all instances of the geometry.
     Upstream: api/devices/nvidia/vgpu/mig.getPosition.
     """
@@ -124,7 +124,7 @@ def _position(geometry: Geometry, index: int, taken: list[int]) -> int:
     return before + next((number for number in range(geometry.instances[index].number) if number not in taken), 0)
 
 
-def _instance_at(geometry: Geometry, position: int) -> tuple[Instance, int]:
+def _find_position(geometry: Geometry, position: int) -> tuple[MigTemplate, int]:
     """The instance at a position, and its number among those of its name.
     Upstream: api/devices/nvidia/vgpu/mig.findPosition.
     """
@@ -136,7 +136,7 @@ def _instance_at(geometry: Geometry, position: int) -> tuple[Instance, int]:
     raise SchedulerPanic(NOT_IN_GROUP)
 
 
-def _geometry(card: Card, group: str) -> Geometry | None:
+def _use_geometry(card: Card, group: str) -> Geometry | None:
     """The geometry of a name, by which the card is cut from now on."""
     for index, geometry in enumerate(card.geometries):
         if geometry.group == group:
@@ -145,7 +145,7 @@ def _geometry(card: Card, group: str) -> Geometry | None:
     return None
 
 
-def _named(uuid: str) -> tuple[str, int] | None:
+def _decode_mig_id(uuid: str) -> tuple[str, int] | None:
     """(group, position) of `CARD[GROUP-POSITION]`. Upstream: api/devices/nvidia/vgpu/mig.decodeMIGID."""
     start, end = uuid.find("["), uuid.find("]")
     if start < 0 or end < start:

@@ -18,12 +18,12 @@ class UsedInstances:
         self.memory = memory
         self.numbers = numbers
 
-    def take(self, number: int) -> None:
+    def take_number(self, number: int) -> None:
         """One that is taken already is not taken twice. Upstream: api/devices/nvidia/vgpu/mig.insert."""
         if number not in self.numbers:
             insort(self.numbers, number)
 
-    def free(self, number: int) -> None:
+    def free_number(self, number: int) -> None:
         """Upstream: api/devices/nvidia/vgpu/mig.remove."""
         if number in self.numbers:
             self.numbers.remove(number)
@@ -39,7 +39,7 @@ class MigUse:
         """Position among the card's geometries; -1 before the first pod. It stays when the last pod leaves."""
         self.used = [] if used is None else used
 
-    def of(self, name: str) -> UsedInstances | None:
+    def find_used(self, name: str) -> UsedInstances | None:
         """What is taken of the instances of a name."""
         return next((one for one in self.used if one.name == name), None)
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from vcdebug.model.devices.gpushare import DEVICE_NAME as SHARED
 from vcdebug.model.devices.gpushare import GpuShareLedger, held_indexes
-from vcdebug.model.devices.ledger import Released
+from vcdebug.model.devices.ledger import ReleaseOutcome
 from vcdebug.model.devices.vgpu import DEVICE_NAME as VGPU
 from vcdebug.model.devices.vgpu import asks_vgpu
-from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import VgpuNames
 
@@ -33,21 +33,21 @@ class NilLedger:
     def sub_resource(self, pod: Pod) -> None:
         """Nothing is charged."""
 
-    def filter(self, pod: Pod, policy: str) -> str | None:
+    def filter_node(self, pod: Pod, policy: str) -> str | None:
         """Whoever asks is refused, or the ledger is passed over. Upstream: plugins/deviceshare.OnSessionOpen."""
         return self._refusal
 
     def allocate(self, pod: Pod) -> str | None:
         """Upstream: plugins/predicates.OnSessionOpen."""
         if self._asked:
-            raise SchedulerPanic(NIL_POINTER)
+            raise SchedulerPanic(NIL_POINTER_TEXT)
         return None
 
-    def release(self, pod: Pod) -> Released:
+    def release(self, pod: Pod) -> ReleaseOutcome:
         """There is nothing to take back."""
-        return Released.FREE
+        return ReleaseOutcome.FREE
 
-    def reservation(self, pod: Pod) -> Mapping[str, str]:
+    def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """None."""
         return {}
 
@@ -65,13 +65,13 @@ class NilVgpuLedger(NilLedger):
         super().__init__(VGPU, asked=asked, refuses=refuses)
         self._names = names
 
-    def has_request(self, pod: Pod) -> bool:
+    def has_device_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
         return asks_vgpu(pod, self._names)
 
-    def score(self, pod: Pod, policy: str) -> float:
+    def score_node(self, pod: Pod, policy: str) -> float:
         """Read beside the cycle. Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
-        raise EndsAtOnce(NIL_POINTER)
+        raise ProcessExit(NIL_POINTER_TEXT)
 
     def clone(self) -> NilVgpuLedger:
         """Itself: there is nothing to change."""
@@ -87,26 +87,26 @@ class NilShareLedger(NilLedger):
         super().__init__(SHARED, asked=asked, refuses=refuses)
         self._empty = GpuShareLedger("", 0, [], sharing_on=sharing_on, number_on=number_on)
 
-    def has_request(self, pod: Pod) -> bool:
+    def has_device_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/gpushare/device_info.HasDeviceRequest."""
-        return self._empty.has_request(pod)
+        return self._empty.has_device_request(pod)
 
     def add_resource(self, pod: Pod) -> None:
         """Its card is looked for. Upstream: api/devices/nvidia/gpushare/device_info.AddResource."""
         if held_indexes(pod):
-            raise SchedulerPanic(NIL_POINTER)
+            raise SchedulerPanic(NIL_POINTER_TEXT)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/gpushare/device_info.SubResource."""
         self.add_resource(pod)
 
-    def score(self, pod: Pod, policy: str) -> float:
+    def score_node(self, pod: Pod, policy: str) -> float:
         """Upstream: api/devices/nvidia/gpushare/device_info.ScoreNode."""
         return 0.0
 
-    def release(self, pod: Pod) -> Released:
+    def release(self, pod: Pod) -> ReleaseOutcome:
         """The pod has no annotation to strike out. Upstream: api/devices/nvidia/gpushare/device_info.Release."""
-        return Released.REFUSED if self._asked else Released.FREE
+        return ReleaseOutcome.REFUSED if self._asked else ReleaseOutcome.FREE
 
     def clone(self) -> NilShareLedger:
         """Itself: there is nothing to change."""

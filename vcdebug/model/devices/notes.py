@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from vcdebug.model.pod import Pod
 
 
-class PodNotes:
+class PodAnnotations:
     """A pod's annotations as the session has left them; the manifest stays as it is."""
 
     __slots__ = ("_changed",)
@@ -18,15 +18,15 @@ class PodNotes:
     def __init__(self) -> None:
         self._changed: dict[str, Mapping[str, str]] = {}
 
-    def of(self, pod: Pod) -> Mapping[str, str]:
+    def annotations_of(self, pod: Pod) -> Mapping[str, str]:
         """The annotations that the pod has now."""
         return self._changed.get(pod.uid, pod.annotations)
 
-    def write(self, pod: Pod, notes: Mapping[str, str]) -> None:
+    def write_annotations(self, pod: Pod, notes: Mapping[str, str]) -> None:
         """Add or replace."""
-        self._changed[pod.uid] = {**self.of(pod), **notes}
+        self._changed[pod.uid] = {**self.annotations_of(pod), **notes}
 
-    def erase(self, pod: Pod, keys: Iterable[str]) -> None:
+    def erase_annotations(self, pod: Pod, keys: Iterable[str]) -> None:
         """Take away."""
         gone = dict.fromkeys(keys)
-        self._changed[pod.uid] = {key: text for key, text in self.of(pod).items() if key not in gone}
+        self._changed[pod.uid] = {key: text for key, text in self.annotations_of(pod).items() if key not in gone}

@@ -12,58 +12,58 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from vcdebug.model.devices.cards import HAMI_CORE, Card, Cards, HamiCore, Sharing
-from vcdebug.model.devices.ledger import Released, limit
-from vcdebug.model.devices.mig import MIG, Mig, geometries_of
-from vcdebug.model.devices.notes import PodNotes
-from vcdebug.model.devices.vgpu_held import ASSIGNED, Held, held_cards, plugin_answers
+from vcdebug.model.devices.cards import HAMI_CORE, Card, Cards, CardSharing, HamiCore
+from vcdebug.model.devices.ledger import ReleaseOutcome, container_limit
+from vcdebug.model.devices.mig import MIG_MODE, MigSharing, geometries_of
+from vcdebug.model.devices.notes import PodAnnotations
+from vcdebug.model.devices.vgpu_held import ASSIGNED_ANNOTATION, HeldCard, held_cards, is_plugin_alive
 from vcdebug.model.devices.vgpu_request import (
     MODE_ANNOTATION,
-    NEWEST_RULES,
+    NEWEST_CARD_RULES,
     NVIDIA,
     CardFilter,
     CardRules,
     ContainerRequest,
     requests_of,
 )
-from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic
+from vcdebug.model.panics import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.model.pod import Pod
-from vcdebug.snapshot.device_config import BUILT_IN, MigSettings, VgpuNames
+from vcdebug.snapshot.device_config import BUILT_IN_NAMES, MigSettings, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.quantity import value
+from vcdebug.snapshot.quantity import whole_value
 
 DEVICE_NAME = "hamivgpu"
-REGISTER = "volcano.sh/node-vgpu-register"
-ASSIGNED_NODE = "volcano.sh/vgpu-node"
-BIND_PHASE = "volcano.sh/bind-phase"
+REGISTER_ANNOTATION = "volcano.sh/node-vgpu-register"
+ASSIGNED_NODE_ANNOTATION = "volcano.sh/vgpu-node"
+BIND_PHASE_ANNOTATION = "volcano.sh/bind-phase"
 SUCCESS = "success"
-OWN_KEYS = (ASSIGNED_NODE, ASSIGNED, BIND_PHASE)
+OWN_KEYS = (ASSIGNED_NODE_ANNOTATION, ASSIGNED_ANNOTATION, BIND_PHASE_ANNOTATION)
 """What a ledger writes on pods and reads again."""
 BINPACK = "binpack"
 SPREAD = "spread"
 
-MESSAGE = "hami-vgpuDeviceSharing error"
+FILTER_MESSAGE = "hami-vgpuDeviceSharing error"
 TOO_FEW_CARDS = "no enough gpu cards on node {}"
 NOTHING_FITS = "not enough gpu fitted on this node"
 OTHER_MODE = "pod required sharing mode {} is not the same as the node mode {}"
 
-FIELDS = 6
+REGISTER_FIELDS = 6
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _UINT = 1 << 64
 
 
-class Way(NamedTuple):
+class CardPolicy(NamedTuple):
     """By which policy and rules cards are chosen, and how they are cut."""
 
     policy: str
     rules: CardRules
-    sharing: Sharing
+    sharing: CardSharing
 
 
-class Choice(NamedTuple):
+class VgpuChoice(NamedTuple):
     """The cards that a pod takes and their score, or why it gets none."""
 
-    held: list[Held]
+    held: list[HeldCard]
     score: float
     error: str | None
 
@@ -74,18 +74,24 @@ class VgpuLedger:
     __slots__ = ("_given", "_notes", "cards", "last_score", "node", "policy", "rules", "sharing")
 
     def __init__(
-        self, node: str, cards: Cards, sharing: Sharing, policy: str, rules: CardRules, notes: PodNotes | None = None
+        self,
+        node: str,
+        cards: Cards,
+        sharing: CardSharing,
+        policy: str,
+        rules: CardRules,
+        notes: PodAnnotations | None = None,
     ) -> None:
         self.rules = rules
         self.sharing = sharing
-        self._notes = PodNotes() if notes is None else notes
+        self._notes = PodAnnotations() if notes is None else notes
         self.node = node
         self.cards = cards
         self.policy = policy
         """The policy that allocation follows, whatever a filter is asked with."""
         self.last_score = 0.0
         """Left by the last pod that passed the filter here, whichever it was."""
-        self._given: dict[str, tuple[Held, ...]] = {}
+        self._given: dict[str, tuple[HeldCard, ...]] = {}
         """What was last allocated in this session, by pod UID."""
 
     @classmethod
@@ -93,109 +99,121 @@ class VgpuLedger:
         cls,
         manifest: JsonObject,
         policy: str,
-        rules: CardRules = NEWEST_RULES,
-        notes: PodNotes | None = None,
+        rules: CardRules = NEWEST_CARD_RULES,
+        notes: PodAnnotations | None = None,
         now: datetime | None = None,
     ) -> VgpuLedger | None:
         """None for a node that registers no cards, or has no allocatable virtual GPUs.
         Upstream: api/devices/nvidia/vgpu/device_info.NewGPUDevices.
         """
-        alive = _allocatable(manifest) if now is None or not rules.shakes_hands else plugin_answers(manifest, now)
-        cards, mode = _registered(manifest, rules.mig) if alive else ({}, "")
-        return cls(manifest["metadata"]["name"], cards, _sharing(mode, rules), policy, rules, notes) if cards else None
+        alive = (
+            _has_allocatable_vgpus(manifest)
+            if now is None or not rules.shakes_hands
+            else is_plugin_alive(manifest, now)
+        )
+        cards, mode = _decode_node_devices(manifest, rules.mig) if alive else ({}, "")
+        return (
+            cls(manifest["metadata"]["name"], cards, _get_sharing_handler(mode, rules), policy, rules, notes)
+            if cards
+            else None
+        )
 
-    def held_by(self, pod: Pod) -> list[Held]:
+    def held_by(self, pod: Pod) -> list[HeldCard]:
         """What the pod's annotations say it holds."""
-        return held_cards(self._notes.of(pod), validated=self.rules.validates)
+        return held_cards(self._notes.annotations_of(pod), validated=self.rules.validates)
 
     def add_resource(self, pod: Pod) -> None:
         """Per card only the first entry of a pod counts. Upstream: api/devices/nvidia/vgpu/device_info.AddResource."""
-        self._charge(pod, self.held_by(pod))
+        self._add_resource(pod, self.held_by(pod))
 
-    def _charge(self, pod: Pod, entries: Iterable[Held]) -> None:
+    def _add_resource(self, pod: Pod, entries: Iterable[HeldCard]) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.addResource."""
         sharing = self.sharing
         for held in entries:
-            for card in self._holders(held):
+            for card in self._cards_of(held):
                 known = pod.uid in card.pods and not sharing.counts_again
-                memory = None if known else sharing.arrives(card, held)
+                memory = None if known else sharing.add_pod(card, held)
                 if memory is not None:
-                    card.charge(memory, held.core)
-                    card.give(pod, memory, held.core)
+                    card.change_usage(memory, held.core)
+                    card.add_pod_usage(pod, memory, held.core)
 
     def sub_resource(self, pod: Pod) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.SubResource."""
         for held in self.held_by(pod):
-            for card in self._holders(held):
+            for card in self._cards_of(held):
                 if pod.uid not in card.pods:
-                    self._strike(pod, card)
+                    self._sub_pod_metrics(pod, card)
                     continue
-                freed = self.sharing.leaves(card, held)
+                freed = self.sharing.sub_pod(card, held)
                 if freed is not None:
-                    card.charge(freed.by_card, held.core, -1)
-                    card.give(pod, -freed.by_pod, -held.core)
-                    self._strike(pod, card)
+                    card.change_usage(freed.by_card, held.core, -1)
+                    card.add_pod_usage(pod, -freed.by_pod, -held.core)
+                    self._sub_pod_metrics(pod, card)
 
-    def _strike(self, pod: Pod, card: Card) -> None:
+    def _sub_pod_metrics(self, pod: Pod, card: Card) -> None:
         """Forget the pod; older releases do only where it holds no memory, and count it for that.
         Upstream: api/devices/nvidia/vgpu/metrics.SubPodMetrics.
         """
         usage = card.pods.get(pod.uid)
         if usage is None and self.rules.once:
-            raise SchedulerPanic(NIL_POINTER)
+            raise SchedulerPanic(NIL_POINTER_TEXT)
         if usage is not None and (not self.rules.leaks or usage.memory == 0):
             del card.pods[pod.uid]
 
-    def has_request(self, pod: Pod) -> bool:
+    def has_device_request(self, pod: Pod) -> bool:
         """Upstream: api/devices/nvidia/vgpu/device_info.HasDeviceRequest."""
         return asks_vgpu(pod, self.rules.names)
 
-    def filter(self, pod: Pod, policy: str) -> str | None:
+    def filter_node(self, pod: Pod, policy: str) -> str | None:
         """Upstream: api/devices/nvidia/vgpu/device_info.FilterNode."""
-        if not self.has_request(pod):
+        if not self.has_device_request(pod):
             self.last_score = 0.0
             return None
         cards = {index: card.clone() for index, card in self.cards.items()}
-        choice = self._choose(pod, cards, policy)
+        choice = self._choose_cards(pod, cards, policy)
         if choice.error is not None:
-            return MESSAGE
+            return FILTER_MESSAGE
         self.last_score = choice.score
         return None
 
-    def score(self, pod: Pod, policy: str) -> float:
+    def score_node(self, pod: Pod, policy: str) -> float:
         """Upstream: api/devices/nvidia/vgpu/device_info.ScoreNode."""
         return self.last_score
 
     def allocate(self, pod: Pod) -> str | None:
         """Choose again, on the ledger itself. Upstream: api/devices/nvidia/vgpu/device_info.Allocate."""
-        if self.rules.keeps_assigned and self._assigned_here(pod):
+        if self.rules.keeps_assigned and self._is_assigned_here(pod):
             return None
-        choice = self._choose(pod, self.cards, self.policy, keeps_charges=self.rules.leaks)
+        choice = self._choose_cards(pod, self.cards, self.policy, keeps_charges=self.rules.leaks)
         if choice.error is not None:
             return choice.error
         self._given[pod.uid] = tuple(choice.held)
-        self._note(pod, choice.held)
+        self._add_to_pod_map(pod, choice.held)
         if self.rules.on_pods and not self.rules.leaks:
-            notes = {ASSIGNED_NODE: self.node, BIND_PHASE: "allocating", **self.reservation(pod)}
-            self._notes.write(pod, notes)
+            notes = {
+                ASSIGNED_NODE_ANNOTATION: self.node,
+                BIND_PHASE_ANNOTATION: "allocating",
+                **self.bind_annotations(pod),
+            }
+            self._notes.write_annotations(pod, notes)
         return None
 
-    def _note(self, pod: Pod, chosen: Iterable[Held]) -> None:
+    def _add_to_pod_map(self, pod: Pod, chosen: Iterable[HeldCard]) -> None:
         """Upstream: api/devices/nvidia/vgpu/device_info.addToPodMap."""
         if self.rules.charges_twice:
-            self._charge(pod, chosen)
+            self._add_resource(pod, chosen)
             return
         for held in chosen:
             for card in self.cards.values():
                 if card.uuid in held.uuid:
-                    card.give(pod, held.memory, held.core)
+                    card.add_pod_usage(pod, held.memory, held.core)
 
-    def _assigned_here(self, pod: Pod) -> bool:
+    def _is_assigned_here(self, pod: Pod) -> bool:
         """Whether the pod already names cards of this node."""
-        notes = self._notes.of(pod)
-        return notes.get(ASSIGNED_NODE) == self.node and bool(notes.get(ASSIGNED))
+        notes = self._notes.annotations_of(pod)
+        return notes.get(ASSIGNED_NODE_ANNOTATION) == self.node and bool(notes.get(ASSIGNED_ANNOTATION))
 
-    def release(self, pod: Pod) -> Released:
+    def release(self, pod: Pod) -> ReleaseOutcome:
         """Upstream looks for the cards on the pod object, which today an allocation of the session does not change.
         Upstream: api/devices/nvidia/vgpu/device_info.Release.
         """
@@ -203,19 +221,19 @@ class VgpuLedger:
             self._give_back(pod)
         usages = [card.pods[pod.uid] for card in self.cards.values() if pod.uid in card.pods]
         kept = any(not self.rules.leaks or usage.memory > 0 or usage.core > 0 for usage in usages)
-        return Released.KEPT if kept else Released.FREE
+        return ReleaseOutcome.KEPT if kept else ReleaseOutcome.FREE
 
     def _give_back(self, pod: Pod) -> None:
         if not self.rules.leaks:
             self.sub_resource(pod)
-        if self.rules.on_pods and self._notes.of(pod).get(BIND_PHASE) != SUCCESS:
-            self._notes.erase(pod, OWN_KEYS)
+        if self.rules.on_pods and self._notes.annotations_of(pod).get(BIND_PHASE_ANNOTATION) != SUCCESS:
+            self._notes.erase_annotations(pod, OWN_KEYS)
 
-    def reservation(self, pod: Pod) -> Mapping[str, str]:
+    def bind_annotations(self, pod: Pod) -> Mapping[str, str]:
         """Upstream: api/devices/nvidia/vgpu/utils.encodePodDevices."""
         held = self._given.get(pod.uid, ())
         text = ":".join(f"{one.uuid},{NVIDIA},{one.memory},{one.core}" for one in held)
-        return {ASSIGNED: text} if text else {}
+        return {ASSIGNED_ANNOTATION: text} if text else {}
 
     def queue_amounts(self, pod: Pod) -> Mapping[str, float]:
         """Upstream: api/devices/nvidia/vgpu/device_info.AddQueueResource."""
@@ -238,75 +256,77 @@ class VgpuLedger:
         copy._given = dict(self._given)
         return copy
 
-    def requests(self, pod: Pod, cards: Cards) -> Iterator[ContainerRequest]:
+    def resource_reqs(self, pod: Pod, cards: Cards) -> Iterator[ContainerRequest]:
         """What the pod's containers ask for, each as the cards stand when its turn comes."""
         for request in requests_of(pod, self.rules.names):
-            yield settled(request, cards) if self.rules.settles else request
+            yield settle_request(request, cards) if self.rules.settles else request
 
-    def _holders(self, held: Held) -> list[Card]:
+    def _cards_of(self, held: HeldCard) -> list[Card]:
         found = [card for card in self.cards.values() if card.uuid in held.uuid]
         return found if self.rules.once else found[:1]
 
-    def _choose(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> Choice:
+    def _choose_cards(self, pod: Pod, cards: Cards, policy: str, *, keeps_charges: bool = False) -> VgpuChoice:
         """Cards for one container after the other; a shortage gives everything back.
         Upstream: api/devices/nvidia/vgpu/utils.checkNodeGPUSharingPredicateAndScore.
         """
         mode = pod.annotations.get(MODE_ANNOTATION)
         if mode is not None and mode != self.sharing.mode:
-            return Choice([], 0.0, OTHER_MODE.format(mode, self.sharing.mode))
+            return VgpuChoice([], 0.0, OTHER_MODE.format(mode, self.sharing.mode))
         wanted = CardFilter.of_pod(pod, self.rules)
-        way = Way(policy, self.rules, self.sharing)
-        held: list[Held] = []
+        way = CardPolicy(policy, self.rules, self.sharing)
+        held: list[HeldCard] = []
         charged: list[tuple[Card, int, int]] = []
         score = 0.0
-        for request in self.requests(pod, cards):
+        for request in self.resource_reqs(pod, cards):
             missing, error = request.number, None
             if missing > len(cards):
                 error = TOO_FEW_CARDS.format(self.node)
             else:
-                missing, score = _serve(request, cards, way, wanted, (held, charged, score))
+                missing, score = _serve_container(request, cards, way, wanted, (held, charged, score))
             if error is not None or missing > 0:
                 for card, memory, core in () if keeps_charges else charged:
-                    card.uncharge(memory, core)
-                return Choice([], 0.0, error or wanted.complaint(cards, self.node) or NOTHING_FITS)
-        return Choice(held, score, None)
+                    card.undo_charge(memory, core)
+                return VgpuChoice([], 0.0, error or wanted.uuid_mismatch_error(cards, self.node) or NOTHING_FITS)
+        return VgpuChoice(held, score, None)
 
 
-def settled(request: ContainerRequest, cards: Cards) -> ContainerRequest:
+def settle_request(request: ContainerRequest, cards: Cards) -> ContainerRequest:
     """By the first card, from the last one back, that has a user left."""
-    open_ones = (cards[index].memory for index in _visiting_order(cards, "") if _has_user_left(cards[index]))
-    return request.settled(next(filter(None, open_ones), 0))
+    open_ones = (
+        cards[index].memory for index in _sorted_device_indices_by_policy(cards, "") if _has_user_left(cards[index])
+    )
+    return request.settle_memory(next(filter(None, open_ones), 0))
 
 
-def _serve(
+def _serve_container(
     request: ContainerRequest,
     cards: Cards,
-    way: Way,
+    way: CardPolicy,
     wanted: CardFilter,
-    so_far: tuple[list[Held], list[tuple[Card, int, int]], float],
+    so_far: tuple[list[HeldCard], list[tuple[Card, int, int]], float],
 ) -> tuple[int, float]:
     """(cards still missing, score): a request for no card still charges the first one that fits."""
     held, charged, score = so_far
     missing = request.number
-    for index in _visiting_order(cards, "" if way.rules.last_first else way.policy):
+    for index in _sorted_device_indices_by_policy(cards, "" if way.rules.last_first else way.policy):
         card = cards[index]
         memory = request.memory_on(card.memory)
-        accepted = wanted.accepts(card.uuid, card.kind) and not misfit(card, request, memory, wanted.group)
-        part = way.sharing.part(card, memory) if accepted else None
+        accepted = wanted.accepts_card(card.uuid, card.kind) and not misfit_reason(card, request, memory, wanted.group)
+        part = way.sharing.try_add_pod(card, memory) if accepted else None
         if part is None:
             continue
-        card.charge(part.memory, request.cores)
+        card.change_usage(part.memory, request.cores)
         charged.append((card, memory, request.cores))
         if missing > 0:
             missing -= 1
-            held.append(Held(part.name, memory, request.cores))
-            score = score + _card_score(card, way)
+            held.append(HeldCard(part.name, memory, request.cores))
+            score = score + _gpu_score(card, way)
         if missing == 0:
             break
     return missing, score
 
 
-def misfit(card: Card, request: ContainerRequest, memory: int, group: str) -> str:
+def misfit_reason(card: Card, request: ContainerRequest, memory: int, group: str) -> str:
     """Why a card cannot serve a container; empty where it can."""
     if not _has_user_left(card):
         return "it has no user left"
@@ -326,7 +346,7 @@ def _has_user_left(card: Card) -> bool:
     return card.number > card.used_number % _UINT  # exact: ints
 
 
-def _visiting_order(cards: Cards, policy: str) -> list[int]:
+def _sorted_device_indices_by_policy(cards: Cards, policy: str) -> list[int]:
     """Upstream: api/devices/nvidia/vgpu/utils.sortedDeviceIndicesByPolicy."""
     if policy == BINPACK:
         return sorted(cards, key=lambda index: (-cards[index].used_memory, index))
@@ -334,11 +354,11 @@ def _visiting_order(cards: Cards, policy: str) -> list[int]:
         return sorted(cards, key=lambda index: (cards[index].used_number, index))
     backward = list(range(len(cards) - 1, -1, -1))
     if any(index not in cards for index in backward):
-        raise EndsAtOnce(NIL_POINTER)
+        raise ProcessExit(NIL_POINTER_TEXT)
     return backward
 
 
-def _card_score(card: Card, way: Way) -> float:
+def _gpu_score(card: Card, way: CardPolicy) -> float:
     """After charging, so that `spread` never sees an idle card and always scores 0.
     Upstream: api/devices/nvidia/vgpu/utils.GPUScore.
     """
@@ -352,42 +372,46 @@ def _card_score(card: Card, way: Way) -> float:
     return 100 * (float(used) / float(card.memory))
 
 
-def _allocatable(manifest: JsonObject) -> bool:
+def _has_allocatable_vgpus(manifest: JsonObject) -> bool:
     amounts = (manifest.get("status") or {}).get("allocatable") or {}
-    return all(name in amounts and value(amounts[name]) for name in BUILT_IN[:3])
+    return all(name in amounts and whole_value(amounts[name]) for name in BUILT_IN_NAMES[:3])
 
 
-def _registered(manifest: JsonObject, settings: MigSettings) -> tuple[Cards, str]:
+def _decode_node_devices(manifest: JsonObject, settings: MigSettings) -> tuple[Cards, str]:
     """(cards of the register annotation, their mode, which the last one says); one short entry voids them all.
     Upstream: api/devices/nvidia/vgpu/utils.decodeNodeDevices.
     """
-    text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER, "")
+    text = ((manifest.get("metadata") or {}).get("annotations") or {}).get(REGISTER_ANNOTATION, "")
     cards: Cards = {}
     mode = HAMI_CORE
     for index, entry in enumerate(text.split(":") if ":" in text else ()):
         if "," not in entry:
             continue
         fields = entry.split(",")
-        if len(fields) < FIELDS:
+        if len(fields) < REGISTER_FIELDS:
             return {}, ""
-        geometries = geometries_of(fields[3], settings) if fields[5] == MIG else None
-        mode = HAMI_CORE if geometries is None else MIG
-        cards[index] = Card(fields[0], _atoi(fields[1]), _atoi(fields[2]), fields[3], geometries or ())
+        geometries = geometries_of(fields[3], settings) if fields[5] == MIG_MODE else None
+        mode = HAMI_CORE if geometries is None else MIG_MODE
+        cards[index] = Card(
+            fields[0], _integer_or_zero(fields[1]), _integer_or_zero(fields[2]), fields[3], geometries or ()
+        )
     return cards, mode
 
 
-def _sharing(mode: str, rules: CardRules) -> Sharing:
+def _get_sharing_handler(mode: str, rules: CardRules) -> CardSharing:
     """Upstream: api/devices/nvidia/vgpu/sharing_factory.GetSharingHandler."""
-    if mode == MIG:
-        return Mig(1 if rules.mig_whole else rules.mig.factor, frees_requested=rules.mig_whole)
+    if mode == MIG_MODE:
+        return MigSharing(1 if rules.mig_whole else rules.mig.factor, frees_requested=rules.mig_whole)
     return HamiCore(counts_again=rules.leaks and not rules.once)
 
 
-def asks_vgpu(pod: Pod, names: VgpuNames = BUILT_IN) -> bool:
+def asks_vgpu(pod: Pod, names: VgpuNames = BUILT_IN_NAMES) -> bool:
     """Whether some container has a limit on virtual GPUs or their memory."""
     containers = pod.spec.get("containers") or ()
-    return any(limit(c, names.memory) is not None or limit(c, names.number) is not None for c in containers)
+    return any(
+        container_limit(c, names.memory) is not None or container_limit(c, names.number) is not None for c in containers
+    )
 
 
-def _atoi(text: str) -> int:
+def _integer_or_zero(text: str) -> int:
     return int(text) if _WHOLE.fullmatch(text) else 0

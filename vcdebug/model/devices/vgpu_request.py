@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.model.devices.ledger import exact_integer, limit
+from vcdebug.model.devices.ledger import container_limit, exact_integer
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.releases.devices import (
     DEVICE_ANNOTATIONS_ON_POD,
@@ -28,18 +28,18 @@ from vcdebug.releases.devices import (
     VGPU_UUID_LISTS,
 )
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.device_config import BUILT_IN, FIXED, MigSettings, VgpuNames
+from vcdebug.snapshot.device_config import BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
 from vcdebug.snapshot.json_values import JsonObject
 
 if TYPE_CHECKING:
     from vcdebug.model.devices.cards import Card
 
 WHOLE_CARD = 100
-NO_PART = 101
+NO_PERCENTAGE = 101
 """A part that counts as none stated."""
 VOLCANO_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
 MODE_ANNOTATION = "volcano.sh/vgpu-mode"
-GROUP_POLICY = "volcano.sh/vgpu-podgroup-policy"
+GROUP_POLICY_ANNOTATION = "volcano.sh/vgpu-podgroup-policy"
 USE_UUID = "volcano.sh/vgpu-use-gpuuuid"
 NO_USE_UUID = "volcano.sh/vgpu-nouse-gpuuuid"
 USE_TYPE = "nvidia.com/use-gputype"
@@ -61,32 +61,32 @@ class ContainerRequest(NamedTuple):
         """Memory that a card of this size has to give."""
         return self.memory if self.percentage is None else card_memory * self.percentage // 100  # exact: ints
 
-    def settled(self, card_memory: int) -> ContainerRequest:
+    def settle_memory(self, card_memory: int) -> ContainerRequest:
         """Older releases took the first card's memory for all, in whole cards; an amount that is named wins."""
         if self.memory or self.percentage is None:
             return self._replace(percentage=None)
         return self._replace(memory=card_memory * (self.percentage // 100), percentage=None)  # exact: ints
 
 
-def requests_of(pod: Pod, names: VgpuNames = BUILT_IN) -> list[ContainerRequest]:
+def requests_of(pod: Pod, names: VgpuNames = BUILT_IN_NAMES) -> list[ContainerRequest]:
     """Regular containers that name a number or memory as limit; memory alone asks for one card.
     Upstream: api/devices/nvidia/vgpu/utils.resourcereqs.
     """
     found: list[ContainerRequest] = []
     for container in pod.spec.get("containers") or ():
-        number = limit(container, names.number)
-        if number is None and limit(container, names.memory) is None:
+        number = container_limit(container, names.number)
+        if number is None and container_limit(container, names.memory) is None:
             continue
         count = 1 if number is None else exact_integer(number)
         memory, cores, part = (exact_integer(_limit_or_request(container, name)) for name in names[1:])
-        stated = _limit_or_request(container, names.percentage) is not None and part != NO_PART
+        stated = _limit_or_request(container, names.percentage) is not None and part != NO_PERCENTAGE
         unstated = None if memory else WHOLE_CARD
         found.append(ContainerRequest(count, memory, cores, part if stated else unstated))
     return found
 
 
 def _limit_or_request(container: JsonObject, name: str) -> object | None:
-    stated = limit(container, name)
+    stated = container_limit(container, name)
     return ((container.get("resources") or {}).get("requests") or {}).get(name) if stated is None else stated
 
 
@@ -127,7 +127,7 @@ class CardRules(NamedTuple):
     """A pod is charged for a card once; an entry is that of all cards whose names it holds, and one whose pod is no
     more on its card ends the process.
     """
-    names: VgpuNames = BUILT_IN
+    names: VgpuNames = BUILT_IN_NAMES
     """The resources by which pods ask."""
     mig: MigSettings = MigSettings()
     """How cards in MIG mode are cut."""
@@ -135,29 +135,31 @@ class CardRules(NamedTuple):
     """Memory of instances is counted as it is, and a card gets back what was asked for."""
 
     @classmethod
-    def of(cls, release: Release, names: VgpuNames = BUILT_IN, mig: MigSettings = MigSettings()) -> CardRules:  # noqa: B008
+    def for_release(
+        cls, release: Release, names: VgpuNames = BUILT_IN_NAMES, mig: MigSettings = MigSettings()
+    ) -> CardRules:
         """As the release has them."""
         return cls(
-            not release.has(VGPU_UUID_LISTS),
-            not release.has(VGPU_PODGROUP_SPREAD),
-            release.has(VGPU_DEVICE_ORDER),
-            release.has(VGPU_SPREAD_SCORE),
-            release.has(DEVICE_ANNOTATIONS_ON_POD),
-            release.has(VGPU_DUPLICATE_ALLOCATE),
-            release.has(VGPU_LEDGER_LEAKS),
-            release.has(DEVICES_SHARED_WITH_CACHE),
-            release.has(VGPU_HANDSHAKE),
-            not release.has(VGPU_IDS_VALIDATION),
-            release.has(VGPU_MEMORY_PERCENTAGE),
-            release.has(VGPU_CHARGED_TWICE),
-            release.has(VGPU_SECOND_CONTAINER_FREE),
-            FIXED if release.has(VGPU_FIXED_NAMES) else names,
+            not release.has_older_form(VGPU_UUID_LISTS),
+            not release.has_older_form(VGPU_PODGROUP_SPREAD),
+            release.has_older_form(VGPU_DEVICE_ORDER),
+            release.has_older_form(VGPU_SPREAD_SCORE),
+            release.has_older_form(DEVICE_ANNOTATIONS_ON_POD),
+            release.has_older_form(VGPU_DUPLICATE_ALLOCATE),
+            release.has_older_form(VGPU_LEDGER_LEAKS),
+            release.has_older_form(DEVICES_SHARED_WITH_CACHE),
+            release.has_older_form(VGPU_HANDSHAKE),
+            not release.has_older_form(VGPU_IDS_VALIDATION),
+            release.has_older_form(VGPU_MEMORY_PERCENTAGE),
+            release.has_older_form(VGPU_CHARGED_TWICE),
+            release.has_older_form(VGPU_SECOND_CONTAINER_FREE),
+            FIXED_NAMES if release.has_older_form(VGPU_FIXED_NAMES) else names,
             mig,
-            release.has(MIG_MEMORY_FACTOR),
+            release.has_older_form(MIG_MEMORY_FACTOR),
         )
 
 
-NEWEST_RULES = CardRules()
+NEWEST_CARD_RULES = CardRules()
 
 
 class CardFilter(NamedTuple):
@@ -172,20 +174,20 @@ class CardFilter(NamedTuple):
     annotations: Mapping[str, str]
 
     @classmethod
-    def of_pod(cls, pod: Pod, rules: CardRules = NEWEST_RULES) -> CardFilter:
+    def of_pod(cls, pod: Pod, rules: CardRules = NEWEST_CARD_RULES) -> CardFilter:
         """Upstream: api/devices/nvidia/vgpu/utils.newGPUUUIDFilter."""
         notes = pod.annotations
-        spread = rules.heeds_groups and notes.get(GROUP_POLICY) == "spread"
+        spread = rules.heeds_groups and notes.get(GROUP_POLICY_ANNOTATION) == "spread"
         return cls(
-            _names(notes.get(USE_UUID, "")) if rules.heeds_uuids else (),
-            _names(notes.get(NO_USE_UUID, "")) if rules.heeds_uuids else (),
-            _types(notes.get(USE_TYPE)),
-            _types(notes.get(NO_USE_TYPE)),
+            _split_names(notes.get(USE_UUID, "")) if rules.heeds_uuids else (),
+            _split_names(notes.get(NO_USE_UUID, "")) if rules.heeds_uuids else (),
+            _split_types(notes.get(USE_TYPE)),
+            _split_types(notes.get(NO_USE_TYPE)),
             pod_group_key(pod) if spread else "",
             notes,
         )
 
-    def accepts(self, uuid: str, kind: str) -> bool:
+    def accepts_card(self, uuid: str, kind: str) -> bool:
         """By UUID, then by type; a list of wanted types makes unwanted ones irrelevant.
         Upstream: api/devices/nvidia/vgpu/utils.checkType.
         """
@@ -204,7 +206,7 @@ class CardFilter(NamedTuple):
             return False
         return (not self.allowed or uuid in self.allowed) and uuid not in self.denied
 
-    def complaint(self, cards: Mapping[int, Card], node: str) -> str | None:
+    def uuid_mismatch_error(self, cards: Mapping[int, Card], node: str) -> str | None:
         """Upstream's error when no card of the node has an accepted UUID."""
         if not (self.allowed or self.denied) or any(self.accepts_uuid(card.uuid) for card in cards.values()):
             return None
@@ -212,9 +214,9 @@ class CardFilter(NamedTuple):
         return NO_UUID_MATCHES.format(USE_UUID, use, NO_USE_UUID, avoid, node)
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _types(text: str | None) -> tuple[str, ...] | None:
+def _split_types(text: str | None) -> tuple[str, ...] | None:
     return None if text is None else tuple(name.upper() for name in text.split(","))

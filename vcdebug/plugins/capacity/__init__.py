@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, figures
+from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
 from vcdebug.framework.hooks import JOB_ENQUEUED, PRE_PREDICATE, QUEUE_ORDER, VICTIM_QUEUE_ORDER
-from vcdebug.framework.order import victims_queue
-from vcdebug.framework.persistence import counted, limiting_queues, removable
-from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, Victims
+from vcdebug.framework.order import build_victims_queue
+from vcdebug.framework.persistence import clamp_request, counted_request, limiting_queues
+from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.device_claims import merge
+from vcdebug.model.device_claims import merge_task_dra
 from vcdebug.model.inqueue import format_resource_names
 from vcdebug.model.job import JobInfo
 from vcdebug.model.limitcheck import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import NIL_POINTER, EndsAtOnce, SchedulerPanic, blame_objects
+from vcdebug.model.panics import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, blame_objects
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
@@ -30,18 +30,18 @@ from vcdebug.plugins.capacity import quirks
 from vcdebug.plugins.capacity.attr import (
     FIGURES,
     Attrs,
-    QueueAttr,
-    claim,
+    CapacityQueueAttr,
+    check_claim,
     common_level,
     compare_share,
     deserves_more,
     parents_last,
 )
 from vcdebug.plugins.capacity.flat import build_flat
-from vcdebug.plugins.capacity.form import Form
-from vcdebug.plugins.capacity.limits import Limits
-from vcdebug.plugins.capacity.reclaim import Asker, Reclaim, WholeReclaim
-from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated
+from vcdebug.plugins.capacity.form import CapacityForm
+from vcdebug.plugins.capacity.limits import LimitChecker
+from vcdebug.plugins.capacity.reclaim import ReclaimAsker, ReclaimCall, WholeReclaimCall
+from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated_queues
 from vcdebug.plugins.capacity.tree import build_tree, find_circle
 from vcdebug.releases.queues import (
     CAPACITY_ANCESTOR_LEVEL,
@@ -64,7 +64,7 @@ class Capacity(Plugin):
 
     name = "capacity"
     accounts = (
-        Accounts(WHOLE, "", figures("total")),
+        Accounts(WHOLE, "", account_figures("total")),
         Accounts(
             QUEUE,
             "queues",
@@ -78,7 +78,7 @@ class Capacity(Plugin):
     later_methods = {JOB_ENQUEUED.method: ENQUEUE_INQUEUE_AT_VOTE, PRE_PREDICATE.method: TOPOLOGY_PREEMPT_ABSENT}
     later_arguments = {ANCESTOR_LEVEL_KEY: CAPACITY_ANCESTOR_LEVEL}
     ssn: Session
-    limits: Limits
+    limits: LimitChecker
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -99,39 +99,39 @@ class Capacity(Plugin):
         self._choose_forms(ssn)
         self.total.add(ssn.total_resource)
         ssn.log("capacity.total", self.total)
-        self.limits = Limits(ssn, self.arguments)
+        self.limits = LimitChecker(ssn, self.arguments)
         self.tree = ssn.hierarchy_enabled(self.name)
-        form = Form.of(ssn.release)
+        form = CapacityForm.for_release(ssn.release)
         if self.tree:
             self.open_tree(ssn, form)
         else:
             attrs = build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands, form)
             self.queues = {name: attrs[name] for name in sorted(attrs)}
-            ssn.withdraw(self, VICTIM_QUEUE_ORDER.method)
+            ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
     def _choose_forms(self, ssn: Session) -> None:
         """How the release answers."""
-        has = ssn.release.has
+        has = ssn.release.has_older_form
         self.reserves_at_vote = has(ENQUEUE_INQUEUE_AT_VOTE)
         self.heeds_limit = not has(CAPACITY_PREEMPTIVE_NO_CAP)
         self.claims_whole = ssn.persistence.on or has(CAPACITY_PREEMPTIVE_EVERY_DIMENSION)
         self.takes_as_listed = has(CAPACITY_RECLAIM_LIST_ORDER)
-        self.reclaim: type[Reclaim] = WholeReclaim if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else Reclaim
+        self.reclaim: type[ReclaimCall] = WholeReclaimCall if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
-    def open_tree(self, ssn: Session, form: Form) -> None:
+    def open_tree(self, ssn: Session, form: CapacityForm) -> None:
         """Every queue of the session takes part."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: Attrs = {}
         broken = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, self.limits.demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
         self.circle = find_circle(self.queues)
-        quirks.parents_mistaken(ssn, self.queues)
+        quirks.note_mistaken_parents(ssn, self.queues)
         if broken is not None:
             self.ready = False
-            quirks.broken_tree(ssn, broken)
-            ssn.withdraw(self, QUEUE_ORDER.method)
-            ssn.withdraw(self, VICTIM_QUEUE_ORDER.method)
+            quirks.note_broken_tree(ssn, broken)
+            ssn.withdraw_hook(self, QUEUE_ORDER.method)
+            ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
     # Orders
 
@@ -140,16 +140,18 @@ class Capacity(Plugin):
         if left.priority != right.priority:
             return right.priority - left.priority
         mine, other = self.queues[left.name], self.queues[right.name]
-        return parents_last(mine, other) or compare_share(*self.compared(mine, other))
+        return parents_last(mine, other) or compare_share(*self.queues_to_compare(mine, other))
 
-    def compared(self, left: QueueAttr, right: QueueAttr) -> tuple[QueueAttr, QueueAttr]:
+    def queues_to_compare(
+        self, left: CapacityQueueAttr, right: CapacityQueueAttr
+    ) -> tuple[CapacityQueueAttr, CapacityQueueAttr]:
         """Whose shares two leaves are compared by: their ancestors' where the branches part."""
         if not self.tree or left.children:
             return left, right
         level = common_level(left, right) + 1
-        return self.branch(left, level), self.branch(right, level)
+        return self.ancestor_at(left, level), self.ancestor_at(right, level)
 
-    def branch(self, attr: QueueAttr, level: int) -> QueueAttr:
+    def ancestor_at(self, attr: CapacityQueueAttr, level: int) -> CapacityQueueAttr:
         """The queue's ancestor at a level, or itself; an ancestor's share is the one at session open."""
         return self.queues[attr.ancestors[level]] if level < len(attr.ancestors) else attr
 
@@ -168,17 +170,20 @@ class Capacity(Plugin):
         """
         if queue.state != OPEN or not self.ready or self.queues[queue.name].children:
             return False
-        if not all(self.limits.hold(each, each.allocated, each.devices, task) for each in self.upward(queue.name)):
+        if not all(
+            self.limits.limits_hold(each, each.allocated, each.devices, task)
+            for each in self.queue_and_ancestors(queue.name)
+        ):
             return False
         if self.limits.reservations is not None:
-            self.limits.reservations.add(queue.name, task)
+            self.limits.reservations.add_task(queue.name, task)
         return True
 
-    def upward(self, name: QueueName) -> Iterator[QueueAttr]:
+    def queue_and_ancestors(self, name: QueueName) -> Iterator[CapacityQueueAttr]:
         """The queue and its ancestors up to the root; naming it behind them may overwrite a cousin's parent."""
-        if self.queues[name].ancestors.overwrites(name):
-            quirks.cousins_mistaken(self.ssn, name)
-        names = list(self.queues[name].ancestors.appended(name))
+        if self.queues[name].ancestors.would_overwrite(name):
+            quirks.note_mistaken_cousins(self.ssn, name)
+        names = list(self.queues[name].ancestors.append_name(name))
         return (self.queues[each] for each in reversed(names))
 
     # Reclaim
@@ -195,45 +200,45 @@ class Capacity(Plugin):
         request = Resource()
         for task in tasks:
             request.add(task.resreq)
-        if self.heeds_limit and not self.limits.room(attr, attr.allocated, request).fits:
+        if self.heeds_limit and not self.limits.check_room(attr, attr.allocated, request).is_within_limit:
             return False
-        asked = counted(self.ssn, attr.name, request)
-        return any(self.entitles(claim(claimant, request, asked)) for claimant in self.claimants(attr))
+        asked = counted_request(self.ssn, attr.name, request)
+        return any(self.claim_counts(check_claim(claimant, request, asked)) for claimant in self.iter_claimants(attr))
 
-    def entitles(self, claimed: LimitCheck) -> bool:
+    def claim_counts(self, claimed: LimitCheck) -> bool:
         """Whether a claim counts."""
-        return claimed.fits if self.claims_whole else bool(deserves_more(claimed))
+        return claimed.is_within_limit if self.claims_whole else bool(deserves_more(claimed))
 
-    def claimants(self, attr: QueueAttr) -> Iterator[QueueAttr]:
+    def iter_claimants(self, attr: CapacityQueueAttr) -> Iterator[CapacityQueueAttr]:
         """The queue and its nearest ancestors below the root."""
         yield attr
         for distance in range(1, min(self.ancestor_level, len(attr.ancestors)) + 1):
-            name = attr.nearest(distance)
+            name = attr.ancestor_at_depth(distance)
             if name is not None and name != ROOT_QUEUE and name in self.queues:
                 yield self.queues[name]
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates in the order of eviction whose queues hold more than they deserve.
         Upstream: plugins/capacity.OnSessionOpen.
         """
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
             return [], REJECT
-        reclaim = self.reclaim(self.queues, self.ancestor_level, Asker(reclaimer, asking))
+        reclaim = self.reclaim(self.queues, self.ancestor_level, ReclaimAsker(reclaimer, asking))
         victims = []
-        for task in candidates if self.takes_as_listed else self.in_order(candidates, reclaimer):
+        for task in candidates if self.takes_as_listed else self.eviction_order(candidates, reclaimer):
             attr = self.queue_of(task)
-            if attr is not None and not reclaim.judge(task, attr).rule:
+            if attr is not None and not reclaim.judge_candidate(task, attr).rule:
                 victims.append(task)
         return victims, PERMIT
 
-    def in_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
+    def eviction_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
         """In the order of eviction."""
-        waiting = victims_queue(self.ssn, candidates, reclaimer)
+        waiting = build_victims_queue(self.ssn, candidates, reclaimer)
         while waiting:
             yield waiting.pop()
 
-    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> Victims:
+    def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
         """As Reclaimable, but in the order given, and without a look at dimensions or ancestors.
         Upstream: plugins/capacity.OnSessionOpen.
         """
@@ -241,11 +246,11 @@ class Capacity(Plugin):
             return candidates, PERMIT
         if not self.ready:
             return [], REJECT
-        reclaim = Reclaim(self.queues)
+        reclaim = ReclaimCall(self.queues)
         owners = ((task, self.queues[self.ssn.jobs[task.job].queue]) for task in candidates)
-        return [task for task, attr in owners if not reclaim.judge(task, attr).rule], PERMIT
+        return [task for task, attr in owners if not reclaim.judge_candidate(task, attr).rule], PERMIT
 
-    def queue_of(self, task: TaskInfo) -> QueueAttr | None:
+    def queue_of(self, task: TaskInfo) -> CapacityQueueAttr | None:
         """The queue of the task's job; None for a task without a job in the session."""
         job = self.ssn.jobs.get(task.job)
         return None if job is None else self.queues.get(job.queue)
@@ -261,15 +266,15 @@ class Capacity(Plugin):
         attr = self.queues[job.queue]
         if job.pod_group.min_resources is None and self.limits.minimum_demand(attr, job) is None:
             return PERMIT
-        for each in self.upward(job.queue):
-            missing = self.limits.missing(each, job)
+        for each in self.queue_and_ancestors(job.queue):
+            missing = self.limits.missing_dimensions(each, job)
             if missing is not None:
                 message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
-                self.ssn.pod_group_event(job, "Normal", "Unschedulable", message)
+                self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
                 return REJECT
         if self.reserves_at_vote:
             self.job_enqueued(job)
-            self.ssn.reserved_at_vote(self, job)
+            self.ssn.record_reserved_at_vote(self, job)
         return PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:
@@ -279,42 +284,42 @@ class Capacity(Plugin):
         if attr is None or (job.pod_group.min_resources is None and devices is None):
             return
         reserved = job.deduct_sch_gated_resources(job.get_min_resources())
-        for each in (attr, *self.above(attr)):
+        for each in (attr, *self.ancestors_of(attr)):
             each.inqueue.add(reserved)
             if devices is not None and each.devices is not None:
-                merge(each.devices.inqueue, devices)
+                merge_task_dra(each.devices.inqueue, devices)
 
     # Events
 
-    def _told_of(self, task: TaskInfo) -> QueueAttr | None:
+    def _queue_of_event(self, task: TaskInfo) -> CapacityQueueAttr | None:
         """The queue that an event concerns; one that a broken tree does not reach is unknown."""
         attr = self.queue_of(task)
-        if attr is None and self.ssn.release.has(ORPHAN_NIL_PANICS):
-            raise SchedulerPanic(NIL_POINTER)
+        if attr is None and self.ssn.release.has_older_form(ORPHAN_NIL_PANICS):
+            raise SchedulerPanic(NIL_POINTER_TEXT)
         return attr
 
     def allocate_func(self, event: Event) -> None:
-        attr = self._told_of(event.task)
+        attr = self._queue_of_event(event.task)
         if attr is None:
             return
-        for each in (attr, *self.above(attr)):
-            each.add(event.task, self.limits.demand(event.task))
+        for each in (attr, *self.ancestors_of(attr)):
+            each.add_allocated_task(event.task, self.limits.device_demand(event.task))
         attr.update_share()
         if self.limits.reservations is not None:
-            self.limits.reservations.remove(event.task.uid)
+            self.limits.reservations.remove_task(event.task.uid)
 
     def deallocate_func(self, event: Event) -> None:
-        attr = self._told_of(event.task)
+        attr = self._queue_of_event(event.task)
         if attr is None:
             return
-        for each in (attr, *self.above(attr)):
-            given_back = removable(self.ssn, self.name, each.name, each.allocated, event.task.resreq)
-            each.remove(given_back, self.limits.demand(event.task))
+        for each in (attr, *self.ancestors_of(attr)):
+            given_back = clamp_request(self.ssn, self.name, each.name, each.allocated, event.task.resreq)
+            each.remove_allocated(given_back, self.limits.device_demand(event.task))
         attr.update_share()
         if self.limits.reservations is not None:
-            self.limits.reservations.add(attr.name, event.task)
+            self.limits.reservations.add_task(attr.name, event.task)
 
-    def above(self, attr: QueueAttr) -> list[QueueAttr]:
+    def ancestors_of(self, attr: CapacityQueueAttr) -> list[CapacityQueueAttr]:
         """The queue's ancestors, root first; their shares are not refreshed by events."""
         return [self.queues[name] for name in attr.ancestors]
 
@@ -323,11 +328,11 @@ class Capacity(Plugin):
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Remember what every queue holds, for simulations of this task."""
         if self.circle:
-            quirks.endless_copy(self.ssn, self.circle)
+            quirks.note_endless_copy(self.ssn, self.circle)
             objects = tuple([("Queue", name) for name in self.circle])
             change = f"give queue {self.circle[0]} another spec.parent"
-            raise blame_objects(EndsAtOnce(ENDLESS_COPY), objects, change)
-        self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.of(self.queues)
+            raise blame_objects(ProcessExit(ENDLESS_COPY), objects, change)
+        self.ssn.cycle_state(task).data[STATE_KEY] = QueueStates.copy_states(self.queues)
         return None
 
     def simulate_allocatable(self, state: CycleState, queue: QueueInfo, task: TaskInfo) -> bool:
@@ -335,18 +340,18 @@ class Capacity(Plugin):
         held = state.data.get(STATE_KEY)
         if not isinstance(held, QueueStates) or not self.ready or self.queues[queue.name].children:
             return False
-        names = [*held.ancestors(self.queues, queue.name), queue.name]
+        names = [*held.ancestors_of(self.queues, queue.name), queue.name]
         return all(
-            self.limits.hold(self.queues[name], held.allocated[name], held.devices.get(name), task)
+            self.limits.limits_hold(self.queues[name], held.allocated[name], held.devices.get(name), task)
             for name in reversed(names)
         )
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other, self.no_queue)
-        held.add(queues, other, self.limits.demand(other))
+        held, queues, error = simulated_queues(state, self.ssn.jobs, self.queues, other, self.no_queue)
+        held.add_task(queues, other, self.limits.device_demand(other))
         return error
 
     def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        held, queues, error = simulated(state, self.ssn.jobs, self.queues, other, self.no_queue)
-        held.remove(queues, other, self.limits.demand(other))
+        held, queues, error = simulated_queues(state, self.ssn.jobs, self.queues, other, self.no_queue)
+        held.remove_task(queues, other, self.limits.device_demand(other))
         return error

@@ -9,24 +9,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from vcdebug.framework.accounts import figures
+from vcdebug.framework.accounts import account_figures
 from vcdebug.framework.figures import Figures
 from vcdebug.model.device_claims import TaskDemand
-from vcdebug.model.inqueue import Reserving, add_allocated, add_requested, reserved_resource
+from vcdebug.model.inqueue import ReservationForm, add_allocated, add_requested, reserved_resource
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, beside
+from vcdebug.model.limitcheck import LimitCheck, check_request
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.queuelimit import QueueLimit
 from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
-from vcdebug.model.status import allocated_status
+from vcdebug.model.status import is_allocated_status
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import share
+from vcdebug.model.totals import share_of
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
-from vcdebug.plugins.capacity.form import NEWEST_FORM, Form
+from vcdebug.plugins.capacity.form import NEWEST_FORM, CapacityForm
 
 
-class Ancestors:
+class AncestorSlice:
     """A queue's ancestors, root first, as a Go slice: lists grown from one list may share its memory.
 
     From depth 7 on cousins overwrite each other's last name, and asking about a queue may do so as well.
@@ -47,13 +47,13 @@ class Ancestors:
     def __iter__(self) -> Iterator[QueueName]:
         return iter(self._memory[: self._size])
 
-    def overwrites(self, name: QueueName) -> bool:
+    def would_overwrite(self, name: QueueName) -> bool:
         """Whether appending the name replaces another one that a longer list has."""
         return self._size < len(self._memory) and self._memory[self._size] not in ("", name)
 
-    def appended(self, name: QueueName) -> Ancestors:
+    def append_name(self, name: QueueName) -> AncestorSlice:
         """Go's append: writes behind the own names where memory is left, else copies into twice the memory."""
-        grown = Ancestors()
+        grown = AncestorSlice()
         grown._size = self._size + 1
         if self._size == len(self._memory):
             spare = max(1, 2 * self._size) - grown._size
@@ -75,7 +75,7 @@ class Entitlement(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class QueueAttr:
+class CapacityQueueAttr:
     """A queue's figures. `allocated` is replaced, never changed, so that simulations may keep an earlier one.
     Upstream: plugins/capacity.newQueueAttr.
     """
@@ -95,22 +95,22 @@ class QueueAttr:
     nothing_first: bool = False
     keeps_zeros: bool = True
     """Both as in Form."""
-    ancestors: Ancestors = field(default_factory=Ancestors)
-    children: dict[QueueName, QueueAttr] = field(default_factory=dict)
+    ancestors: AncestorSlice = field(default_factory=AncestorSlice)
+    children: dict[QueueName, CapacityQueueAttr] = field(default_factory=dict)
     allocated: Resource = field(default_factory=Resource)
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
 
     @classmethod
-    def of(cls, queue: QueueInfo, form: Form = NEWEST_FORM) -> QueueAttr:
+    def from_queue(cls, queue: QueueInfo, form: CapacityForm = NEWEST_FORM) -> CapacityQueueAttr:
         """The queue's limits as they are written."""
         return cls(
             queue.name,
             Resource.from_list(queue.deserved),
             Resource.from_list(queue.capability),
             Resource.from_list(queue.guarantee),
-            devices=DeviceQuota.of(queue),
+            devices=DeviceQuota.from_queue(queue),
             nothing_first=form.nothing_first,
             keeps_zeros=form.keeps_zeros,
         )
@@ -123,21 +123,21 @@ class QueueAttr:
             self.share = 0.0 if self.nothing_first else 1.0
             return
         self.share = 0.0
-        for _, fraction in self.fractions():
+        for _, fraction in self.share_by_dimension():
             self.share = max(self.share, fraction)
 
-    def fractions(self) -> list[tuple[str, float]]:
+    def share_by_dimension(self) -> list[tuple[str, float]]:
         """What is allocated of each dimension that is deserved."""
         allocated, deserved = self.allocated, self.deserved
-        return [(name, share(allocated.get(name), deserved.get(name))) for name in deserved.resource_names()]
+        return [(name, share_of(allocated.get(name), deserved.get(name))) for name in deserved.resource_names()]
 
-    def confine(self, bound: QueueLimit) -> None:
+    def set_limit(self, bound: QueueLimit) -> None:
         """Take over a limit."""
         self.bound, self.real_capability = bound, bound.limit
         if bound.capability is not None:
             self.capability = bound.capability
 
-    def entitle(self, within: Resource | None = None, *, raised: bool = True) -> None:
+    def set_deserved(self, within: Resource | None = None, *, raised: bool = True) -> None:
         """What the queue deserves: what it states, within a limit, and at least its guarantee, where that raises it."""
         stated, guarantee = self.deserved, self.guarantee if raised else Resource()
         bounded = stated.clone()
@@ -146,23 +146,23 @@ class QueueAttr:
         self.deserved = resource_max(bounded, guarantee, keeps_zeros=self.keeps_zeros or not raised)
         self.entitlement = Entitlement(stated, within, guarantee, self.deserved)
 
-    def nearest(self, distance: int) -> QueueName | None:
+    def ancestor_at_depth(self, distance: int) -> QueueName | None:
         """The ancestor at a distance from the queue, 1 for its parent.
         Upstream: plugins/capacity.queueAncestorAtDepth.
         """
         return self.ancestors[-distance] if 0 < distance <= len(self.ancestors) else None
 
-    def add(self, task: TaskInfo, demand: TaskDemand | None) -> None:
+    def add_allocated_task(self, task: TaskInfo, demand: TaskDemand | None) -> None:
         """The task is allocated; the share is left as it was."""
         self.allocated = self.allocated.clone().add(task.resreq)
         if demand is not None and self.devices is not None:
-            self.devices.add(demand)
+            self.devices.add_demand(demand)
 
-    def remove(self, request: Resource, demand: TaskDemand | None) -> None:
+    def remove_allocated(self, request: Resource, demand: TaskDemand | None) -> None:
         """A task with this request is gone; the share is left as it was."""
         self.allocated = self.allocated.clone().sub(request)
         if demand is not None and self.devices is not None:
-            self.devices.remove(demand)
+            self.devices.remove_demand(demand)
 
     @property
     def ancestor_names(self) -> list[QueueName]:
@@ -172,29 +172,29 @@ class QueueAttr:
 
 FIGURES = {
     "ancestors": "ancestor_names",
-    **figures("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability"),
+    **account_figures("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability"),
     "realCapability": "real_capability",
     "guarantee": "guarantee",
 }
 """Upstream's names → attributes."""
-Attrs = dict[QueueName, QueueAttr]
+Attrs = dict[QueueName, CapacityQueueAttr]
 
 
-def recalled(attr: QueueAttr, known: Figures) -> QueueAttr:
+def with_figures(attr: CapacityQueueAttr, known: Figures) -> CapacityQueueAttr:
     """The queue with such known, at its place in the tree; its devices are not among them."""
     names = ("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability", "guarantee")
     limit = known["realCapability"]
     return replace(attr, devices=None, real_capability=limit, **{name: known[name] for name in names})
 
 
-def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None, form: Reserving) -> None:
+def count_job_in(attr: CapacityQueueAttr, job: JobInfo, demands: ClaimDemands | None, form: ReservationForm) -> None:
     """Add one job to its queue's sums."""
     add_allocated(attr.allocated, (job,))
     if attr.devices is not None and demands is not None:
         for uid in sorted(job.tasks):
-            demand = demands.of(job.tasks[uid]) if allocated_status(job.tasks[uid].status) else None
+            demand = demands.demand_of(job.tasks[uid]) if is_allocated_status(job.tasks[uid].status) else None
             if demand is not None:
-                attr.devices.add(demand)
+                attr.devices.add_demand(demand)
     add_requested(attr.request, (job,))
     reserved = reserved_resource(job, form)
     if reserved is not None:
@@ -202,12 +202,12 @@ def count_in(attr: QueueAttr, job: JobInfo, demands: ClaimDemands | None, form: 
     attr.elastic.add(job.get_elastic_resources())
 
 
-def parents_last(left: QueueAttr, right: QueueAttr) -> int:
+def parents_last(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
     """Leaves go first."""
     return int(bool(left.children)) - int(bool(right.children))
 
 
-def compare_share(left: QueueAttr, right: QueueAttr) -> int:
+def compare_share(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
     """The smaller share first; of equal ones a queue that deserves something, unless such ones go first.
     Upstream: plugins/capacity.compareShareWithDeserved.
     """
@@ -216,7 +216,7 @@ def compare_share(left: QueueAttr, right: QueueAttr) -> int:
     return int(left.deserved.is_empty()) - int(right.deserved.is_empty())
 
 
-def common_level(left: QueueAttr, right: QueueAttr) -> int:
+def common_level(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
     """Index of the last ancestor down to which both agree, 0 also where they agree on none.
     Upstream: plugins/capacity.getQueueLevel.
     """
@@ -233,19 +233,19 @@ def shared_dimensions(left: Resource, right: Resource) -> list[str]:
     return [name for name in right.resource_names() if name in left.resource_names()]
 
 
-def overlap(task: TaskInfo, other: TaskInfo) -> bool:
+def has_shared_dimension(task: TaskInfo, other: TaskInfo) -> bool:
     """Whether evicting the task frees anything that the other asks for, `pods` aside."""
     return any(name != PODS for name in shared_dimensions(task.resreq, other.init_resreq))
 
 
-def concerned(task: TaskInfo, deserved: Resource) -> bool:
+def has_relevant_deserved(task: TaskInfo, deserved: Resource) -> bool:
     """Whether the task uses a dimension in which something is deserved.
     Upstream: plugins/capacity.hasRelevantDeserved.
     """
     return bool(shared_dimensions(task.resreq, deserved))
 
 
-def short_of_guarantee(attr: QueueAttr, held: Resource, task: TaskInfo) -> str:
+def short_of_guarantee(attr: CapacityQueueAttr, held: Resource, task: TaskInfo) -> str:
     """The first dimension in which the queue would fall below its guarantee without the task.
     Upstream: plugins/capacity.checkGuaranteeConstraint.
     """
@@ -253,23 +253,23 @@ def short_of_guarantee(attr: QueueAttr, held: Resource, task: TaskInfo) -> str:
     return next(iter(attr.guarantee.less_equal_with_resources_name(left)[1]), "")
 
 
-def surplus(deserved: Resource, allocated: Resource, name: str) -> float:
+def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
     """What is held beyond what is deserved in one dimension; one in which nothing is deserved does not count."""
-    return allocated.get(name) - deserved.get(name) if deserved.states(name) else 0.0
+    return allocated.get(name) - deserved.get(name) if deserved.states_dimension(name) else 0.0
 
 
-def exceeds_deserved(attr: QueueAttr, held: Resource, task: TaskInfo) -> bool:
+def exceeds_deserved(attr: CapacityQueueAttr, held: Resource, task: TaskInfo) -> bool:
     """Whether the queue holds more than it deserves in a dimension of the task, or deserves nothing in any of them.
     Upstream: plugins/capacity.checkDeservedExceedance.
     """
-    if not concerned(task, attr.deserved):
+    if not has_relevant_deserved(task, attr.deserved):
         return True
     return held.greater_partly_with_relevant_dimensions(attr.deserved, task.resreq)[0]
 
 
-def claim(attr: QueueAttr, request: Resource, asked: Resource | None = None) -> LimitCheck:
+def check_claim(attr: CapacityQueueAttr, request: Resource, asked: Resource | None = None) -> LimitCheck:
     """The request against what the queue deserves; `asked` is what of it counts."""
-    return beside(attr.allocated, request, attr.deserved, asked)
+    return check_request(attr.allocated, request, attr.deserved, asked)
 
 
 def deserves_more(claimed: LimitCheck) -> list[str]:

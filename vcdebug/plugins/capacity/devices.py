@@ -11,11 +11,11 @@ from vcdebug.model.device_claims import (
     ClaimKey,
     ClaimMissingError,
     ClaimPendingError,
-    Demand,
     DeviceAmount,
     DeviceClaims,
+    DeviceDemand,
     TaskDemand,
-    merge,
+    merge_task_dra,
 )
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import TaskId
@@ -23,29 +23,29 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ResourceList
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.quantity import nano_value, value
+from vcdebug.snapshot.quantity import nano_value, whole_value
 
 COUNT_PREFIX = "deviceclass/"
 CAPACITY_SEPARATOR = ".deviceclass/"
 
 
-def copied(demand: Demand) -> Demand:
+def clone_demand(demand: DeviceDemand) -> DeviceDemand:
     """A deep copy. Upstream: plugins/capacity.cloneDRAResourceMap."""
     return {name: DeviceAmount(amount.count, amount.capacity, wraps=amount.wraps) for name, amount in demand.items()}
 
 
-def parsed(resource_list: ResourceList | None) -> Demand:
+def parse_device_list(resource_list: ResourceList | None) -> DeviceDemand:
     """The device classes of a queue's list: `deviceclass/<class>` and `<dimension>.deviceclass/<class>`.
     Upstream: plugins/capacity.parseDRAResourceList.
     """
-    result: Demand = {}
+    result: DeviceDemand = {}
     for name, amount in (resource_list or {}).items():
         dimension, separator, device_class = name.partition(CAPACITY_SEPARATOR)
         if separator and dimension:
             if device_class:
                 result.setdefault(device_class, DeviceAmount()).capacity[dimension] = nano_value(amount)
         elif name.startswith(COUNT_PREFIX) and name != COUNT_PREFIX:
-            result.setdefault(name.removeprefix(COUNT_PREFIX), DeviceAmount()).count = value(amount)
+            result.setdefault(name.removeprefix(COUNT_PREFIX), DeviceAmount()).count = whole_value(amount)
     return result
 
 
@@ -54,37 +54,41 @@ class DeviceQuota:
 
     __slots__ = ("allocated", "capability", "claim_refs", "inqueue")
 
-    def __init__(self, capability: Demand) -> None:
+    def __init__(self, capability: DeviceDemand) -> None:
         self.capability = capability
-        self.allocated: Demand = {}
-        self.inqueue: Demand = {}
+        self.allocated: DeviceDemand = {}
+        self.inqueue: DeviceDemand = {}
         """Admitted in this session; jobs admitted earlier are not counted."""
         self.claim_refs: dict[ClaimKey, int] = {}
 
     @classmethod
-    def of(cls, queue: QueueInfo) -> DeviceQuota | None:
+    def from_queue(cls, queue: QueueInfo) -> DeviceQuota | None:
         """None for a queue without any device class in its lists. Upstream: plugins/capacity.newDRAQuotaAttr."""
-        capability, deserved, guarantee = parsed(queue.capability), parsed(queue.deserved), parsed(queue.guarantee)
+        capability, deserved, guarantee = (
+            parse_device_list(queue.capability),
+            parse_device_list(queue.deserved),
+            parse_device_list(queue.guarantee),
+        )
         return cls(capability) if capability or deserved or guarantee else None
 
     def clone(self) -> DeviceQuota:
         """An independent copy. Upstream: plugins/capacity.Clone."""
         copy = DeviceQuota(self.capability)
-        copy.allocated, copy.inqueue = copied(self.allocated), copied(self.inqueue)
+        copy.allocated, copy.inqueue = clone_demand(self.allocated), clone_demand(self.inqueue)
         copy.claim_refs = dict(self.claim_refs)
         return copy
 
-    def add(self, demand: TaskDemand) -> None:
+    def add_demand(self, demand: TaskDemand) -> None:
         """A task is allocated; a claim counts once.
         Upstream: plugins/capacity.addTaskDRAAllocated, plugins/capacity.updateDRAAllocated.
         """
         for key, wanted in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references == 0:
-                merge(self.allocated, wanted)
+                merge_task_dra(self.allocated, wanted)
             self.claim_refs[key] = references + 1
 
-    def remove(self, demand: TaskDemand) -> None:
+    def remove_demand(self, demand: TaskDemand) -> None:
         """A task is gone; a claim counts until its last task.
         Upstream: plugins/capacity.removeTaskDRAAllocated, plugins/capacity.subtractDRAAllocated.
         """
@@ -98,17 +102,17 @@ class DeviceQuota:
                 if name in self.allocated:
                     self.allocated[name].sub(amount)
 
-    def new_for(self, demand: TaskDemand) -> Demand:
+    def incremental_demand(self, demand: TaskDemand) -> DeviceDemand:
         """What the task adds: claims that no task of the queue holds yet.
         Upstream: plugins/capacity.incrementalTaskDRA.
         """
-        result: Demand = {}
+        result: DeviceDemand = {}
         for key, wanted in demand.by_claim.items():
             if self.claim_refs.get(key, 0) == 0:
-                merge(result, wanted)
+                merge_task_dra(result, wanted)
         return result
 
-    def admits(self, demand: Demand, *, consumable: bool, with_inqueue: bool) -> bool:
+    def admits_demand(self, demand: DeviceDemand, *, consumable: bool, with_inqueue: bool) -> bool:
         """Whether the demand fits; a class without capability, or with a count of 0, has no limit on its count.
         Upstream: plugins/capacity.checkDRAAllocatable.
         """
@@ -121,12 +125,12 @@ class DeviceQuota:
             if with_inqueue and name in self.inqueue:
                 future.add(self.inqueue[name])
             future.add(demand[name])
-            if 0 < limit.count < future.count or (consumable and _beyond(limit, future, demand[name])):
+            if 0 < limit.count < future.count or (consumable and _exceeds_capacity(limit, future, demand[name])):
                 return False
         return True
 
 
-def _beyond(limit: DeviceAmount, future: DeviceAmount, wanted: DeviceAmount) -> bool:
+def _exceeds_capacity(limit: DeviceAmount, future: DeviceAmount, wanted: DeviceAmount) -> bool:
     """Whether a capacity that is asked for passes its limit, or has none."""
     return any(name not in limit.capacity or future.capacity[name] > limit.capacity[name] for name in wanted.capacity)
 
@@ -139,26 +143,26 @@ class ClaimDemands:
         self._claims = DeviceClaims(listers.resource_claims, listers.flags)
         self._read: dict[TaskId, TaskDemand | None] = {}
 
-    def of(self, task: TaskInfo) -> TaskDemand | None:
+    def demand_of(self, task: TaskInfo) -> TaskDemand | None:
         """None for a task without a device request, or whose claims are not there yet."""
         if not task.pod.spec.get("resourceClaims"):
             return None
         if task.uid not in self._read:
-            self._read[task.uid] = self._demand(task.pod)
+            self._read[task.uid] = self._read_demand(task.pod)
         return self._read[task.uid]
 
-    def minimum(self, job: JobInfo) -> Demand | None:
+    def minimum_demand(self, job: JobInfo) -> DeviceDemand | None:
         """What the job's minimum of tasks asks for: its first tasks, or one task per role times the role's minimum."""
-        result: Demand = {}
-        for task, times in self._representatives(job):
-            demand = self.of(task)
+        result: DeviceDemand = {}
+        for task, times in self._representative_tasks(job):
+            demand = self.demand_of(task)
             if demand is not None:
-                merge(result, {name: amount.times(times) for name, amount in demand.total.items()})
+                merge_task_dra(result, {name: amount.multiplied_by(times) for name, amount in demand.total.items()})
         return result or None
 
-    def _representatives(self, job: JobInfo) -> list[tuple[TaskInfo, int]]:
+    def _representative_tasks(self, job: JobInfo) -> list[tuple[TaskInfo, int]]:
         tasks = [job.tasks[uid] for uid in sorted(job.tasks)]
-        asking = [task for task in tasks if self.of(task) is not None]
+        asking = [task for task in tasks if self.demand_of(task) is not None]
         if not job.task_min_available:
             asking.sort(key=lambda task: (task.namespace, task.name, task.uid))
             return [(task, 1) for task in asking[: max(job.min_available, 0)]]
@@ -168,10 +172,10 @@ class ClaimDemands:
         minimums = ((task, job.task_min_available.get(role, 0)) for role, task in first.items())
         return [(task, least) for task, least in minimums if least > 0]
 
-    def _demand(self, pod: Pod) -> TaskDemand | None:
+    def _read_demand(self, pod: Pod) -> TaskDemand | None:
         if any(f"{pod.namespace}/{claim.name}" not in self._listers.claims for claim in claim_names(pod)):
             return None
         try:
-            return self._claims.demand(pod)
+            return self._claims.build_task_dra_info(pod)
         except (ClaimPendingError, ClaimMissingError):
             return None

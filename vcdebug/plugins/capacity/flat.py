@@ -12,9 +12,9 @@ from vcdebug.model.names import QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.queuelimit import flat_limit
 from vcdebug.model.resource import Resource
-from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
+from vcdebug.plugins.capacity.attr import Attrs, CapacityQueueAttr, count_job_in
 from vcdebug.plugins.capacity.devices import ClaimDemands
-from vcdebug.plugins.capacity.form import NEWEST_FORM, Form
+from vcdebug.plugins.capacity.form import NEWEST_FORM, CapacityForm
 
 
 def build_flat(
@@ -22,7 +22,7 @@ def build_flat(
     jobs: Iterable[JobInfo],
     total: Resource,
     demands: ClaimDemands | None,
-    form: Form = NEWEST_FORM,
+    form: CapacityForm = NEWEST_FORM,
 ) -> Attrs:
     """The queues that have jobs. Upstream: plugins/capacity.buildQueueAttrs."""
     guaranteed = Resource()
@@ -31,16 +31,16 @@ def build_flat(
     attrs: Attrs = {}
     for job in jobs:
         if job.queue not in attrs:
-            attrs[job.queue] = flat_attr(queues[job.queue], total, guaranteed, form)
-        count_in(attrs[job.queue], job, demands, form.reserving)
+            attrs[job.queue] = new_flat_attr(queues[job.queue], total, guaranteed, form)
+        count_job_in(attrs[job.queue], job, demands, form.reserving)
     for attr in attrs.values():
-        attr.entitle(within=attr.real_capability)
+        attr.set_deserved(within=attr.real_capability)
         attr.update_share()
     return attrs
 
 
-def flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource, form: Form) -> QueueAttr:
+def new_flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource, form: CapacityForm) -> CapacityQueueAttr:
     """A queue's limits."""
-    attr = QueueAttr.of(queue, form)
-    attr.confine(flat_limit(queue, total, guaranteed))
+    attr = CapacityQueueAttr.from_queue(queue, form)
+    attr.set_limit(flat_limit(queue, total, guaranteed))
     return attr

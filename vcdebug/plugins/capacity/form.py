@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.model.inqueue import NEWEST_FORM as RESERVING
-from vcdebug.model.inqueue import Reserving
+from vcdebug.model.inqueue import ReservationForm
 from vcdebug.releases.queues import (
     CAPACITY_BEST_EFFORT_FIRST,
     CAPACITY_ROOT_ALWAYS_CLUSTER,
@@ -22,10 +22,10 @@ from vcdebug.releases.queues import (
 from vcdebug.releases.release import Release
 
 
-class Form(NamedTuple):
+class CapacityForm(NamedTuple):
     """What differs between releases where queues are put together."""
 
-    reserving: Reserving = RESERVING
+    reserving: ReservationForm = RESERVING
     nothing_first: bool = False
     """A queue that deserves nothing has the share 0, and no disadvantage among equals."""
     bounded: bool = False
@@ -44,11 +44,11 @@ class Form(NamedTuple):
     """Who states that he deserves nothing of an accelerator states something."""
 
     @classmethod
-    def of(cls, release: Release) -> Form:
+    def for_release(cls, release: Release) -> CapacityForm:
         """As the release does it."""
-        has = release.has
+        has = release.has_older_form
         return cls(
-            Reserving.of(release),
+            ReservationForm.for_release(release),
             has(CAPACITY_BEST_EFFORT_FIRST),
             has(ROOT_INFINITE),
             has(CAPACITY_TREE_DESERVED_RAW),
@@ -60,4 +60,4 @@ class Form(NamedTuple):
         )
 
 
-NEWEST_FORM = Form()
+NEWEST_FORM = CapacityForm()

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.persistence import counted
+from vcdebug.framework.persistence import counted_request
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
-from vcdebug.model.device_claims import Demand, TaskDemand
+from vcdebug.model.device_claims import DeviceDemand, TaskDemand
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, admission, beside
+from vcdebug.model.limitcheck import LimitCheck, check_admission, check_request
 from vcdebug.model.names import QueueName
 from vcdebug.model.resource import Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity.attr import QueueAttr
+from vcdebug.plugins.capacity.attr import CapacityQueueAttr
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
-from vcdebug.plugins.capacity.reservation import FEATURE_GATE, Reservations
+from vcdebug.plugins.capacity.reservation import QUEUE_GATE, Reservations
 from vcdebug.releases.queues import DRA_QUOTA
 
 DEVICES_KEY = "capacity.DynamicResourceAllocationEnable"
@@ -28,64 +28,68 @@ CONSUMABLE_KEY = "capacity.DRAConsumableCapacityEnable"
 DEVICES_NAME = "dra-resource-exceeded"
 
 
-def pending_tasks(ssn: Session) -> Iterator[tuple[QueueName, TaskInfo]]:
+def iter_pending_tasks(ssn: Session) -> Iterator[tuple[QueueName, TaskInfo]]:
     """With the queues that they wait in."""
-    return ((job.queue, task) for job in ssn.jobs.values() for task in job.with_status(TaskStatus.PENDING))
+    return ((job.queue, task) for job in ssn.jobs.values() for task in job.tasks_with_status(TaskStatus.PENDING))
 
 
-class Limits:
+class LimitChecker:
     """What is checked beside cpu, memory and scalars follows from arguments and feature gates."""
 
     def __init__(self, ssn: Session, arguments: Arguments) -> None:
-        gate = ssn.flags.gate
+        gate = ssn.flags.is_gate_on
         self._ssn = ssn
         devices = arguments.get_bool(DEVICES_KEY, default=gate("DynamicResourceAllocation"))
-        devices = devices and not ssn.release.has(DRA_QUOTA)
+        devices = devices and not ssn.release.has_older_form(DRA_QUOTA)
         self.demands = ClaimDemands(Listers(ssn.snapshot)) if devices else None
         self.consumable = arguments.get_bool(CONSUMABLE_KEY, default=gate("DRAConsumableCapacity"))
-        self.reservations = Reservations(pending_tasks(ssn)) if gate(FEATURE_GATE) else None
+        self.reservations = Reservations(iter_pending_tasks(ssn)) if gate(QUEUE_GATE) else None
 
-    def demand(self, task: TaskInfo) -> TaskDemand | None:
+    def device_demand(self, task: TaskInfo) -> TaskDemand | None:
         """The devices that the task asks for, where quotas on devices are on."""
-        return None if self.demands is None else self.demands.of(task)
+        return None if self.demands is None else self.demands.demand_of(task)
 
-    def minimum_demand(self, attr: QueueAttr, job: JobInfo) -> Demand | None:
+    def minimum_demand(self, attr: CapacityQueueAttr, job: JobInfo) -> DeviceDemand | None:
         """The devices of the job's minimum, as far as this queue has a quota on devices."""
-        return None if self.demands is None or attr.devices is None else self.demands.minimum(job)
+        return None if self.demands is None or attr.devices is None else self.demands.minimum_demand(job)
 
-    def hold(self, attr: QueueAttr, allocated: Resource, devices: DeviceQuota | None, task: TaskInfo) -> bool:
+    def limits_hold(
+        self, attr: CapacityQueueAttr, allocated: Resource, devices: DeviceQuota | None, task: TaskInfo
+    ) -> bool:
         """Whether the task fits beside what the queue holds and what it keeps for others."""
         if devices is not None and not self.devices_hold(devices, task):
             return False
-        reserved = None if self.reservations is None else self.reservations.beside(attr.name, task)
-        return self.room(attr, allocated, task.resreq, reserved).fits
+        reserved = None if self.reservations is None else self.reservations.reserved_for_others(attr.name, task)
+        return self.check_room(attr, allocated, task.resreq, reserved).is_within_limit
 
-    def room(
-        self, attr: QueueAttr, allocated: Resource, request: Resource, reserved: Resource | None = None
+    def check_room(
+        self, attr: CapacityQueueAttr, allocated: Resource, request: Resource, reserved: Resource | None = None
     ) -> LimitCheck:
         """A request against the queue's limit, beside what it holds and what it keeps for others."""
-        return beside(allocated, request, attr.real_capability, counted(self._ssn, attr.name, request), reserved)
+        return check_request(
+            allocated, request, attr.real_capability, counted_request(self._ssn, attr.name, request), reserved
+        )
 
     def devices_hold(self, devices: DeviceQuota, task: TaskInfo) -> bool:
         """Whether the device quota holds what the task's claims add."""
-        demand = self.demand(task)
+        demand = self.device_demand(task)
         if demand is None:
             return True
-        return devices.admits(devices.new_for(demand), consumable=self.consumable, with_inqueue=False)
+        return devices.admits_demand(devices.incremental_demand(demand), consumable=self.consumable, with_inqueue=False)
 
-    def missing(self, attr: QueueAttr, job: JobInfo) -> list[str] | None:
+    def missing_dimensions(self, attr: CapacityQueueAttr, job: JobInfo) -> list[str] | None:
         """The dimensions in which the job's minimum is too much beside all that is not elastic; None when it fits."""
-        check = self.admission(attr, job)
-        if not check.fits:
-            return check.exceeded
+        check = self.check_admission(attr, job)
+        if not check.is_within_limit:
+            return check.exceeded_dimensions
         demand = self.minimum_demand(attr, job)
         if attr.devices is None or demand is None:
             return None
-        admitted = attr.devices.admits(demand, consumable=self.consumable, with_inqueue=True)
+        admitted = attr.devices.admits_demand(demand, consumable=self.consumable, with_inqueue=True)
         return None if admitted else [DEVICES_NAME]
 
-    def admission(self, attr: QueueAttr, job: JobInfo) -> LimitCheck:
+    def check_admission(self, attr: CapacityQueueAttr, job: JobInfo) -> LimitCheck:
         """The job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
-        asked = counted(self._ssn, attr.name, minimum)
-        return admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
+        asked = counted_request(self._ssn, attr.name, minimum)
+        return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)

@@ -15,22 +15,22 @@ from vcdebug.plugins.capacity.attr import Attrs
 from vcdebug.plugins.capacity.tree import mistaken_parents
 
 
-def broken_tree(ssn: Session, reason: str) -> None:
+def note_broken_tree(ssn: Session, reason: str) -> None:
     """Everything is refused from here on."""
-    ssn.note(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
+    ssn.note_quirk(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
 
 
-def endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
+def note_endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
     """The first PrePredicate never returns."""
-    ssn.note(QUEUE_CYCLE, f"{circle_text(circle)}: copying the queues never ends")
+    ssn.note_quirk(QUEUE_CYCLE, f"{circle_text(circle)}: copying the queues never ends")
 
 
-def parents_mistaken(ssn: Session, attrs: Attrs) -> None:
+def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
     """Linking the queues has overwritten names."""
     for name, other in mistaken_parents(attrs).items():
-        ssn.note(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
+        ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
 
 
-def cousins_mistaken(ssn: Session, name: QueueName) -> None:
+def note_mistaken_cousins(ssn: Session, name: QueueName) -> None:
     """Asking about a queue overwrites names."""
-    ssn.note(ANCESTORS_OVERWRITTEN, f"queue {name} now stands for the parent of its cousins one level deeper")
+    ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} now stands for the parent of its cousins one level deeper")

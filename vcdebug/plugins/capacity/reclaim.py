@@ -12,16 +12,23 @@ from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import INFINITY, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, concerned, exceeds_deserved, overlap, short_of_guarantee
+from vcdebug.plugins.capacity.attr import (
+    Attrs,
+    CapacityQueueAttr,
+    exceeds_deserved,
+    has_relevant_deserved,
+    has_shared_dimension,
+    short_of_guarantee,
+)
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
 """The rules that keep a candidate, in the order in which they are asked."""
 
 
-class Judged(NamedTuple):
+class JudgedCandidate(NamedTuple):
     """A candidate, what its queue holds without the victims before it, and the rule that keeps it."""
 
-    attr: QueueAttr
+    attr: CapacityQueueAttr
     held: Resource
     rule: str = ""
     """Empty for a victim."""
@@ -29,92 +36,94 @@ class Judged(NamedTuple):
     """The ancestor that the rule is about."""
 
 
-class Asker(NamedTuple):
+class ReclaimAsker(NamedTuple):
     """On whose behalf is reclaimed."""
 
     task: TaskInfo
-    queue: QueueAttr
+    queue: CapacityQueueAttr
 
 
-class Reclaim:
+class ReclaimCall:
     """One call of Reclaimable; victims are taken off its own copies of what queues hold.
 
     Without a task that asks (UnifiedEvictable), dimensions, relatives and ancestors do not count.
     """
 
-    def __init__(self, attrs: Attrs, ancestor_level: int = 0, asker: Asker | None = None) -> None:
+    def __init__(self, attrs: Attrs, ancestor_level: int = 0, asker: ReclaimAsker | None = None) -> None:
         self._attrs = attrs
         self._ancestor_level = ancestor_level
         self._asker = asker
         self._held: dict[QueueName, Resource] = {}
 
-    def judge(self, task: TaskInfo, attr: QueueAttr) -> Judged:
+    def judge_candidate(self, task: TaskInfo, attr: CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next.
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
         held = self._held_by(attr)
-        if self._asker is not None and not overlap(task, self._asker.task):
-            return Judged(attr, held, NO_OVERLAP)
+        if self._asker is not None and not has_shared_dimension(task, self._asker.task):
+            return JudgedCandidate(attr, held, NO_OVERLAP)
         if short_of_guarantee(attr, held, task):
-            return Judged(attr, held, GUARANTEE)
+            return JudgedCandidate(attr, held, GUARANTEE)
         if self._nothing_deserved(attr, task):
-            return Judged(attr, held, NOTHING_DESERVED)
+            return JudgedCandidate(attr, held, NOTHING_DESERVED)
         if not exceeds_deserved(attr, held, task):
-            return Judged(attr, held, DESERVED)
+            return JudgedCandidate(attr, held, DESERVED)
         asked: dict[QueueName, None] = {}
-        for name in self._ancestors(attr):
+        for name in self._ancestors_to_check(attr):
             ancestor = self._attrs.get(name)
             if ancestor is None or not exceeds_deserved(ancestor, self._held_by(ancestor), task):
-                return Judged(attr, held, ANCESTOR, name)
+                return JudgedCandidate(attr, held, ANCESTOR, name)
             asked[name] = None
         for name in (attr.name, *asked):
             self._held[name] = self._held[name].clone().sub(task.resreq)
-        return Judged(attr, held)
+        return JudgedCandidate(attr, held)
 
-    def _held_by(self, attr: QueueAttr) -> Resource:
+    def _held_by(self, attr: CapacityQueueAttr) -> Resource:
         return self._held.setdefault(attr.name, attr.allocated)
 
-    def _nothing_deserved(self, attr: QueueAttr, task: TaskInfo) -> bool:
+    def _nothing_deserved(self, attr: CapacityQueueAttr, task: TaskInfo) -> bool:
         """Relatives of whom neither deserves anything in their tasks' dimensions do not take from each other."""
-        if self._asker is None or not self._ancestor_level or concerned(task, attr.deserved):
+        if self._asker is None or not self._ancestor_level or has_relevant_deserved(task, attr.deserved):
             return False
-        return self._related(attr, self._asker.queue) and not concerned(self._asker.task, self._asker.queue.deserved)
+        return self._shares_near_ancestor(attr, self._asker.queue) and not has_relevant_deserved(
+            self._asker.task, self._asker.queue.deserved
+        )
 
-    def _related(self, attr: QueueAttr, asking: QueueAttr) -> bool:
+    def _shares_near_ancestor(self, attr: CapacityQueueAttr, asking: CapacityQueueAttr) -> bool:
         """Whether an ancestor below the root is near enough to both queues.
         Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel.
         """
-        mine = self._near(asking)
-        return any(name != ROOT_QUEUE and name in mine for name in self._near(attr))
+        mine = self._near_ancestors(asking)
+        return any(name != ROOT_QUEUE and name in mine for name in self._near_ancestors(attr))
 
-    def _near(self, attr: QueueAttr) -> list[QueueName]:
+    def _near_ancestors(self, attr: CapacityQueueAttr) -> list[QueueName]:
         """Upstream: plugins/capacity.ancestorsByLevel."""
         return list(attr.ancestors)[-self._ancestor_level :]
 
-    def _ancestors(self, attr: QueueAttr) -> Iterator[QueueName]:
+    def _ancestors_to_check(self, attr: CapacityQueueAttr) -> Iterator[QueueName]:
         """The ancestors to ask: one at the same distance from both queues is not, at another distance it is.
         Upstream: plugins/capacity.getReclaimeeAncestorToCheck.
         """
         if self._asker is None:
             return
         for distance in range(1, min(self._ancestor_level, len(attr.ancestors)) + 1):
-            name = attr.nearest(distance)
-            if name is not None and name not in (ROOT_QUEUE, self._asker.queue.nearest(distance)):
+            name = attr.ancestor_at_depth(distance)
+            if name is not None and name not in (ROOT_QUEUE, self._asker.queue.ancestor_at_depth(distance)):
                 yield name
 
 
-class WholeReclaim(Reclaim):
+class WholeReclaimCall(ReclaimCall):
     """The form that looks at queues alone: one that holds more than it deserves in some dimension gives any task.
 
     A dimension that the queue does not state is one in which it deserves everything.
     """
 
-    def judge(self, task: TaskInfo, attr: QueueAttr) -> Judged:
+    def judge_candidate(self, task: TaskInfo, attr: CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""
         held = self._held_by(attr)
         if held.less_equal(attr.deserved, INFINITY):
-            return Judged(attr, held, DESERVED)
+            return JudgedCandidate(attr, held, DESERVED)
         if short_of_guarantee(attr, held, task):
-            return Judged(attr, held, GUARANTEE)
+            return JudgedCandidate(attr, held, GUARANTEE)
         self._held[attr.name] = held.clone().sub(task.resreq)
-        return Judged(attr, held)
+        return JudgedCandidate(attr, held)

@@ -12,10 +12,10 @@ from vcdebug.model.pod import VOLCANO_GATE
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
-FEATURE_GATE = "SchedulingGatesQueueAdmission"
+QUEUE_GATE = "SchedulingGatesQueueAdmission"
 
 
-def opted_in(task: TaskInfo) -> bool:
+def is_gated_by_queue(task: TaskInfo) -> bool:
     """Whether the pod asks for the gate."""
     return task.pod.annotations.get(VOLCANO_GATE) == "true"
 
@@ -30,20 +30,20 @@ class Reservations:
         self._tasks: dict[QueueName, dict[TaskId, TaskInfo]] = {}
         for queue, task in pending:
             if not task.sch_gated:
-                self.add(queue, task)
+                self.add_task(queue, task)
 
-    def add(self, queue: QueueName, task: TaskInfo) -> None:
+    def add_task(self, queue: QueueName, task: TaskInfo) -> None:
         """Keep room for a pod that asks for the gate. Upstream: plugins/capacity.addTaskToReservedCache."""
-        if opted_in(task):
+        if is_gated_by_queue(task):
             self._tasks.setdefault(queue, {})[task.uid] = task
 
-    def remove(self, uid: TaskId) -> None:
+    def remove_task(self, uid: TaskId) -> None:
         """The first queue that holds the task forgets it. Upstream: plugins/capacity.removeTaskFromReservedCache."""
         for queue in sorted(self._tasks):
             if self._tasks[queue].pop(uid, None) is not None:
                 return
 
-    def beside(self, queue: QueueName, task: TaskInfo) -> Resource:
+    def reserved_for_others(self, queue: QueueName, task: TaskInfo) -> Resource:
         """What the queue keeps for other tasks."""
         total = Resource()
         reserved = self._tasks.get(queue, {})

@@ -41,7 +41,7 @@ class QueueStates:
         self._ancestors = ancestors
 
     @classmethod
-    def of(cls, attrs: Attrs) -> QueueStates:
+    def copy_states(cls, attrs: Attrs) -> QueueStates:
         """A copy of what the session's queues hold now."""
         return cls(
             {name: attr.allocated for name, attr in attrs.items()},
@@ -54,35 +54,35 @@ class QueueStates:
         devices = {name: quota.clone() for name, quota in self.devices.items()}
         return QueueStates(dict(self.allocated), devices, self._ancestors)
 
-    def ancestors(self, attrs: Attrs, name: QueueName) -> Iterable[QueueName]:
+    def ancestors_of(self, attrs: Attrs, name: QueueName) -> Iterable[QueueName]:
         """The queue's ancestors as they were when the copy was made."""
         return self._ancestors.get(name) or attrs[name].ancestors
 
-    def add(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
+    def add_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
         """The task comes to these queues."""
         for name in queues:
             self.allocated[name] = self.allocated[name].clone().add(task.resreq)
             if demand is not None and name in self.devices:
-                self.devices[name].add(demand)
+                self.devices[name].add_demand(demand)
 
-    def remove(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
+    def remove_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
         """The task leaves these queues."""
         for name in queues:
             self.allocated[name] = self.allocated[name].clone().sub(task.resreq)
             if demand is not None and name in self.devices:
-                self.devices[name].remove(demand)
+                self.devices[name].remove_demand(demand)
 
 
-def simulated(
+def simulated_queues(
     state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: Attrs, task: TaskInfo, no_queue: str = NO_QUEUE
 ) -> tuple[QueueStates, list[QueueName], str | None]:
     """(what queues hold, the queues that count the task, error) of a simulation."""
     held = state.data.get(STATE_KEY)
     if not isinstance(held, QueueStates):
-        return QueueStates.of({}), [], NO_STATE
+        return QueueStates.copy_states({}), [], NO_STATE
     job = jobs.get(task.job)
     if job is None:
         return held, [], NO_JOB.format(job=task.job)
     if job.queue not in held.allocated:
         return held, [], no_queue.format(queue=job.queue)
-    return held, [job.queue, *held.ancestors(attrs, job.queue)], None
+    return held, [job.queue, *held.ancestors_of(attrs, job.queue)], None

@@ -7,31 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from vcdebug.model.device_claims import Demand, DeviceAmount, merge
-from vcdebug.model.inqueue import Reserving
+from vcdebug.model.device_claims import DeviceAmount, DeviceDemand, merge_task_dra
+from vcdebug.model.inqueue import ReservationForm
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.queuelimit import QueueLimit, queue_limit
 from vcdebug.model.resource import MAX_INT64, Resource
-from vcdebug.plugins.capacity.attr import Attrs, QueueAttr, count_in
-from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, copied
-from vcdebug.plugins.capacity.form import NEWEST_FORM, Form
+from vcdebug.plugins.capacity.attr import Attrs, CapacityQueueAttr, count_job_in
+from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, clone_demand
+from vcdebug.plugins.capacity.form import NEWEST_FORM, CapacityForm
 
 NO_PARENT = "queue {queue}, or an ancestor of it, names a parent that does not exist"
 NOT_A_LEAF = "job {job} is in queue {queue}, which has children"
 NO_ROOT = "there is no queue root"
 
-Queues = Mapping[QueueName, QueueInfo]
+QueueInfos = Mapping[QueueName, QueueInfo]
 
 
 def build_tree(
     attrs: Attrs,
-    queues: Queues,
+    queues: QueueInfos,
     jobs: Iterable[JobInfo],
     total: Resource,
     demands: ClaimDemands | None,
-    form: Form = NEWEST_FORM,
+    form: CapacityForm = NEWEST_FORM,
 ) -> str | None:
     """Fill `attrs` with all queues; where upstream gives up, why, with what there was until then.
 
@@ -40,7 +40,7 @@ def build_tree(
     Upstream: plugins/capacity.buildHierarchicalQueueAttrs.
     """
     for name in queues:
-        if name not in attrs and not link(attrs, queues, name, form):
+        if name not in attrs and not link_queue(attrs, queues, name, form):
             return NO_PARENT.format(queue=name)
     for job in jobs:
         if not count_job(attrs, job, demands, form.reserving):
@@ -56,25 +56,25 @@ def build_tree(
     return None
 
 
-def link(attrs: Attrs, queues: Queues, name: QueueName, form: Form) -> bool:
+def link_queue(attrs: Attrs, queues: QueueInfos, name: QueueName, form: CapacityForm) -> bool:
     """Enter a queue and every ancestor that is new; False when one of them names a parent that does not exist.
 
     A cycle of parents is not noticed: its queues hang under each other, and not under the root.
     Upstream: plugins/capacity.updateAncestors.
     """
     chain = [name]
-    attrs[name] = QueueAttr.of(queues[name], form)
+    attrs[name] = CapacityQueueAttr.from_queue(queues[name], form)
     while chain[-1] != ROOT_QUEUE:
         parent = parent_of(queues[chain[-1]])
         if parent not in queues:
             return False
         if parent in attrs:
-            hang(attrs[chain[-1]], attrs[parent])
+            attach_child(attrs[chain[-1]], attrs[parent])
             break
-        attrs[parent] = QueueAttr.of(queues[parent], form)
+        attrs[parent] = CapacityQueueAttr.from_queue(queues[parent], form)
         chain.append(parent)
     for child, parent in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
-        hang(attrs[child], attrs[parent])
+        attach_child(attrs[child], attrs[parent])
     return True
 
 
@@ -83,10 +83,10 @@ def parent_of(queue: QueueInfo) -> QueueName:
     return queue.parent or ROOT_QUEUE
 
 
-def hang(child: QueueAttr, parent: QueueAttr) -> None:
+def attach_child(child: CapacityQueueAttr, parent: CapacityQueueAttr) -> None:
     """Make one queue the child of another."""
     parent.children[child.name] = child
-    child.ancestors = parent.ancestors.appended(parent.name)
+    child.ancestors = parent.ancestors.append_name(parent.name)
 
 
 def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
@@ -111,69 +111,71 @@ def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
 def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
     """Queues whose last ancestor a cousin has overwritten, with the queue that stands there instead."""
     children = [(child, attr.name) for attr in attrs.values() for child in attr.children.values()]
-    wrong = {child.name: child.nearest(1) for child, parent in children if child.nearest(1) != parent}
+    wrong = {
+        child.name: child.ancestor_at_depth(1) for child, parent in children if child.ancestor_at_depth(1) != parent
+    }
     return {name: other for name, other in sorted(wrong.items()) if other is not None}
 
 
-def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: Reserving) -> bool:
+def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: ReservationForm) -> bool:
     """Add a job to its queue and all ancestors; False when the queue has children."""
     attr = attrs[job.queue]
     if attr.children:
         return False
-    before = [total.clone() for total in _sums(attr)]
-    held = copied(attr.devices.allocated) if attr.devices is not None else {}
-    count_in(attr, job, demands, form)
-    added = [total.clone().sub(earlier) for total, earlier in zip(_sums(attr), before, strict=True)]
+    before = [total.clone() for total in _job_sums(attr)]
+    held = clone_demand(attr.devices.allocated) if attr.devices is not None else {}
+    count_job_in(attr, job, demands, form)
+    added = [total.clone().sub(earlier) for total, earlier in zip(_job_sums(attr), before, strict=True)]
     for name in attr.ancestors:
-        for total, more in zip(_sums(attrs[name]), added, strict=True):
+        for total, more in zip(_job_sums(attrs[name]), added, strict=True):
             total.add(more)
         add_devices(attrs[name].devices, attr.devices, held)
     return True
 
 
-def add_devices(upper: DeviceQuota | None, lower: DeviceQuota | None, before: Demand) -> None:
+def add_devices(upper: DeviceQuota | None, lower: DeviceQuota | None, before: DeviceDemand) -> None:
     """Add to an ancestor what its descendant's devices grew by, in the classes that the ancestor limits.
 
     The ancestor does not learn of the claims, so later events may count a shared claim again.
     """
     if upper is None or lower is None:
         return
-    grown = {name: amount.less(before.get(name, DeviceAmount())) for name, amount in lower.allocated.items()}
-    merge(upper.allocated, {name: amount for name, amount in grown.items() if name in upper.capability})
+    grown = {name: amount.difference_from(before.get(name, DeviceAmount())) for name, amount in lower.allocated.items()}
+    merge_task_dra(upper.allocated, {name: amount for name, amount in grown.items() if name in upper.capability})
 
 
-def _sums(attr: QueueAttr) -> tuple[Resource, Resource, Resource, Resource]:
+def _job_sums(attr: CapacityQueueAttr) -> tuple[Resource, Resource, Resource, Resource]:
     return attr.allocated, attr.request, attr.inqueue, attr.elastic
 
 
-def limit_from_root(root: QueueAttr, total: Resource, form: Form = NEWEST_FORM) -> str:
+def limit_from_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm = NEWEST_FORM) -> str:
     """Give every queue below the root what its parent leaves; what is wrong, where that is fatal."""
     if form.bounded:
-        _bound(root, total, form)
+        _limit_root(root, total, form)
     else:
-        _unbound(root, total)
+        _unlimit_root(root, total)
     return limit_below(root, form)
 
 
-def _unbound(root: QueueAttr, total: Resource) -> None:
+def _unlimit_root(root: CapacityQueueAttr, total: Resource) -> None:
     """A root without capability is unlimited."""
     if root.capability.is_empty():
-        root.capability = Resource.infinite()
+        root.capability = Resource.infinite_resource()
         for name in total.scalars or ():
             root.capability.set_scalar(name, float(MAX_INT64))
     root.real_capability = root.capability
 
 
-def _bound(root: QueueAttr, total: Resource, form: Form) -> None:
+def _limit_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm) -> None:
     """The root has what the cluster has, and deserves it unless it may state something else."""
     ignored = form.root_states_nothing
     root.capability = total.clone() if ignored or root.capability.is_empty() else root.capability
     root.deserved = total.clone() if ignored or root.deserved.is_empty() else root.deserved
-    root.entitle(raised=False)
-    root.confine(QueueLimit(total, Resource(), Resource(), total, None, total.clone()))
+    root.set_deserved(raised=False)
+    root.set_limit(QueueLimit(total, Resource(), Resource(), total, None, total.clone()))
 
 
-def limit_below(attr: QueueAttr, form: Form) -> str:
+def limit_below(attr: CapacityQueueAttr, form: CapacityForm) -> str:
     """The queue's children and theirs, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
     waiting = [attr]  # no recursion: a chain of queues can be longer than the stack
     while waiting:
@@ -185,36 +187,36 @@ def limit_below(attr: QueueAttr, form: Form) -> str:
     return ""
 
 
-def limit_children(attr: QueueAttr, form: Form = NEWEST_FORM) -> str:
+def limit_children(attr: CapacityQueueAttr, form: CapacityForm = NEWEST_FORM) -> str:
     """Children inherit capability where they state none, and share what the guarantees of all of them leave."""
     children = [attr.children[name] for name in sorted(attr.children)]
     guaranteed, deserved = Resource(), Resource()
     for child in children:
         if not form.clamped:
-            child.entitle(raised=not form.raw_deserved)
+            child.set_deserved(raised=not form.raw_deserved)
         deserved.add(child.deserved)
         guaranteed.add(child.guarantee)
-        inherit(child.capability, attr.capability, scalars=form.scalars_inherited)
+        inherit_capability(child.capability, attr.capability, scalars=form.scalars_inherited)
     if attr.name == ROOT_QUEUE:
         _sum_up(attr, guaranteed, deserved, form)
     for child in children:
         whole = attr.real_capability
-        child.confine(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
+        child.set_limit(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
     if form.clamped:
-        deserved = _clamped(children)
-    return violation(attr, children, guaranteed, deserved) if form.fatal else ""
+        deserved = _clamp_deserved(children)
+    return find_violation(attr, children, guaranteed, deserved) if form.fatal else ""
 
 
-def _clamped(children: Iterable[QueueAttr]) -> Resource:
+def _clamp_deserved(children: Iterable[CapacityQueueAttr]) -> Resource:
     """What the children deserve within their limits, in sum."""
     deserved = Resource()
     for child in children:
-        child.entitle(child.real_capability)
+        child.set_deserved(child.real_capability)
         deserved.add(child.deserved)
     return deserved
 
 
-def _sum_up(root: QueueAttr, guaranteed: Resource, deserved: Resource, form: Form) -> None:
+def _sum_up(root: CapacityQueueAttr, guaranteed: Resource, deserved: Resource, form: CapacityForm) -> None:
     """The root has what its children have together; a bounded one only the guarantee, where it states none."""
     if not form.bounded:
         root.guarantee, root.deserved = guaranteed, deserved
@@ -222,7 +224,9 @@ def _sum_up(root: QueueAttr, guaranteed: Resource, deserved: Resource, form: For
         root.guarantee = guaranteed
 
 
-def violation(attr: QueueAttr, children: Iterable[QueueAttr], guaranteed: Resource, deserved: Resource) -> str:
+def find_violation(
+    attr: CapacityQueueAttr, children: Iterable[CapacityQueueAttr], guaranteed: Resource, deserved: Resource
+) -> str:
     """What the children have beyond their parent; a dimension that it does not state is beyond it too."""
     for child in children:
         if attr.capability.less_partly(child.capability):
@@ -239,10 +243,10 @@ def violation(attr: QueueAttr, children: Iterable[QueueAttr], guaranteed: Resour
     return ""
 
 
-def inherit(capability: Resource, parent: Resource, *, scalars: bool = True) -> None:
+def inherit_capability(capability: Resource, parent: Resource, *, scalars: bool = True) -> None:
     """Take over what is not stated: cpu and memory of 0 or less, and missing scalars."""
     capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else parent.milli_cpu
     capability.memory = capability.memory if capability.memory > 0 else parent.memory
     for name, amount in (parent.scalars or {}).items() if scalars else ():
-        if not capability.has(name):
+        if not capability.has_dimension(name):
             capability.set_scalar(name, amount)

@@ -14,11 +14,11 @@ import numpy as np
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import BATCH_NODE_ORDER
-from vcdebug.framework.plugin import NodeScores, Plugin, no_scores
+from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED
 from vcdebug.framework.session import Session
 from vcdebug.framework.unknown import note_unknown
-from vcdebug.gomath import trunc
+from vcdebug.gomath import trunc_int64
 from vcdebug.model.devices import gpushare, vgpu
 from vcdebug.model.devices.exclusive import ExclusiveLedger
 from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
@@ -26,18 +26,24 @@ from vcdebug.model.devices.hami_ascend import HamiAscendLedger
 from vcdebug.model.devices.hami_ascend_rules import NpuRules, NpuSettings
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.devices.nil import NilShareLedger, NilVgpuLedger
-from vcdebug.model.devices.notes import PodNotes
+from vcdebug.model.devices.notes import PodAnnotations
 from vcdebug.model.devices.vgpu import VgpuLedger
 from vcdebug.model.devices.vgpu_request import CardRules
-from vcdebug.model.fiterror import UNSCHEDULABLE, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE, FitStatus
 from vcdebug.model.names import Codes
-from vcdebug.model.node import NO_DEVICES, NodeInfo
+from vcdebug.model.node import STATUSES_WITHOUT_DEVICES, NodeInfo
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.deviceshare.settings import ASCEND, HAMI_ASCEND, RULES, Settings, device_config
+from vcdebug.plugins.deviceshare.settings import (
+    ASCEND_KEYS,
+    HAMI_ASCEND_KEY,
+    RULES_KEY,
+    DeviceshareSettings,
+    device_config,
+)
 from vcdebug.releases.devices import (
     ASCEND_ABSENT,
     DEVICE_MISSING_REFUSED,
@@ -48,44 +54,46 @@ from vcdebug.releases.devices import (
     NIL_LEDGER_ASKED,
     RELEASING_CHARGED_TO_DEVICES,
 )
-from vcdebug.snapshot.device_config import MigSettings, mig_settings, vgpu_names
-from vcdebug.snapshot.npu_config import npu_config
+from vcdebug.snapshot.device_config import MigSettings, read_mig_settings, read_vgpu_names
+from vcdebug.snapshot.npu_config import read_npu_config
 from vcdebug.snapshot.snapshot import Snapshot
 
 ASCEND_PREFIX = "huawei.com/"
 
 
 def _npu_settings(snapshot: Snapshot) -> NpuSettings:
-    rules = NpuRules.of(snapshot.release)
-    config = npu_config(snapshot.device_config, list_only=rules.list_only)
+    rules = NpuRules.for_release(snapshot.release)
+    config = read_npu_config(snapshot.device_config, list_only=rules.list_only)
     return NpuSettings(config, rules, drawn=snapshot.chance.cards)
 
 
-def dropped_names(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
+def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
     """Memory and cores of Ascend cards, once a node has its ledgers; a node that ends the process does so later.
     Upstream: api/node_info.setNodeOthersResource.
     """
-    if not arguments.get_bool(HAMI_ASCEND, default=False) or snapshot.process.first_cycle(snapshot.now):
+    if not arguments.get_bool(HAMI_ASCEND_KEY, default=False) or snapshot.process.is_first_cycle(snapshot.now):
         return ()
     settings = _npu_settings(snapshot)
     try:
-        ledgers = [one for manifest in snapshot.of("Node") for one in HamiAscendLedger.of_node(manifest, settings)]
+        ledgers = [
+            one for manifest in snapshot.objects_of("Node") for one in HamiAscendLedger.of_node(manifest, settings)
+        ]
     except SchedulerPanic:
         return ()
-    return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored if name))
+    return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored_devices if name))
 
 
 class Deviceshare(Plugin):
     """Asks the ledgers; the plugin predicates is the one that changes them."""
 
     name: ClassVar[str] = "deviceshare"
-    dropped = staticmethod(dropped_names)
+    ignored_resources = staticmethod(ignored_names_of)
     later_methods = {BATCH_NODE_ORDER.method: ASCEND_ABSENT}
-    later_arguments = {RULES: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND, ASCEND_ABSENT)}
+    later_arguments = {RULES_KEY: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND_KEYS, ASCEND_ABSENT)}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._settings = Settings.read(arguments)
+        self._settings = DeviceshareSettings.read_arguments(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
         """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none, or
@@ -93,31 +101,35 @@ class Deviceshare(Plugin):
         Upstream: plugins/deviceshare.OnSessionOpen.
         """
         self._ssn = ssn
-        self._share_rules = ShareRules.of(ssn.release)
-        self._holds_none = (TaskStatus.PIPELINED,) if ssn.release.has(RELEASING_CHARGED_TO_DEVICES) else NO_DEVICES
-        notes = PodNotes()
+        self._share_rules = ShareRules.for_release(ssn.release)
+        self._holds_none = (
+            (TaskStatus.PIPELINED,)
+            if ssn.release.has_older_form(RELEASING_CHARGED_TO_DEVICES)
+            else STATUSES_WITHOUT_DEVICES
+        )
+        notes = PodAnnotations()
         self._npus = _npu_settings(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
-        self.problems = tuple(self._settings.problems(ssn.snapshot))
+        self.problems = tuple(self._settings.list_problems(ssn.snapshot))
         self._any = False
-        self._loses_scores = ssn.release.has(DEVICESHARE_SCORE_LOST)
-        self._keeps_nil = ssn.release.has(NIL_DEVICE_LEDGER)
+        self._loses_scores = ssn.release.has_older_form(DEVICESHARE_SCORE_LOST)
+        self._keeps_nil = ssn.release.has_older_form(NIL_DEVICE_LEDGER)
         self._nil = {
-            "asked": ssn.release.has(NIL_LEDGER_ASKED),
-            "refuses": ssn.release.has(DEVICE_MISSING_REFUSED),
+            "asked": ssn.release.has_older_form(NIL_LEDGER_ASKED),
+            "refuses": ssn.release.has_older_form(DEVICE_MISSING_REFUSED),
         }
-        self._first = ssn.snapshot.process.first_cycle(ssn.snapshot.now)
+        self._first = ssn.snapshot.process.is_first_cycle(ssn.snapshot.now)
         config = device_config(ssn.snapshot)  # cards that are registered before the plugin begins know none
-        mig = MigSettings() if self._first else mig_settings(config)
-        self._card_rules = CardRules.of(ssn.release, vgpu_names(config), mig)
-        if self._settings.fatal is not None:
-            raise SchedulerPanic(self._settings.fatal)
-        if self._first and not ssn.release.has(DEVICES_ALWAYS_REGISTERED):
+        mig = MigSettings() if self._first else read_mig_settings(config)
+        self._card_rules = CardRules.for_release(ssn.release, read_vgpu_names(config), mig)
+        if self._settings.fatal_message is not None:
+            raise SchedulerPanic(self._settings.fatal_message)
+        if self._first and not ssn.release.has_older_form(DEVICES_ALWAYS_REGISTERED):
             return
         for node in ssn.nodes.values():
             self._give_ledgers(node, notes)
             self._any = self._any or bool(node.devices)
 
-    def _give_ledgers(self, node: NodeInfo, notes: PodNotes) -> None:
+    def _give_ledgers(self, node: NodeInfo, notes: PodAnnotations) -> None:
         """Upstream: plugins/deviceshare.initializeDevicesWithSession."""
         settings = self._settings
         pods = [task.pod for task in node.tasks_in_order() if task.status not in self._holds_none]
@@ -128,22 +140,22 @@ class Deviceshare(Plugin):
             if cards is None and self._keeps_nil:
                 cards = NilShareLedger(**self._nil, **switches)
             if cards is not None:
-                node.devices[gpushare.DEVICE_NAME] = _charged(cards, () if self._first else pods)
+                node.devices[gpushare.DEVICE_NAME] = _charge_pods(cards, () if self._first else pods)
         if settings.vgpu:
             now = self._ssn.snapshot.now
             cut = VgpuLedger.of_node(node.manifest, settings.policy, self._card_rules, notes, now)
             if cut is not None:
-                _charged(cut, pods)
-                node.devices[vgpu.DEVICE_NAME] = self._exclusive(cut, node) if settings.rules else cut
+                _charge_pods(cut, pods)
+                node.devices[vgpu.DEVICE_NAME] = self._exclusive_ledger(cut, node) if settings.rules else cut
             elif self._keeps_nil:
                 node.devices[vgpu.DEVICE_NAME] = NilVgpuLedger(self._card_rules.names, **self._nil)
         if settings.hami_ascend:
             for npus in HamiAscendLedger.of_node(node.manifest, self._npus):
-                node.devices[npus.kind.word] = _charged(npus, pods)
+                node.devices[npus.kind.word] = _charge_pods(npus, pods)
 
-    def _exclusive(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
+    def _exclusive_ledger(self, cut: VgpuLedger, node: NodeInfo) -> ExclusiveLedger:
         ledger = ExclusiveLedger(cut, list(self._settings.rules))
-        ledger.open(task.pod for task in node.tasks_in_order())
+        ledger.track_initial_pods(task.pod for task in node.tasks_in_order())
         return ledger
 
     # Filtering
@@ -153,17 +165,17 @@ class Deviceshare(Plugin):
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
         self._note_unknown(task.pod)
         if self._any:
-            for index, node in enumerate(nodes.nodes):
-                refusal = self._refusal(task.pod, node)
+            for index, node in enumerate(nodes.node_infos):
+                refusal = self._first_refusal(task.pod, node)
                 if refusal is not None:
-                    codes[index] = self._ssn.reasons.code((refusal,))
+                    codes[index] = self._ssn.reasons.code_of((refusal,))
         return codes
 
-    def _refusal(self, pod: Pod, node: NodeInfo) -> Status | None:
+    def _first_refusal(self, pod: Pod, node: NodeInfo) -> FitStatus | None:
         """The first ledger that has no room; a node without a ledger accepts."""
         for ledger in node.devices.values():
-            if ledger.has_request(pod):
-                refusal = _verdict(ledger, pod, self._settings.policy)
+            if ledger.has_device_request(pod):
+                refusal = _ledger_verdict(ledger, pod, self._settings.policy)
                 if refusal is not None:
                     return refusal
         return None
@@ -178,48 +190,50 @@ class Deviceshare(Plugin):
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         wanted = self._settings.policy != "" if self._loses_scores else self._settings.weight > 0
         if not wanted or not self._any:
-            return no_scores(len(nodes))
-        scores = [self._score(task.pod, node) for node in nodes.nodes]
-        return no_scores(len(nodes)) if self._loses_scores else NodeScores(np.array(scores, dtype=np.float64))
+            return zero_scores(len(nodes))
+        scores = [self._device_score(task.pod, node) for node in nodes.node_infos]
+        return zero_scores(len(nodes)) if self._loses_scores else NodeScores(np.array(scores, dtype=np.float64))
 
     @property
-    def settings(self) -> Settings:
+    def device_settings(self) -> DeviceshareSettings:
         """What the arguments say."""
         return self._settings
 
     def device_scores(self, pod: Pod, ledgers: Mapping[str, DeviceLedger]) -> list[tuple[str, float]]:
         """Each device that the pod asks for, and what its ledger scores."""
         policy = self._settings.policy
-        return [(name, ledger.score(pod, policy)) for name, ledger in ledgers.items() if ledger.has_request(pod)]
+        return [
+            (name, ledger.score_node(pod, policy)) for name, ledger in ledgers.items() if ledger.has_device_request(pod)
+        ]
 
-    def _score(self, pod: Pod, node: NodeInfo) -> float:
+    def _device_score(self, pod: Pod, node: NodeInfo) -> float:
         """Upstream: plugins/deviceshare.getDeviceScore."""
         total = 0.0
         for _, score in self.device_scores(pod, node.devices):
             total = total + score
-        return self.weighted(total)
+        return self.weighted_score(total)
 
-    def weighted(self, total: float) -> float:
+    def weighted_score(self, total: float) -> float:
         """The sum of the ledgers' scores, rounded, with the plugin's weight."""
         rounded = total if math.isnan(total) or math.isinf(total) else float(math.floor(total + 0.5))
-        return float(trunc(rounded)) * float(self._settings.weight)
+        return float(trunc_int64(rounded)) * float(self._settings.weight)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Only Ascend devices are scored together; all others get 0.
         Upstream: plugins/deviceshare.getDeviceScoresInBatch.
         """
-        return no_scores(len(nodes)) if len(nodes) else None
+        return zero_scores(len(nodes)) if len(nodes) else None
 
 
-def _verdict(ledger: DeviceLedger, pod: Pod, policy: str) -> Status | None:
+def _ledger_verdict(ledger: DeviceLedger, pod: Pod, policy: str) -> FitStatus | None:
     """Why a ledger refuses a pod: for lack of room, unless the ledger knows worse."""
     if isinstance(ledger, HamiAscendLedger):
-        return ledger.verdict(pod, policy)
-    refusal = ledger.filter(pod, policy)
-    return None if refusal is None else Status(UNSCHEDULABLE, refusal)
+        return ledger.filter_status(pod, policy)
+    refusal = ledger.filter_node(pod, policy)
+    return None if refusal is None else FitStatus(UNSCHEDULABLE, refusal)
 
 
-def _charged(ledger: DeviceLedger, pods: Iterable[Pod]) -> DeviceLedger:
+def _charge_pods(ledger: DeviceLedger, pods: Iterable[Pod]) -> DeviceLedger:
     for pod in pods:
         ledger.add_resource(pod)
     return ledger

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.framework.accounts import JOB, WHOLE, Accounts, figures
+from vcdebug.framework.accounts import JOB, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import QUEUE_ORDER
-from vcdebug.framework.persistence import removable
-from vcdebug.framework.plugin import PERMIT, Event, Plugin, Victims
-from vcdebug.framework.record import made
+from vcdebug.framework.persistence import clamp_request
+from vcdebug.framework.plugin import PERMIT, Event, Plugin, VictimAnswer
+from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.inqueue import get_allocated_resource
 from vcdebug.model.job import JobInfo
@@ -23,12 +23,12 @@ from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import Totals
+from vcdebug.model.totals import ShareTotals
 from vcdebug.plugins.drf.hierarchy import Hierarchy
-from vcdebug.plugins.drf.share import Share
+from vcdebug.plugins.drf.share import DominantShare
 
 SHARE_DELTA = 0.000001
-FIGURES = {"share": "value", **figures("dominant", "allocated")}
+SHARE_FIGURES = {"share": "value", **account_figures("dominant", "allocated")}
 
 
 class Drf(Plugin):
@@ -36,16 +36,16 @@ class Drf(Plugin):
 
     name = "drf"
     accounts = (
-        Accounts(WHOLE, "", figures(total="totals.resource")),
-        Accounts(JOB, "shares", FIGURES, operation=("share", "dominant", "allocated")),
+        Accounts(WHOLE, "", account_figures(total="totals.resource")),
+        Accounts(JOB, "shares", SHARE_FIGURES, operation=("share", "dominant", "allocated")),
     )
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self.jobs: dict[JobId, JobInfo] = {}
         self.queues: dict[QueueName, QueueInfo] = {}
-        self.totals = Totals(Resource())
-        self.shares: dict[JobId, Share] = {}
+        self.totals = ShareTotals(Resource())
+        self.shares: dict[JobId, DominantShare] = {}
         self.hierarchy: Hierarchy | None = None
 
     def on_session_open(self, ssn: Session) -> None:
@@ -53,14 +53,14 @@ class Drf(Plugin):
         self.ssn = ssn
         self.jobs, self.queues = ssn.jobs, ssn.queues
         self.log = ssn.log
-        self.totals = Totals(ssn.total_resource.clone())
+        self.totals = ShareTotals(ssn.total_resource.clone())
         ssn.log("drf.total", self.totals.resource)
-        self.shares = {uid: Share(self.totals, get_allocated_resource(job)) for uid, job in ssn.jobs.items()}
+        self.shares = {uid: DominantShare(self.totals, get_allocated_resource(job)) for uid, job in ssn.jobs.items()}
         if ssn.hierarchy_enabled(self.name):
             self.hierarchy = Hierarchy(self.totals, ssn.jobs, ssn.queues, self.shares)
         else:
-            ssn.withdraw(self, QUEUE_ORDER.method)
-            ssn.withdraw(self, "reclaimable")
+            ssn.withdraw_hook(self, QUEUE_ORDER.method)
+            ssn.withdraw_hook(self, "reclaimable")
 
     def job_order(self, left: JobInfo, right: JobInfo) -> int:
         """Upstream: plugins/drf.jobOrderFn."""
@@ -71,10 +71,10 @@ class Drf(Plugin):
     def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
         """Upstream: plugins/drf.queueOrderFn."""
         assert self.hierarchy is not None
-        difference = self.hierarchy.compare(left, right)
+        difference = self.hierarchy.compare_queues(left, right)
         return (difference > 0) - (difference < 0)
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates whose job keeps at least the share that the preemptor's job would reach.
 
         Every candidate is taken off its job's share, also one that is not chosen, so their order matters.
@@ -82,9 +82,11 @@ class Drf(Plugin):
         """
         if not candidates or preemptor.job not in self.shares:
             return [], PERMIT
-        return [each.task for each in exchanges(self.totals, self.shares, preemptor, candidates) if each.fair], PERMIT
+        return [
+            each.task for each in iter_exchanges(self.totals, self.shares, preemptor, candidates) if each.is_fair
+        ], PERMIT
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates whose queue would still stand behind the reclaimer's once the exchange is made, one by one.
         Upstream: plugins/drf.reclaimFn.
         """
@@ -92,24 +94,24 @@ class Drf(Plugin):
         job = self.jobs.get(reclaimer.job)
         if job is None or job.queue not in self.queues or job.uid not in self.shares:
             return [], PERMIT
-        victims = [task for task, difference in self.hierarchy.exchanges(reclaimer, candidates) if difference < 0]
+        victims = [task for task, difference in self.hierarchy.iter_exchanges(reclaimer, candidates) if difference < 0]
         return victims, PERMIT
 
     def allocate_func(self, event: Event) -> None:
         share = self.shares[event.task.job]
-        share.add(event.task.resreq)
+        share.add_request(event.task.resreq)
         if self.hierarchy is not None:
-            self.hierarchy.add(event.task.resreq)
+            self.hierarchy.add_request(event.task.resreq)
 
     def deallocate_func(self, event: Event) -> None:
         share = self.shares[event.task.job]
-        given_back = removable(self.ssn, self.name, event.task.job, share.allocated, event.task.resreq)
-        share.sub(given_back)
+        given_back = clamp_request(self.ssn, self.name, event.task.job, share.allocated, event.task.resreq)
+        share.sub_request(given_back)
         if self.hierarchy is not None:
-            self.hierarchy.sub(given_back)
+            self.hierarchy.sub_request(given_back)
 
 
-class Exchange(NamedTuple):
+class ShareExchange(NamedTuple):
     """The share that the preemptor's job would reach, and the one that a candidate's job would keep."""
 
     task: TaskInfo
@@ -119,21 +121,21 @@ class Exchange(NamedTuple):
     """None for a candidate without a job."""
 
     @property
-    def fair(self) -> bool:
+    def is_fair(self) -> bool:
         """Whether the candidate's job keeps at least as much."""
         return self.kept is not None and (self.wanted < self.kept or abs(self.wanted - self.kept) <= SHARE_DELTA)
 
 
-def exchanges(
-    totals: Totals, shares: Mapping[JobId, Share], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
-) -> Iterator[Exchange]:
+def iter_exchanges(
+    totals: ShareTotals, shares: Mapping[JobId, DominantShare], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
+) -> Iterator[ShareExchange]:
     """Every candidate in turn, taken off its job's share whether it is chosen or not."""
     wanted = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
     left_over: dict[JobId, Resource] = {}
     for task in candidates:
         if task.job not in shares:
-            yield Exchange(task, wanted)
+            yield ShareExchange(task, wanted)
             continue
         if task.job not in left_over:
             left_over[task.job] = shares[task.job].allocated.clone()
-        yield made(Exchange, (task, wanted, *totals.dominant(left_over[task.job].sub(task.resreq))))
+        yield fast_tuple(ShareExchange, (task, wanted, *totals.calculate_share(left_over[task.job].sub(task.resreq))))

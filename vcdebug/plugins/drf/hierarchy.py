@@ -16,29 +16,29 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import Totals
-from vcdebug.plugins.drf.share import Share
+from vcdebug.model.totals import ShareTotals
+from vcdebug.plugins.drf.share import DominantShare
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Demanding = Mapping[str, bool]
 
 
 @dataclass(slots=True)
-class Node:
+class HierarchyNode:
     """A path element, or a job at the end of its queue's path."""
 
     weight: float
-    share: Share
+    share: DominantShare
     request: Resource | None = None
     """What all tasks of the job ask for; None for a path element."""
-    children: dict[str, Node] = field(default_factory=dict)
+    children: dict[str, HierarchyNode] = field(default_factory=dict)
     saturated: bool = False
 
-    def clone(self) -> Node:
+    def clone(self) -> HierarchyNode:
         """An independent copy of the whole branch. Upstream: plugins/drf.Clone."""
-        share = Share(self.share.totals, self.share.allocated.clone())
+        share = DominantShare(self.share.totals, self.share.allocated.clone())
         children = {name: child.clone() for name, child in self.children.items()}
-        return Node(self.weight, share, self.request, children, self.saturated)
+        return HierarchyNode(self.weight, share, self.request, children, self.saturated)
 
     def weighted_share(self) -> float:
         """What two siblings are compared by."""
@@ -50,60 +50,62 @@ class Hierarchy:
 
     def __init__(
         self,
-        totals: Totals,
+        totals: ShareTotals,
         jobs: Mapping[JobId, JobInfo],
         queues: Mapping[QueueName, QueueInfo],
-        shares: Mapping[JobId, Share],
+        shares: Mapping[JobId, DominantShare],
     ) -> None:
         self.totals = totals
         self.jobs = jobs
         self.queues = queues
         self.shares = shares
-        self.root = Node(1.0, Share(totals, Resource()))
+        self.root = HierarchyNode(1.0, DominantShare(totals, Resource()))
         self.allocated = Resource()
         self.stale = True
         for uid, job in jobs.items():
             self.allocated.add(shares[uid].allocated)
-            self.place(self.root, job, shares[uid])
+            self.place_job(self.root, job, shares[uid])
 
-    def place(self, root: Node, job: JobInfo, share: Share) -> None:
+    def place_job(self, root: HierarchyNode, job: JobInfo, share: DominantShare) -> None:
         """Hang the job below its queue's path; path elements keep the weight of the first job that came by.
         Upstream: plugins/drf.buildHierarchy.
         """
         queue = self.queues[job.queue]
-        elements, weights = path(queue), queue.weights.split("/")
+        elements, weights = queue_path(queue), queue.weights.split("/")
         node = root
         for position, element in enumerate(elements[1:], start=1):
             if element not in node.children:
                 if position >= len(weights):
                     raise SchedulerPanic(f"runtime error: index out of range [{position}] with length {len(weights)}")
-                node.children[element] = Node(parse_weight(weights[position]), Share(self.totals, Resource()))
+                node.children[element] = HierarchyNode(
+                    parse_weight(weights[position]), DominantShare(self.totals, Resource())
+                )
             node = node.children[element]
-        node.children[job.uid] = Node(1.0, share, job.total_request)
+        node.children[job.uid] = HierarchyNode(1.0, share, job.total_request)
 
-    def add(self, request: Resource) -> None:
+    def add_request(self, request: Resource) -> None:
         """A job, whose share has changed already, took on a request."""
         self.allocated.add(request)
         self.stale = True
 
-    def sub(self, request: Resource) -> None:
+    def sub_request(self, request: Resource) -> None:
         """A job gave a request back."""
         self.allocated.sub(request)
         self.stale = True
 
-    def compare(self, left: QueueInfo, right: QueueInfo) -> float:
+    def compare_queues(self, left: QueueInfo, right: QueueInfo) -> float:
         """Negative when the left queue goes first."""
         if self.stale:
-            self.update(self.root, self.allocated)
+            self.update_hierarchical_share(self.root, self.allocated)
             self.stale = False
-        return compare(self.root, left, right)
+        return compare_in_tree(self.root, left, right)
 
-    def update(self, root: Node, allocated: Resource) -> None:
+    def update_hierarchical_share(self, root: HierarchyNode, allocated: Resource) -> None:
         """Recompute all shares from the jobs up. Upstream: plugins/drf.UpdateHierarchicalShare."""
         demanding = {name: allocated.get(name) < total for name, total in self.totals.dimensions}
         self.update_node(root, demanding)
 
-    def update_node(self, node: Node, demanding: Demanding) -> None:
+    def update_node(self, node: HierarchyNode, demanding: Demanding) -> None:
         """A job's saturation, or a path element's sum of its children scaled to their smallest share.
         Upstream: plugins/drf.updateHierarchicalShare.
         """
@@ -115,37 +117,39 @@ class Hierarchy:
         for child in children:
             self.update_node(child, demanding)
             if child.share.value != 0 and not child.saturated:
-                smallest = min(smallest, self.totals.share(child.share.allocated))
+                smallest = min(smallest, self.totals.largest_share(child.share.allocated))
         total = Resource()
         for child in children:
             if child.share.value != 0:
-                total.add(scaled(child, smallest))
-        node.share = Share(self.totals, total)
+                total.add(scaled_allocation(child, smallest))
+        node.share = DominantShare(self.totals, total)
         node.saturated = all(child.saturated for child in children)
 
-    def exchanges(self, reclaimer: TaskInfo, candidates: Iterable[TaskInfo]) -> Iterator[tuple[TaskInfo, float]]:
+    def iter_exchanges(self, reclaimer: TaskInfo, candidates: Iterable[TaskInfo]) -> Iterator[tuple[TaskInfo, float]]:
         """Candidates with jobs, each exchanged alone on a copy of the tree; below 0 its queue stays behind."""
         root, allocated = self.root.clone(), self.allocated.clone()
         job = self.jobs[reclaimer.job]
         allocated.add(reclaimer.resreq)
-        self.place(root, job, Share(self.totals, self.shares[job.uid].allocated.clone().add(reclaimer.resreq)))
+        self.place_job(
+            root, job, DominantShare(self.totals, self.shares[job.uid].allocated.clone().add(reclaimer.resreq))
+        )
         for task in candidates:
             if task.job in self.shares:
-                yield task, self.without(root, allocated, self.queues[job.queue], task)
+                yield task, self.compare_without(root, allocated, self.queues[job.queue], task)
 
-    def without(self, root: Node, allocated: Resource, queue: QueueInfo, task: TaskInfo) -> float:
+    def compare_without(self, root: HierarchyNode, allocated: Resource, queue: QueueInfo, task: TaskInfo) -> float:
         """`queue` compared with the candidate's queue while the candidate is taken out."""
         victim_job = self.jobs[task.job]
         held = self.shares[victim_job.uid].allocated
-        self.place(root, victim_job, Share(self.totals, held.clone().sub(task.resreq)))
-        self.update(root, allocated.sub(task.resreq))
-        difference = compare(root, queue, self.queues[victim_job.queue])
+        self.place_job(root, victim_job, DominantShare(self.totals, held.clone().sub(task.resreq)))
+        self.update_hierarchical_share(root, allocated.sub(task.resreq))
+        difference = compare_in_tree(root, queue, self.queues[victim_job.queue])
         allocated.add(task.resreq)
-        self.place(root, victim_job, Share(self.totals, held.clone()))
+        self.place_job(root, victim_job, DominantShare(self.totals, held.clone()))
         return difference
 
 
-def path(queue: QueueInfo) -> list[str]:
+def queue_path(queue: QueueInfo) -> list[str]:
     """The queue's path; the first element stands for the root and is not looked at."""
     return queue.hierarchy.split("/")
 
@@ -166,27 +170,29 @@ def is_saturated(allocated: Resource, request: Resource, demanding: Demanding) -
     return False
 
 
-def scaled(child: Node, smallest: float) -> Resource:
+def scaled_allocation(child: HierarchyNode, smallest: float) -> Resource:
     """What the child counts for in its parent: a saturated child in full."""
     if child.saturated:
         return child.share.allocated
     return child.share.allocated.clone().multi(smallest / child.share.value)
 
 
-def levels(root: Node, left: QueueInfo, right: QueueInfo) -> Iterator[tuple[str, str, Node, Node]]:
+def iter_levels(
+    root: HierarchyNode, left: QueueInfo, right: QueueInfo
+) -> Iterator[tuple[str, str, HierarchyNode, HierarchyNode]]:
     """The elements of both paths and their places in the tree, level by level."""
     mine = other = root
-    for level, (one, two) in enumerate(zip(path(left), path(right), strict=False)):
+    for level, (one, two) in enumerate(zip(queue_path(left), queue_path(right), strict=False)):
         if level:
             mine, other = mine.children[one], other.children[two]
         yield one, two, mine, other
 
 
-def compare(root: Node, left: QueueInfo, right: QueueInfo) -> float:
+def compare_in_tree(root: HierarchyNode, left: QueueInfo, right: QueueInfo) -> float:
     """The first level at which the paths differ decides: the unsaturated one, else the smaller weighted share.
     Upstream: plugins/drf.compareQueues.
     """
-    for _, _, mine, other in levels(root, left, right):
+    for _, _, mine, other in iter_levels(root, left, right):
         if mine.saturated != other.saturated:
             return 1.0 if mine.saturated else -1.0
         if mine.weighted_share() != other.weighted_share():

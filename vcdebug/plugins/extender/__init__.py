@@ -16,10 +16,10 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, JOB_ENQUEUEABLE, JOB_ENQUEUED, JOB_READY
-from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, Event, NodeScores, Plugin, ScoreError, Victims
+from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, Event, NodeScores, Plugin, ScoreError, VictimAnswer
 from vcdebug.framework.session import Session
 from vcdebug.gotime import SECOND, parse_duration
-from vcdebug.model.fiterror import ERROR, SUCCESS, Status
+from vcdebug.model.fiterror import ERROR, SUCCESS, FitStatus
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, NodeName
 from vcdebug.model.nodetable import NodeRows
@@ -27,12 +27,12 @@ from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.extender import bodies
-from vcdebug.plugins.extender.answers import BAD_ANSWER, Answered, Answers, Question, Reply
+from vcdebug.plugins.extender.answers import BAD_ANSWER, AnswersByVerb, WebhookAnswers, WebhookQuestion, WebhookReply
 from vcdebug.plugins.extender.responses import task_key
 from vcdebug.releases.queues import EXTENDER_BASIC, EXTENDER_JOB_ENQUEUED
 from vcdebug.snapshot.problem import Problem
 
-VERBS = {
+VERB_KEYS = {
     "predicate": "extender.predicateVerb",
     BATCH_NODE_ORDER.method: "extender.prioritizeVerb",
     "preemptable": "extender.preemptableVerb",
@@ -47,12 +47,12 @@ VERBS = {
     "on_session_close": "extender.onSessionCloseVerb",
 }
 """Method → the argument that names its verb; an empty verb registers nothing."""
-UNASKED = (JOB_ENQUEUED.method, "on_session_open", "on_session_close")
+TOLD_ONLY = (JOB_ENQUEUED.method, "on_session_open", "on_session_close")
 """Calls whose answer changes nothing that a missing one could be marked for."""
-TIMEOUT = "extender.httpTimeout"
+TIMEOUT_KEY = "extender.httpTimeout"
 YES_OR_NO = {"overused": "overused", JOB_READY.method: "status"}
 """Method → the field that says yes or no."""
-MANAGED = "extender.managedResources"
+MANAGED_KEY = "extender.managedResources"
 NOT_A_LIST = "Could not parse argument for key {} to type []string: {}"
 
 
@@ -61,77 +61,85 @@ class Extender(Plugin):
 
     name: ClassVar[str] = "extender"
     later_methods = {JOB_ENQUEUED.method: EXTENDER_JOB_ENQUEUED}
-    later_arguments = dict.fromkeys((MANAGED, VERBS["allocate_func"], VERBS["deallocate_func"]), EXTENDER_BASIC)
+    later_arguments = dict.fromkeys(
+        (MANAGED_KEY, VERB_KEYS["allocate_func"], VERB_KEYS["deallocate_func"]), EXTENDER_BASIC
+    )
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         raw = arguments.raw
-        self._verbs = {method: verb for method, key in VERBS.items() if isinstance(verb := raw.get(key), str) and verb}
+        self._verbs = {
+            method: verb for method, key in VERB_KEYS.items() if isinstance(verb := raw.get(key), str) and verb
+        }
         self._ignorable = arguments.get_bool("extender.ignorable", default=False)
         url = raw.get("extender.urlPrefix")
         self._url = url if isinstance(url, str) else ""
-        self._timeout = http_timeout(raw.get(TIMEOUT))
+        self._timeout = http_timeout(raw.get(TIMEOUT_KEY))
 
     def on_session_open(self, ssn: Session) -> None:
         """An error of the opening call silences the plugin for the session, unless it may be ignored.
         Upstream: plugins/extender.OnSessionOpen.
         """
         self._ssn = ssn
-        self._answers = Answers(ssn, self._url, self._timeout)
+        self._answers = WebhookAnswers(ssn, self._url, self._timeout)
         self._managed = self._managed_resources()
-        self.remembers_rows = "predicate" in self._verbs and self._answers.knows(self._verbs["predicate"])
-        self.problems = tuple(self._missing())
+        self.remembers_rows = "predicate" in self._verbs and self._answers.can_answer(self._verbs["predicate"])
+        self.problems = tuple(self._missing_answers())
         reply = (
-            self._ask("on_session_open", "", partial(bodies.opening, ssn)) if "on_session_open" in self._verbs else None
+            self._ask_webhook("on_session_open", "", partial(bodies.opening_body, ssn))
+            if "on_session_open" in self._verbs
+            else None
         )
         if reply is not None and reply.error is not None and not self._ignorable:
             self._verbs = {method: verb for method, verb in self._verbs.items() if method == "on_session_close"}
-        for method in VERBS:
+        for method in VERB_KEYS:
             if method not in self._verbs:
-                ssn.withdraw(self, method)
+                ssn.withdraw_hook(self, method)
 
     def on_session_close(self, ssn: Session) -> None:
         """Told only. Upstream: plugins/extender.OnSessionClose."""
         if "on_session_close" in self._verbs:
-            self._tell("on_session_close", "", dict)
+            self._tell_webhook("on_session_close", "", dict)
 
     @property
-    def answered(self) -> Answered:
+    def known_answers(self) -> AnswersByVerb:
         """What is known of the webhook's answers after the cycle, in extender.json's form."""
-        return self._answers.answered()
+        return self._answers.known_answers()
 
     @property
-    def verbs(self) -> Mapping[str, str]:
+    def configured_verbs(self) -> Mapping[str, str]:
         """Method → the verb that is called for it."""
         return self._verbs
 
     @property
-    def url(self) -> str:
+    def webhook_url(self) -> str:
         """Where the webhook is, as configured."""
         return self._url.rstrip("/")
 
     def _managed_resources(self) -> list[str]:
-        stated = self.arguments.raw.get(MANAGED)
+        stated = self.arguments.raw.get(MANAGED_KEY)
         if stated is None:
             return []
         if not isinstance(stated, list) or not all(isinstance(name, str) for name in stated):
-            raise SchedulerPanic(NOT_A_LIST.format(MANAGED, stated))
+            raise SchedulerPanic(NOT_A_LIST.format(MANAGED_KEY, stated))
         return stated
 
-    def _missing(self) -> Iterator[Problem]:
+    def _missing_answers(self) -> Iterator[Problem]:
         for method, verb in self._verbs.items():
-            if method not in UNASKED and not self._answers.knows(verb):
+            if method not in TOLD_ONLY and not self._answers.can_answer(verb):
                 what = "extender.json holds no answer of this webhook"
-                yield Problem(CONF_FILE, "extender", VERBS[method], what, "the plugin takes no part in that decision")
+                yield Problem(
+                    CONF_FILE, "extender", VERB_KEYS[method], what, "the plugin takes no part in that decision"
+                )
 
-    def _ask(self, method: str, key: str, body: Callable[[], bodies.Body]) -> Reply | None:
+    def _ask_webhook(self, method: str, key: str, body: Callable[[], bodies.Body]) -> WebhookReply | None:
         """Upstream: plugins/extender.send."""
-        return self._answers.ask(Question(method, self._verbs[method], key, body))
+        return self._answers.ask_or_note(WebhookQuestion(method, self._verbs[method], key, body))
 
-    def _tell(self, method: str, key: str, body: Callable[[], bodies.Body]) -> Reply | None:
-        return self._answers.tell(Question(method, self._verbs[method], key, body))
+    def _tell_webhook(self, method: str, key: str, body: Callable[[], bodies.Body]) -> WebhookReply | None:
+        return self._answers.ask_webhook(WebhookQuestion(method, self._verbs[method], key, body))
 
-    def interested(self, task: TaskInfo) -> bool:
+    def is_interested(self, task: TaskInfo) -> bool:
         """Whether a container names a managed resource; no list of them means every task.
         Upstream: plugins/extender.IsInterested.
         """
@@ -149,38 +157,38 @@ class Extender(Plugin):
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         codes: Codes = np.zeros(len(nodes), dtype=np.uint16)
-        if not self.interested(task) or not len(nodes):
+        if not self.is_interested(task) or not len(nodes):
             return codes
-        if not self._answers.knows(self._verbs["predicate"]):
-            self._answers.mark(self._verbs["predicate"], task.key)
+        if not self._answers.can_answer(self._verbs["predicate"]):
+            self._answers.note_missing(self._verbs["predicate"], task.key)
             return codes
-        for index, name in enumerate(nodes.names):
-            codes[index] = self._verdict(task, name)
+        for index, name in enumerate(nodes.node_names):
+            codes[index] = self._node_verdict(task, name)
         return codes
 
-    def _verdict(self, task: TaskInfo, node: NodeName) -> int:
-        body = partial(bodies.predicate, task, self._ssn.nodes[node])
-        reply = self._ask("predicate", f"{task.key} {node}", body)
+    def _node_verdict(self, task: TaskInfo, node: NodeName) -> int:
+        body = partial(bodies.predicate_body, task, self._ssn.nodes[node])
+        reply = self._ask_webhook("predicate", f"{task.key} {node}", body)
         if reply is None:
             return 0
-        message, error = reply.field("status", str, "")
-        code, bad = reply.field("code", int, SUCCESS)
+        message, error = reply.read_field("status", str, "")
+        code, bad = reply.read_field("code", int, SUCCESS)
         if error or bad:
-            return 0 if self._ignorable else self._ssn.reasons.error(error or bad or "")
+            return 0 if self._ignorable else self._ssn.reasons.error_code(error or bad or "")
         if not message:
             return 0
-        return self._ssn.reasons.code((Status(ERROR if code == SUCCESS else code, message, self.name),))
+        return self._ssn.reasons.code_of((FitStatus(ERROR if code == SUCCESS else code, message, self.name),))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        if not self.interested(task):
+        if not self.is_interested(task):
             return None
-        body = partial(bodies.prioritize, task, [self._ssn.nodes[name] for name in nodes.names])
-        reply = self._ask(BATCH_NODE_ORDER.method, task.key, body)
+        body = partial(bodies.prioritize_body, task, [self._ssn.nodes[name] for name in nodes.node_names])
+        reply = self._ask_webhook(BATCH_NODE_ORDER.method, task.key, body)
         if reply is None:
             return None
-        stated, error = reply.field("nodeScore", dict, None)
-        message, bad = reply.field("errorMessage", str, "")
-        scores, worse = _numbers(stated or {})
+        stated, error = reply.read_field("nodeScore", dict, None)
+        message, bad = reply.read_field("errorMessage", str, "")
+        scores, worse = _read_numbers(stated or {})
         failure = error or bad or worse
         if failure:
             if self._ignorable:
@@ -190,23 +198,23 @@ class Extender(Plugin):
             raise ScoreError(message)
         if not scores:
             return None
-        return NodeScores(np.array([scores.get(name, 0.0) for name in nodes.names], dtype=np.float64))
+        return NodeScores(np.array([scores.get(name, 0.0) for name in nodes.node_names], dtype=np.float64))
 
     # Victims
 
-    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return self._victims("preemptable", preemptor, candidates)
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        return self._ask_victims("preemptable", preemptor, candidates)
 
-    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        return self._victims("reclaimable", reclaimer, candidates)
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        return self._ask_victims("reclaimable", reclaimer, candidates)
 
-    def _victims(self, method: str, evictor: TaskInfo, candidates: list[TaskInfo]) -> Victims:
-        body = partial(bodies.victims, evictor, candidates)
-        reply = self._ask(method, evictor.key, body) if self.interested(evictor) else None
+    def _ask_victims(self, method: str, evictor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        body = partial(bodies.victims_body, evictor, candidates)
+        reply = self._ask_webhook(method, evictor.key, body) if self.is_interested(evictor) else None
         if reply is None:
             return [], ABSTAIN
-        status, error = reply.field("status", int, ABSTAIN)
-        listed, bad = reply.field("victims", list, [])
+        status, error = reply.read_field("status", int, ABSTAIN)
+        listed, bad = reply.read_field("victims", list, [])
         if error or bad:
             return [], PERMIT if self._ignorable else REJECT
         by_key = {task.key: task for task in candidates}
@@ -215,56 +223,56 @@ class Extender(Plugin):
     # Jobs and queues
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        reply = self._ask(JOB_ENQUEUEABLE.method, job.uid, partial(bodies.about_job, job))
+        reply = self._ask_webhook(JOB_ENQUEUEABLE.method, job.uid, partial(bodies.job_body, job))
         if reply is None:
             return ABSTAIN
-        status, error = reply.field("status", int, ABSTAIN)
+        status, error = reply.read_field("status", int, ABSTAIN)
         if error is not None:
             return PERMIT if self._ignorable else REJECT
         return int(status)
 
     def job_enqueued(self, job: JobInfo) -> None:
         """Told only; its answer is not looked at."""
-        self._tell(JOB_ENQUEUED.method, job.uid, partial(bodies.about_job, job))
+        self._tell_webhook(JOB_ENQUEUED.method, job.uid, partial(bodies.job_body, job))
 
     def overused(self, queue: QueueInfo) -> bool:
-        return self._yes_or_no("overused", queue.name, partial(bodies.about_queue, queue), neutral=False)
+        return self._yes_or_no("overused", queue.name, partial(bodies.queue_body, queue), neutral=False)
 
     def job_ready(self, job: JobInfo) -> bool:
         """An error that may not be ignored counts as ready."""
-        return self._yes_or_no(JOB_READY.method, job.uid, partial(bodies.about_job, job), neutral=True)
+        return self._yes_or_no(JOB_READY.method, job.uid, partial(bodies.job_body, job), neutral=True)
 
     def _yes_or_no(self, method: str, key: str, body: Callable[[], bodies.Body], *, neutral: bool) -> bool:
-        reply = self._ask(method, key, body)
+        reply = self._ask_webhook(method, key, body)
         if reply is None:
             return neutral
-        answer, error = reply.field(YES_OR_NO[method], bool, False)
+        answer, error = reply.read_field(YES_OR_NO[method], bool, False)
         return bool(answer) if error is None else not self._ignorable
 
     # Events
 
     def allocate_func(self, event: Event) -> None:
         """An error refuses the placement."""
-        self._announce("allocate_func", event)
+        self._announce_event("allocate_func", event)
 
     def deallocate_func(self, event: Event) -> None:
         """An error is not looked at by anybody."""
-        self._announce("deallocate_func", event)
+        self._announce_event("deallocate_func", event)
 
-    def _announce(self, method: str, event: Event) -> None:
-        if method not in self._verbs or not self.interested(event.task):
+    def _announce_event(self, method: str, event: Event) -> None:
+        if method not in self._verbs or not self.is_interested(event.task):
             return
-        reply = self._ask(method, event.task.key, partial(bodies.about_task, event.task))
+        reply = self._ask_webhook(method, event.task.key, partial(bodies.task_body, event.task))
         if reply is None:
             return
-        message, error = reply.field("errorMessage", str, "")
+        message, error = reply.read_field("errorMessage", str, "")
         if error is not None and not self._ignorable:
             event.err = error
         if message:
             event.err = message
 
 
-def _numbers(scores: Mapping[str, object]) -> tuple[dict[str, float], str | None]:
+def _read_numbers(scores: Mapping[str, object]) -> tuple[dict[str, float], str | None]:
     """(scores, the decoder's error); null is nothing."""
     numbers: dict[str, float] = {}
     for name, score in scores.items():

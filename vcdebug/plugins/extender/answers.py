@@ -13,23 +13,23 @@ from vcdebug.framework.session import Session
 from vcdebug.framework.unknown import note_unknown
 from vcdebug.gomath import MAX_INT64
 from vcdebug.plugins.extender.bodies import Body
-from vcdebug.plugins.extender.responses import ERROR, HTTP_STATUS, OK, Answer, answer_of
+from vcdebug.plugins.extender.responses import ERROR_FIELD, HTTP_STATUS_FIELD, OK_STATUS, Answer, answer_of
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 
 ANY_KEY = "*"
 BAD_ANSWER = "json: cannot unmarshal {} of the answer"
 
-Answered = dict[str, JsonDict]
+AnswersByVerb = dict[str, JsonDict]
 """As extender.json: verb → key → an answer, or a list of answers in the order of asking."""
 
 
-class Reply(NamedTuple):
+class WebhookReply(NamedTuple):
     """A body, or the error text of a call that failed."""
 
     body: JsonObject
     error: str | None = None
 
-    def field(self, name: str, kind: type | tuple[type, ...], default: Json) -> tuple[Json, str | None]:
+    def read_field(self, name: str, kind: type | tuple[type, ...], default: Json) -> tuple[Json, str | None]:
         """(the field or its zero value, the decoder's error)."""
         found = self.body.get(name)
         if found is None:
@@ -40,7 +40,7 @@ class Reply(NamedTuple):
         return found, self.error
 
 
-class Question(NamedTuple):
+class WebhookQuestion(NamedTuple):
     """What one call is about."""
 
     method: str
@@ -49,7 +49,7 @@ class Question(NamedTuple):
     body: Callable[[], Body]
 
 
-class Answers:
+class WebhookAnswers:
     """extender.json: verb → key → answer; the key `*` answers every key of its verb."""
 
     def __init__(self, ssn: Session, url: str, timeout: float | None) -> None:
@@ -60,11 +60,11 @@ class Answers:
         self._uses: dict[tuple[str, str], int] = {}
         self._live: dict[str, dict[str, list[Answer]]] = {}
 
-    def knows(self, verb: str) -> bool:
+    def can_answer(self, verb: str) -> bool:
         """Whether any answer of the verb is recorded, or a webhook can be asked."""
         return self._ssn.ask_extender is not None or bool(self._recorded.get(verb))
 
-    def answered(self) -> Answered:
+    def known_answers(self) -> AnswersByVerb:
         """The recorded answers with those of live calls; equal answers to one question are one."""
         merged = {verb: dict(by_key) for verb, by_key in self._recorded.items()}
         for verb, by_key in self._live.items():
@@ -73,39 +73,39 @@ class Answers:
                 merged.setdefault(verb, {})[key] = answers[0] if same else list(answers)
         return merged
 
-    def ask(self, question: Question) -> Reply | None:
+    def ask_or_note(self, question: WebhookQuestion) -> WebhookReply | None:
         """The answer; None marks the event where the real scheduler had one."""
-        found = self.tell(question)
+        found = self.ask_webhook(question)
         if found is None:
-            self.mark(question.verb, question.key)
+            self.note_missing(question.verb, question.key)
         return found
 
-    def tell(self, question: Question) -> Reply | None:
+    def ask_webhook(self, question: WebhookQuestion) -> WebhookReply | None:
         """As ask, where nothing depends on the answer."""
         verb = question.verb
-        answer = self._find(question)
+        answer = self._find_answer(question)
         if answer is None:
             return None
-        status = answer.get(HTTP_STATUS, OK)
-        if status != OK:
-            return Reply({}, f"failed {verb} with extender at URL {self._url}/{verb}, code {status}")
-        error = answer.get(ERROR)
-        return Reply({} if error else answer, str(error) if error else None)
+        status = answer.get(HTTP_STATUS_FIELD, OK_STATUS)
+        if status != OK_STATUS:
+            return WebhookReply({}, f"failed {verb} with extender at URL {self._url}/{verb}, code {status}")
+        error = answer.get(ERROR_FIELD)
+        return WebhookReply({} if error else answer, str(error) if error else None)
 
-    def _find(self, question: Question) -> Answer | None:
+    def _find_answer(self, question: WebhookQuestion) -> Answer | None:
         by_key = self._recorded.get(question.verb) or {}
         found = by_key.get(question.key, by_key.get(ANY_KEY))
         if found is None:
-            return self._call(question)
-        return found if isinstance(found, dict) else self._next(question, found)
+            return self._call_webhook(question)
+        return found if isinstance(found, dict) else self._next_answer(question, found)
 
-    def _next(self, question: Question, answers: list[Answer]) -> Answer:
+    def _next_answer(self, question: WebhookQuestion, answers: list[Answer]) -> Answer:
         """The answers of one question one after the other; the last one stays."""
         use = self._uses.get((question.verb, question.key), 0)
         self._uses[question.verb, question.key] = use + 1
         return answers[min(use, len(answers) - 1)]
 
-    def _call(self, question: Question) -> Answer | None:
+    def _call_webhook(self, question: WebhookQuestion) -> Answer | None:
         ask = self._ssn.ask_extender
         if ask is None:
             return None
@@ -113,7 +113,7 @@ class Answers:
         self._live.setdefault(question.verb, {}).setdefault(question.key, []).append(answer)
         return answer
 
-    def mark(self, verb: str, key: str) -> None:
+    def note_missing(self, verb: str, key: str) -> None:
         """A note at the next event."""
         about = f" about {key}" if key else ""
         note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{about}")

@@ -19,7 +19,7 @@ from vcdebug.model.gofields import (
     transaction_fields,
 )
 from vcdebug.model.job import JobInfo
-from vcdebug.model.node import NodeInfo, oversubscription
+from vcdebug.model.node import NodeInfo, oversubscribed_amounts
 from vcdebug.model.podgroup import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
@@ -27,8 +27,8 @@ from vcdebug.snapshot.manifest import status_of
 
 Body = dict[str, object]
 
-PARTS = ("metadata", "spec", "status")
-READY = {"Phase": 1, "Reason": ""}
+MANIFEST_PARTS = ("metadata", "spec", "status")
+READY_STATE = {"Phase": 1, "Reason": ""}
 NO_USAGE = {"MetricsTime": "0001-01-01T00:00:00Z", "CPUUsageAvg": {}, "MEMUsageAvg": {}}
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 WAITING_TIMES = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
@@ -40,45 +40,45 @@ POD_GROUP_VERSION = "v1beta1"
 # Requests
 
 
-def opening(ssn: Session) -> Body:
+def opening_body(ssn: Session) -> Body:
     """OnSessionOpenRequest."""
     nodes = {name: node_info(node) for name, node in ssn.nodes.items()}
     return {
         "Jobs": {uid: job_info(job) for uid, job in ssn.jobs.items()},
         "Nodes": nodes,
         "Queues": {name: queue_info(queue) for name, queue in ssn.queues.items()},
-        "NamespaceInfo": _namespaces(ssn),
+        "NamespaceInfo": _namespace_bodies(ssn),
         "RevocableNodes": {name: nodes[name] for name, node in ssn.nodes.items() if node.revocable_zone},
         "NodeList": None,
     }
 
 
-def predicate(task: TaskInfo, node: NodeInfo) -> Body:
+def predicate_body(task: TaskInfo, node: NodeInfo) -> Body:
     """PredicateRequest."""
     return {"task": task_info(task), "node": node_info(node)}
 
 
-def prioritize(task: TaskInfo, nodes: Iterable[NodeInfo]) -> Body:
+def prioritize_body(task: TaskInfo, nodes: Iterable[NodeInfo]) -> Body:
     """PrioritizeRequest."""
     return {"task": task_info(task), "nodes": [node_info(node) for node in nodes]}
 
 
-def victims(evictor: TaskInfo, evictees: Iterable[TaskInfo]) -> Body:
+def victims_body(evictor: TaskInfo, evictees: Iterable[TaskInfo]) -> Body:
     """PreemptableRequest and ReclaimableRequest."""
     return {"evictor": task_info(evictor), "evictees": [task_info(task) for task in evictees]}
 
 
-def about_job(job: JobInfo) -> Body:
+def job_body(job: JobInfo) -> Body:
     """JobEnqueueableRequest, JobEnqueuedRequest and JobReadyRequest."""
     return {"job": job_info(job)}
 
 
-def about_queue(queue: QueueInfo) -> Body:
+def queue_body(queue: QueueInfo) -> Body:
     """QueueOverusedRequest."""
     return {"queue": queue_info(queue)}
 
 
-def about_task(task: TaskInfo) -> Body:
+def task_body(task: TaskInfo) -> Body:
     """EventHandlerRequest."""
     return {"task": task_info(task)}
 
@@ -97,7 +97,7 @@ def task_info(task: TaskInfo) -> Body:
         "LastTransaction": None if last is None else transaction_fields(*last),
         "VolumeReady": False,
         "NumaInfo": {"Policy": task.pod.annotations.get(NUMA_POLICY, ""), "ResMap": {}},
-        "Pod": _pod(task),
+        "Pod": _pod_body(task),
         "PodAnnotations": dict(task.pod.annotations) or None,
         "CustomBindErrHandlerSucceeded": False,
     }
@@ -107,14 +107,14 @@ def node_info(node: NodeInfo) -> Body:
     """A NodeInfo with its node and its tasks."""
     return {
         **node_fields(node, task_info),
-        "Node": _parts(node.manifest),
-        "State": READY,
+        "Node": _manifest_parts(node.manifest),
+        "State": READY_STATE,
         "ResourceUsage": NO_USAGE,
         "NumaInfo": None,
         "UnassignedNumaPods": None,
         "NumaSchedulerInfo": None,
         "Others": {},
-        "OversubscriptionResource": resource_fields(oversubscription(node.annotations)),
+        "OversubscriptionResource": resource_fields(oversubscribed_amounts(node.annotations)),
         "ImageStates": {},
         "Generation": 0,
         "BindGeneration": 0,
@@ -145,22 +145,22 @@ def queue_info(queue: QueueInfo) -> Body:
         "Weight": queue.weight,
         "Weights": queue.weights,
         "Hierarchy": queue.hierarchy,
-        "Queue": _parts(queue.manifest),
+        "Queue": _manifest_parts(queue.manifest),
     }
 
 
 # Parts
 
 
-def _parts(manifest: Mapping[str, object]) -> Body:
+def _manifest_parts(manifest: Mapping[str, object]) -> Body:
     """An object as an informer holds it: without kind and apiVersion."""
-    return {part: manifest[part] for part in PARTS if manifest.get(part) is not None}
+    return {part: manifest[part] for part in MANIFEST_PARTS if manifest.get(part) is not None}
 
 
-def _pod(task: TaskInfo) -> Body:
+def _pod_body(task: TaskInfo) -> Body:
     pod = task.pod
     spec = {**pod.spec, "nodeName": pod.node_name} if pod.node_name else pod.spec
-    return {**_parts(pod.manifest), "spec": spec}
+    return {**_manifest_parts(pod.manifest), "spec": spec}
 
 
 def _pod_group(group: PodGroup) -> Body:
@@ -169,7 +169,7 @@ def _pod_group(group: PodGroup) -> Body:
     status = {**raw, "phase": group.phase}
     if group.conditions:
         status["conditions"] = [condition_fields(condition) for condition in group.conditions]
-    return {**_parts(group.manifest), "status": status, "Version": POD_GROUP_VERSION}
+    return {**_manifest_parts(group.manifest), "status": status, "Version": POD_GROUP_VERSION}
 
 
 def _waiting_time(annotations: Mapping[str, str]) -> int | None:
@@ -180,9 +180,9 @@ def _waiting_time(annotations: Mapping[str, str]) -> int | None:
     return None
 
 
-def _namespaces(ssn: Session) -> Body:
+def _namespace_bodies(ssn: Session) -> Body:
     quotas: dict[str, dict[str, object]] = {}
-    for manifest in ssn.snapshot.of("ResourceQuota"):
+    for manifest in ssn.snapshot.objects_of("ResourceQuota"):
         metadata = manifest["metadata"]
         quotas.setdefault(metadata.get("namespace") or "", {})[metadata["name"]] = status_of(manifest)
     return {name: {"Name": name, "QuotaStatus": by_name} for name, by_name in quotas.items()}

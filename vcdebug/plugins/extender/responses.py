@@ -9,16 +9,16 @@ import json
 from collections.abc import Iterable
 
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, JOB_ENQUEUEABLE, JOB_ENQUEUED, JOB_READY
-from vcdebug.framework.webhook import Response
+from vcdebug.framework.webhook import WebhookResponse
 from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
 
 Answer = JsonObject
 
-ERROR = "error"
-HTTP_STATUS = "httpStatus"
-OK = 200
+ERROR_FIELD = "error"
+HTTP_STATUS_FIELD = "httpStatus"
+OK_STATUS = 200
 
-FIELDS = {
+FIELDS_BY_METHOD = {
     "predicate": ("status", "code"),
     BATCH_NODE_ORDER.method: ("nodeScore", "errorMessage"),
     "preemptable": ("status", "victims"),
@@ -37,25 +37,25 @@ NO_TASK = "json: cannot unmarshal a victim that is no object"
 TOO_DEEP = "the answer is nested too deeply"
 
 
-def answer_of(method: str, response: Response | str) -> Answer:
+def answer_of(method: str, response: WebhookResponse | str) -> Answer:
     """The answer, or what became of the call instead."""
     if isinstance(response, str):
-        return {ERROR: response}
-    if response.status != OK:
-        return {HTTP_STATUS: response.status}
-    if method not in FIELDS:
+        return {ERROR_FIELD: response}
+    if response.status != OK_STATUS:
+        return {HTTP_STATUS_FIELD: response.status}
+    if method not in FIELDS_BY_METHOD:
         return {}
     try:
-        decoded = _decoded(response.body)
+        decoded = _decode_body(response.body)
     except ValueError as error:
-        return {ERROR: NO_JSON.format(error)}
+        return {ERROR_FIELD: NO_JSON.format(error)}
     except RecursionError:
-        return {ERROR: TOO_DEEP}
+        return {ERROR_FIELD: TOO_DEEP}
     if decoded is None:
         return {}
     if not isinstance(decoded, dict):
-        return {ERROR: NO_OBJECT}
-    return _with_names(_read(decoded, FIELDS[method]))
+        return {ERROR_FIELD: NO_OBJECT}
+    return _with_victim_names(_read_fields(decoded, FIELDS_BY_METHOD[method]))
 
 
 def task_key(item: object) -> str:
@@ -65,39 +65,39 @@ def task_key(item: object) -> str:
     return str(item)
 
 
-def _decoded(body: bytes) -> Json:
+def _decode_body(body: bytes) -> Json:
     """The first JSON value; what follows it is not looked at."""
     text = body.decode("utf-8", errors="replace").lstrip(" \t\r\n")
-    return json.JSONDecoder(parse_constant=_refuse).raw_decode(text)[0]
+    return json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(text)[0]
 
 
-def _refuse(constant: str) -> float:
+def _refuse_constant(constant: str) -> float:
     raise ValueError(f"{constant} is no number")
 
 
-def _read(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
+def _read_fields(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
     """Fields by their names in any case, as Go's decoder finds them; null leaves a field as it is."""
     spelt = {name.lower(): name for name in names}
     stated = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
-    return {name: _sound(value) for name, value in stated.items() if name}
+    return {name: _sound_value(value) for name, value in stated.items() if name}
 
 
-def _sound(value: Json) -> Json:
+def _sound_value(value: Json) -> Json:
     """Text without halves of surrogate pairs, which no file could hold."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_sound(key): _sound(item) for key, item in value.items()}
-    return [_sound(item) for item in value] if isinstance(value, list) else value
+        return {_sound_value(key): _sound_value(item) for key, item in value.items()}
+    return [_sound_value(item) for item in value] if isinstance(value, list) else value
 
 
-def _with_names(answer: JsonDict) -> Answer:
+def _with_victim_names(answer: JsonDict) -> Answer:
     """Victims as `namespace/name`."""
     victims = answer.get("victims")
     if not isinstance(victims, list):
         return answer
     stated = [item for item in victims if item is not None]
     if not all(isinstance(item, dict) for item in stated):
-        return {ERROR: NO_TASK}
-    folded = [_read(item, ("Namespace", "Name")) for item in stated]
+        return {ERROR_FIELD: NO_TASK}
+    folded = [_read_fields(item, ("Namespace", "Name")) for item in stated]
     return {**answer, "victims": [task_key(item) for item in folded]}

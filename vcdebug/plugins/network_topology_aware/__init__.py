@@ -10,19 +10,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.gang_plan import FOR_EVICT
+from vcdebug.framework.gang_plan import EVICT_PURPOSE
 from vcdebug.framework.plugin import Event, NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import FloatArray, JobId
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.ordering import Ordering
+from vcdebug.model.ordering import MapOrder
 from vcdebug.model.podgroup import NetworkTopology
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.network_topology_aware.domains import Domains
-from vcdebug.plugins.network_topology_aware.gradient import Wanted, gradient, widest_first
-from vcdebug.plugins.network_topology_aware.weights import Fill, Weights
+from vcdebug.plugins.network_topology_aware.domains import HyperNodeDomains
+from vcdebug.plugins.network_topology_aware.gradient import GradientRequest, hyper_node_gradient, reverse_and_cap
+from vcdebug.plugins.network_topology_aware.weights import ResourceFill, TopologyWeights
 from vcdebug.releases.nodes import SUBJOB_GRADIENT_SHORTCUT
 
 FULL_SCORE = 1.0
@@ -35,11 +35,11 @@ class TierFill(NamedTuple):
     weight: float
     hyper_node: str
     """That holds the node; empty where none does, which counts as full."""
-    fills: tuple[Fill, ...]
+    fills: tuple[ResourceFill, ...]
     score: float
 
 
-class Near(NamedTuple):
+class JobNearness(NamedTuple):
     """How close a node is to the rest of its job."""
 
     hyper_node: str
@@ -58,7 +58,7 @@ class NodeNearness(NamedTuple):
     """What a node's score was made of: one of the two."""
 
     tiers: tuple[TierFill, ...]
-    near: Near | None
+    near: JobNearness | None
     scale: float
     score: float
 
@@ -70,15 +70,15 @@ class NetworkTopologyAware(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._weights = Weights(arguments)
+        self._weights = TopologyWeights(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/network-topology-aware.OnSessionOpen."""
         self._jobs: dict[JobId, JobInfo] = ssn.jobs
-        self._domains = Domains(ssn)
-        self._tries_whole = ssn.release.has(SUBJOB_GRADIENT_SHORTCUT)
-        self._ordering: Ordering = ssn.cluster.ordering
-        self._tiers = self._weights.tiers(self._domains.tiers)
+        self._domains = HyperNodeDomains(ssn)
+        self._tries_whole = ssn.release.has_older_form(SUBJOB_GRADIENT_SHORTCUT)
+        self._ordering: MapOrder = ssn.cluster.ordering
+        self._tiers = self._weights.tier_weights(self._domains.tiers)
 
     # Where to try
 
@@ -86,18 +86,20 @@ class NetworkTopologyAware(Plugin):
         tier = _hard_tier(job.network_topology)
         if tier is None:
             return [[hyper_node]]
-        return self._rows(hyper_node, Wanted(tier, job.allocated_hyper_node, job.get_min_resources(), purpose))
+        return self._gradient_rows(
+            hyper_node, GradientRequest(tier, job.allocated_hyper_node, job.get_min_resources(), purpose)
+        )
 
     def hyper_node_gradient_for_sub_job(self, sub_job: SubJobInfo, hyper_node: str, purpose: int) -> list[list[str]]:
         tier = _hard_tier(sub_job.network_topology)
         if tier is None or (self._tries_whole and not self._jobs[sub_job.job].pod_group.sub_group_policies):
             return [[hyper_node]]
         minimum = sub_job.get_min_resources()
-        return self._rows(hyper_node, Wanted(tier, sub_job.allocated_hyper_node, minimum, purpose))
+        return self._gradient_rows(hyper_node, GradientRequest(tier, sub_job.allocated_hyper_node, minimum, purpose))
 
-    def _rows(self, hyper_node: str, wanted: Wanted) -> list[list[str]]:
-        rows = gradient(self._domains, hyper_node, wanted)
-        return widest_first(rows, self._weights.evict_hyper_nodes) if wanted.purpose == FOR_EVICT else rows
+    def _gradient_rows(self, hyper_node: str, wanted: GradientRequest) -> list[list[str]]:
+        rows = hyper_node_gradient(self._domains, hyper_node, wanted)
+        return reverse_and_cap(rows, self._weights.evict_hyper_nodes) if wanted.purpose == EVICT_PURPOSE else rows
 
     # HyperNodes for a sub job
 
@@ -105,26 +107,26 @@ class NetworkTopologyAware(Plugin):
         """How full the sub job would make each; among the fullest, where more of its tasks already are.
         Upstream: plugins/network-topology-aware.HyperNodeOrderFn.
         """
-        requests = self._requests(sub_job)
-        scores = {name: self._fill(name, requests) for name in self._ordering.keys(hyper_nodes)}
+        requests = self._summed_requests(sub_job)
+        scores = {name: self._fill_score(name, requests) for name in self._ordering.order_keys(hyper_nodes)}
         best = max(scores.values(), default=0.0)
         tied = [name for name, score in scores.items() if score == best]
         if len(tied) > 1:
             for name in tied:
                 scores[name] = best + self._domains.share_of_tasks(name, sub_job.tasks)
-        return {name: self._weights.scale * score for name, score in scores.items()}
+        return {name: self._weights.score_scale * score for name, score in scores.items()}
 
-    def _requests(self, sub_job: SubJobInfo) -> dict[str, float]:
+    def _summed_requests(self, sub_job: SubJobInfo) -> dict[str, float]:
         """Requests of all tasks, also of those that are already placed and so counted as used too."""
         total: dict[str, float] = {}
-        for uid in self._ordering.keys(sub_job.tasks):
-            for name, amount in self._weights.weighed(sub_job.tasks[uid].resreq).items():
+        for uid in self._ordering.order_keys(sub_job.tasks):
+            for name, amount in self._weights.weighed_request(sub_job.tasks[uid].resreq).items():
                 total[name] = total.get(name, 0.0) + amount
-        return {name: total[name] for name in self._ordering.keys(total)}
+        return {name: total[name] for name in self._ordering.order_keys(total)}
 
-    def _fill(self, name: str, requests: dict[str, float]) -> float:
+    def _fill_score(self, name: str, requests: dict[str, float]) -> float:
         amounts = self._domains.amounts[name]
-        return self._weights.fill(requests, amounts.used, amounts.allocatable)
+        return self._weights.fill_score(requests, amounts.used, amounts.allocatable)
 
     # Nodes for a task
 
@@ -135,13 +137,15 @@ class NetworkTopologyAware(Plugin):
             return None
         sub_job = job.sub_jobs.get(job.task_to_sub_job.get(task.uid, ""))
         if sub_job is None:
-            scores = self._normal_pod(task, nodes)
+            scores = self._score_normal_pod(task, nodes)
             return None if scores is None else NodeScores(scores)
         topology = sub_job.with_network_topology()
-        scores = self._near_the_job(task, sub_job, nodes) if topology else self._normal_pod(task, nodes)
-        return None if scores is None else NodeScores(self._weights.scale * scores)
+        scores = (
+            self._score_network_aware_pod(task, sub_job, nodes) if topology else self._score_normal_pod(task, nodes)
+        )
+        return None if scores is None else NodeScores(self._weights.score_scale * scores)
 
-    def _normal_pod(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
+    def _score_normal_pod(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
         """How full the task would make the node's HyperNode, averaged over tiers; no HyperNode counts as full.
         Upstream: plugins/network-topology-aware.batchNodeOrderFnForNormalPods.
         """
@@ -150,32 +154,34 @@ class NetworkTopologyAware(Plugin):
             total_weight = total_weight + weight
         if not self._weights.normal_pods or total_weight <= 0:
             return None
-        total = nodes.zeros()
-        requests = self._weights.weighed(task.resreq)
+        total = nodes.zero_scores()
+        requests = self._weights.weighed_request(task.resreq)
         for tier, weight in self._tiers.items():
             if tier not in self._domains.tree.tiers:
                 total = total + weight * FULL_SCORE
                 continue
-            of_tier = [self._fill(name, requests) for name in self._domains.in_tier(tier)]
+            of_tier = [self._fill_score(name, requests) for name in self._domains.in_tier(tier)]
             total = total + weight * self._by_row(nodes, tier, of_tier, FULL_SCORE)
         return total / total_weight if len(nodes) else None
 
-    def _near_the_job(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows) -> FloatArray | None:
+    def _score_network_aware_pod(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows) -> FloatArray | None:
         """How close the node's lowest HyperNode is to the job's; among the closest, where more tasks are.
         Upstream: plugins/network-topology-aware.batchNodeOrderFnForNetworkAwarePods.
         """
         allocated, domains = task.job_allocated_hyper_node, self._domains
         if not allocated or not len(nodes):
             return None
-        names = domains.in_tier(domains.lowest)
-        scores = self._by_row(nodes, domains.lowest, [domains.closeness(name, allocated) for name in names], 0.0)
+        names = domains.in_tier(domains.lowest_tier)
+        scores = self._by_row(
+            nodes, domains.lowest_tier, [domains.score_closeness(name, allocated) for name in names], 0.0
+        )
         tied = scores == scores.max()
         if np.count_nonzero(tied) > 1:
             shares = [domains.share_of_tasks(name, sub_job.tasks) for name in names]
-            scores = np.where(tied, scores + self._by_row(nodes, domains.lowest, shares, 0.0), scores)
+            scores = np.where(tied, scores + self._by_row(nodes, domains.lowest_tier, shares, 0.0), scores)
         return scores
 
-    def nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
+    def node_nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
         """What the score of one of these nodes is made of; None where the plugin gives none."""
         scores = self.batch_node_order(task, nodes)
         if scores is None:
@@ -183,49 +189,56 @@ class NetworkTopologyAware(Plugin):
         job, score = self._jobs[task.job], float(scores.total[nodes.rows == row][0])
         sub_job = job.sub_jobs.get(job.task_to_sub_job.get(task.uid, ""))
         if sub_job is not None and sub_job.with_network_topology():
-            return NodeNearness((), self._near(task, sub_job, nodes, row), self._weights.scale, score)
-        requests = self._weights.weighed(task.resreq)
-        tiers = tuple([self._tier(tier, weight, requests, row) for tier, weight in self._tiers.items()])
-        return NodeNearness(tiers, None, 1.0 if sub_job is None else self._weights.scale, score)
+            return NodeNearness((), self._job_nearness(task, sub_job, nodes, row), self._weights.score_scale, score)
+        requests = self._weights.weighed_request(task.resreq)
+        tiers = tuple([self._tier_fill(tier, weight, requests, row) for tier, weight in self._tiers.items()])
+        return NodeNearness(tiers, None, 1.0 if sub_job is None else self._weights.score_scale, score)
 
-    def _holder(self, tier: int, row: int) -> str:
+    def _holding_hyper_node(self, tier: int, row: int) -> str:
         """The HyperNode of a tier that holds a node; empty where none does."""
         if tier not in self._domains.tree.tiers:
             return ""
-        position = int(self._domains.positions(tier)[row])
+        position = int(self._domains.positions_in_tier(tier)[row])
         return self._domains.in_tier(tier)[position] if position >= 0 else ""
 
-    def _tier(self, tier: int, weight: float, requests: dict[str, float], row: int) -> TierFill:
-        name = self._holder(tier, row)
+    def _tier_fill(self, tier: int, weight: float, requests: dict[str, float], row: int) -> TierFill:
+        name = self._holding_hyper_node(tier, row)
         if not name:
             return TierFill(tier, weight, "", (), FULL_SCORE)
         amounts = self._domains.amounts[name]
-        fills = tuple(self._weights.fills(requests, amounts.used, amounts.allocatable))
-        return TierFill(tier, weight, name, fills, self._fill(name, requests))
+        fills = tuple(self._weights.iter_fills(requests, amounts.used, amounts.allocatable))
+        return TierFill(tier, weight, name, fills, self._fill_score(name, requests))
 
-    def _near(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows, row: int) -> Near:
+    def _job_nearness(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows, row: int) -> JobNearness:
         domains, allocated = self._domains, task.job_allocated_hyper_node
-        name = self._holder(domains.lowest, row)
-        values = [domains.closeness(one, allocated) for one in domains.in_tier(domains.lowest)]
-        scores = self._by_row(nodes, domains.lowest, values, 0.0)
-        closeness = domains.closeness(name, allocated) if name else 0.0
+        name = self._holding_hyper_node(domains.lowest_tier, row)
+        values = [domains.score_closeness(one, allocated) for one in domains.in_tier(domains.lowest_tier)]
+        scores = self._by_row(nodes, domains.lowest_tier, values, 0.0)
+        closeness = domains.score_closeness(name, allocated) if name else 0.0
         tied = closeness == float(scores.max()) and np.count_nonzero(scores == scores.max()) > 1
         share = domains.share_of_tasks(name, sub_job.tasks) if name else 0.0
-        return Near(name, allocated, domains.tree.lca(name, allocated) if name else "", closeness, share, bool(tied))
+        return JobNearness(
+            name,
+            allocated,
+            domains.tree.get_lca_hyper_node(name, allocated) if name else "",
+            closeness,
+            share,
+            bool(tied),
+        )
 
     def _by_row(self, nodes: NodeRows, tier: int, of_tier: list[float], elsewhere: float) -> FloatArray:
         """For each node the value of its HyperNode in the tier, or `elsewhere` when it has none there."""
         values = np.array([*of_tier, elsewhere])
-        rows: FloatArray = values[self._domains.positions(tier)[nodes.rows]]
+        rows: FloatArray = values[self._domains.positions_in_tier(tier)[nodes.rows]]
         return rows
 
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        self._domains.charge(event.task)
+        self._domains.charge_task(event.task)
 
     def deallocate_func(self, event: Event) -> None:
-        self._domains.release(event.task)
+        self._domains.release_task(event.task)
 
 
 def _hard_tier(topology: NetworkTopology | None) -> int | None:

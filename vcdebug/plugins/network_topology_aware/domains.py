@@ -13,15 +13,15 @@ import numpy as np
 from vcdebug.framework.session import Session
 from vcdebug.model.hypernode import HyperNodes
 from vcdebug.model.names import IntArray, NodeName, TaskId
-from vcdebug.model.ordering import Ordering
+from vcdebug.model.ordering import MapOrder
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
 
-NOWHERE = -1
+NO_POSITION = -1
 
 
 @dataclass(slots=True)
-class Amounts:
+class HyperNodeAmounts:
     """A HyperNode's sums over its nodes. Only `used` changes in the session."""
 
     allocatable: Resource = field(default_factory=Resource)
@@ -30,18 +30,18 @@ class Amounts:
     future_idle: Resource = field(default_factory=Resource)
 
 
-class Domains:
+class HyperNodeDomains:
     """All HyperNodes of the session, the virtual root included.
     Upstream: plugins/network-topology-aware.initHyperNodeResourceCache.
     """
 
     def __init__(self, ssn: Session) -> None:
         self.tree: HyperNodes = ssn.hyper_nodes
-        self.ordering: Ordering = ssn.cluster.ordering
+        self.ordering: MapOrder = ssn.cluster.ordering
         self.tiers = sorted(self.tree.tiers)
         self.names = sorted(self.tree.by_name)
-        self.nodes = {name: self._nodes(ssn, name) for name in self.names}
-        self.amounts = {name: _sums(ssn, nodes) for name, nodes in self.nodes.items()}
+        self.nodes = {name: self._nodes_of(ssn, name) for name in self.names}
+        self.amounts = {name: _sum_amounts(ssn, nodes) for name, nodes in self.nodes.items()}
         self._holders: dict[NodeName, list[str]] = {}
         for name, nodes in self.nodes.items():
             for node in nodes:
@@ -50,39 +50,39 @@ class Domains:
         self._members: dict[int, IntArray] = {}
 
     @staticmethod
-    def _nodes(ssn: Session, name: str) -> dict[NodeName, None]:
+    def _nodes_of(ssn: Session, name: str) -> dict[NodeName, None]:
         rows = ssn.hyper_node_rows(name)
-        return dict.fromkeys(rows.names if rows is not None else ())
+        return dict.fromkeys(rows.node_names if rows is not None else ())
 
     @property
-    def lowest(self) -> int:
+    def lowest_tier(self) -> int:
         """The first tier number."""
         return self.tiers[0]
 
     @property
-    def highest(self) -> int:
+    def highest_tier(self) -> int:
         """The virtual root's tier number."""
         return self.tiers[-1]
 
     def in_tier(self, tier: int) -> list[str]:
         """HyperNodes of a tier in order; none for a number that no HyperNode has."""
-        return self.ordering.keys(self.tree.tiers.get(tier, ()))
+        return self.ordering.order_keys(self.tree.tiers.get(tier, ()))
 
-    def positions(self, tier: int) -> IntArray:
+    def positions_in_tier(self, tier: int) -> IntArray:
         """For every row of the node table, which of `in_tier` holds it (the first), or NOWHERE."""
         if tier not in self._members:
-            held = np.full(len(self._row_of), NOWHERE, dtype=np.int64)
+            held = np.full(len(self._row_of), NO_POSITION, dtype=np.int64)
             for position, name in reversed(list(enumerate(self.in_tier(tier)))):
                 held[[self._row_of[node] for node in self.nodes[name]]] = position
             self._members[tier] = held
         return self._members[tier]
 
-    def charge(self, task: TaskInfo) -> None:
+    def charge_task(self, task: TaskInfo) -> None:
         """A task came to its node: every HyperNode that holds the node uses more."""
         for name in self._holders.get(task.node_name, ()):
             self.amounts[name].used.add(task.resreq)
 
-    def release(self, task: TaskInfo) -> None:
+    def release_task(self, task: TaskInfo) -> None:
         """A task leaves its node."""
         for name in self._holders.get(task.node_name, ()):
             self.amounts[name].used.sub(task.resreq)
@@ -96,7 +96,7 @@ class Domains:
         nodes = self.nodes.get(name, {})
         return float(sum(1 for task in tasks.values() if task.node_name in nodes)) / float(len(tasks))  # exact: ints
 
-    def closeness(self, name: str, other: str) -> float:
+    def score_closeness(self, name: str, other: str) -> float:
         """1 for the same HyperNode, less the higher the common ancestor is; 0 for none.
         Upstream: plugins/network-topology-aware.networkTopologyAwareScore,
         plugins/network-topology-aware.scoreHyperNodeWithTier.
@@ -105,18 +105,18 @@ class Domains:
             return 0.0
         if name == other:
             return 1.0
-        common = self.tree.by_name.get(self.tree.lca(name, other))
+        common = self.tree.by_name.get(self.tree.get_lca_hyper_node(name, other))
         if common is None:
             return 0.0
-        if self.lowest == self.highest:
+        if self.lowest_tier == self.highest_tier:
             return 1.0
-        if not self.lowest <= common.tier <= self.highest:
+        if not self.lowest_tier <= common.tier <= self.highest_tier:
             return 0.0
-        return float(self.highest - common.tier) / float(self.highest - self.lowest)
+        return float(self.highest_tier - common.tier) / float(self.highest_tier - self.lowest_tier)
 
 
-def _sums(ssn: Session, nodes: Iterable[NodeName]) -> Amounts:
-    amounts = Amounts()
+def _sum_amounts(ssn: Session, nodes: Iterable[NodeName]) -> HyperNodeAmounts:
+    amounts = HyperNodeAmounts()
     for name in nodes:
         node = ssn.nodes[name]
         amounts.allocatable.add(node.allocatable)

@@ -20,11 +20,11 @@ from vcdebug.model.names import BoolArray, FloatArray, JobId, NodeName
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.subjob import SubJobInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.network_topology_aware import Near, NodeNearness
+from vcdebug.plugins.network_topology_aware import JobNearness, NodeNearness
 from vcdebug.releases.topology import NTA_HYPERNODE_SCORE
 
 BASE_SCORE = 100.0
-WORST = -1.0
+WORST_SCORE = -1.0
 """Scores below it are never looked at again."""
 
 
@@ -44,19 +44,19 @@ class NodesOnly(Plugin):
         tiers = self._tree.stated_tiers()
         self._lowest, self._highest = (tiers[0], tiers[-1]) if tiers else (0, 0)
         self._holders: dict[NodeName, str] = {}
-        if not ssn.release.has(NTA_HYPERNODE_SCORE):
-            ssn.withdraw(self, HYPER_NODE_ORDER.method)
+        if not ssn.release.has_older_form(NTA_HYPERNODE_SCORE):
+            ssn.withdraw_hook(self, HYPER_NODE_ORDER.method)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Where several nodes are the nearest, the part of the job's tasks in their HyperNode is added."""
         job, allocated = self._jobs[task.job], task.job_allocated_hyper_node
         if job.network_topology is None or not allocated or not len(nodes):
             return None
-        holders = [self._holder(name) for name in nodes.names]
-        scores = self._by_name(holders, lambda name: self._near(name, allocated))
-        tied = _tied(scores)
+        holders = [self._holding_hyper_node(name) for name in nodes.node_names]
+        scores = self._by_name(holders, lambda name: self._closeness_score(name, allocated))
+        tied = _tied_best(scores)
         if tied.any():
-            shares = self._by_name(holders, lambda name: self._shared(name, job))
+            shares = self._by_name(holders, lambda name: self._share_score(name, job))
             scores = np.where(tied, scores + shares, scores)
         return NodeScores(scores)
 
@@ -66,33 +66,36 @@ class NodesOnly(Plugin):
         allocated = job.allocated_hyper_node
         if not allocated:
             return {}
-        scores = {name: self._near(name, allocated) for name in hyper_nodes}
-        best = max(scores.values(), default=WORST)
-        tied = [name for name, score in scores.items() if score == best >= WORST]
+        scores = {name: self._closeness_score(name, allocated) for name in hyper_nodes}
+        best = max(scores.values(), default=WORST_SCORE)
+        tied = [name for name, score in scores.items() if score == best >= WORST_SCORE]
         if len(tied) > 1:
             for name in tied:
-                scores[name] = best + self._shared(name, job)
+                scores[name] = best + self._share_score(name, job)
         return scores
 
-    def nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
+    def node_nearness(self, task: TaskInfo, nodes: NodeRows, row: int) -> NodeNearness | None:
         """What the score of one of these nodes is made of; None where the plugin gives none."""
         scores = self.batch_node_order(task, nodes)
         if scores is None:
             return None
         allocated, at = task.job_allocated_hyper_node, int(np.flatnonzero(nodes.rows == row)[0])
-        holders = [self._holder(name) for name in nodes.names]
-        tied, name = _tied(self._by_name(holders, lambda name: self._near(name, allocated))), holders[at]
-        near = Near(
+        holders = [self._holding_hyper_node(name) for name in nodes.node_names]
+        tied, name = (
+            _tied_best(self._by_name(holders, lambda name: self._closeness_score(name, allocated))),
+            holders[at],
+        )
+        near = JobNearness(
             name,
             allocated,
             self._tree.stated_lca(name, allocated),
-            self._closeness(name, allocated),
-            self._share(name, self._jobs[task.job]),
+            self._tier_closeness(name, allocated),
+            self._task_share(name, self._jobs[task.job]),
             bool(tied[at]),
         )
         return NodeNearness((), near, BASE_SCORE * self._weight, float(scores.total[at]))
 
-    def _holder(self, node: NodeName) -> str:
+    def _holding_hyper_node(self, node: NodeName) -> str:
         if node not in self._holders:
             self._holders[node] = self._tree.stated_for_node(node)
         return self._holders[node]
@@ -103,13 +106,13 @@ class NodesOnly(Plugin):
         own = {name: score(name) for name in dict.fromkeys(holders)}
         return np.array([own[name] for name in holders])
 
-    def _near(self, name: str, allocated: str) -> float:
-        return BASE_SCORE * self._closeness(name, allocated) * self._weight
+    def _closeness_score(self, name: str, allocated: str) -> float:
+        return BASE_SCORE * self._tier_closeness(name, allocated) * self._weight
 
-    def _shared(self, name: str, job: JobInfo) -> float:
-        return BASE_SCORE * self._share(name, job) * self._weight
+    def _share_score(self, name: str, job: JobInfo) -> float:
+        return BASE_SCORE * self._task_share(name, job) * self._weight
 
-    def _closeness(self, name: str, allocated: str) -> float:
+    def _tier_closeness(self, name: str, allocated: str) -> float:
         """Upstream: plugins/network-topology-aware.networkTopologyAwareScore."""
         if name == allocated:
             return 1.0
@@ -118,15 +121,15 @@ class NodesOnly(Plugin):
             return 0.0
         return float(self._highest - common.tier) / float(self._highest - self._lowest)
 
-    def _share(self, name: str, job: JobInfo) -> float:
+    def _task_share(self, name: str, job: JobInfo) -> float:
         """Upstream: plugins/network-topology-aware.scoreWithTaskNum."""
         nodes = self._tree.real_nodes.get(name, {})
         inside = sum(1 for task in job.tasks.values() if task.node_name in nodes)  # exact: ints
         return float(inside) / float(len(job.tasks))
 
 
-def _tied(scores: FloatArray) -> BoolArray:
+def _tied_best(scores: FloatArray) -> BoolArray:
     """The nearest nodes, where there are several."""
     best = scores.max()
-    tied: BoolArray = (scores == best) & (best >= WORST)
+    tied: BoolArray = (scores == best) & (best >= WORST_SCORE)
     return tied & (np.count_nonzero(tied) > 1)

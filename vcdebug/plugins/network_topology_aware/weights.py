@@ -11,10 +11,10 @@ from math import isfinite, log2
 from typing import Final, NamedTuple
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.gomath import power
+from vcdebug.gomath import int_power
 from vcdebug.model.resource import CPU, MEMORY, Resource
 
-RESOURCES = "hypernode.binpack.resources"
+RESOURCES_KEY = "hypernode.binpack.resources"
 MAX_SCORE = 100.0
 MAX_ABSENT_TIERS: Final = 10_000
 """How many absent tier numbers in a row are added up where the weights hardly fade; further ones are left out."""
@@ -24,7 +24,7 @@ GONE_DOUBLINGS: Final = 54.0
 INFINITE_DOUBLINGS: Final = 2200.0
 
 
-class Fill(NamedTuple):
+class ResourceFill(NamedTuple):
     """One resource of how full a HyperNode would be."""
 
     name: str
@@ -34,7 +34,7 @@ class Fill(NamedTuple):
     capacity: float
 
 
-class Weights:
+class TopologyWeights:
     """Arguments with upstream's defaults; a negative number falls back to the default."""
 
     __slots__ = ("evict_hyper_nodes", "fading", "normal_pods", "overall", "resources")
@@ -49,11 +49,11 @@ class Weights:
         self.evict_hyper_nodes = limit if limit > 0 else 8
 
     @property
-    def scale(self) -> float:
+    def score_scale(self) -> float:
         """What turns a score of 0 to 1 into the plugin's answer."""
         return MAX_SCORE * float(self.overall)
 
-    def tiers(self, present: Sequence[int]) -> dict[int, float]:
+    def tier_weights(self, present: Sequence[int]) -> dict[int, float]:
         """The weight of each tier number for pods without topology; `present` are those of HyperNodes, ascending.
 
         Upstream weighs all numbers from the lowest to the highest, and a number that no HyperNode has counts as full.
@@ -63,7 +63,7 @@ class Weights:
         weights: dict[int, float] = {}
         for tier, following in pairwise([*present, present[-1] + 1]):
             counted = range(tier, min(following, tier + 1 + self._counted_in_a_gap))
-            weights.update((number, power(self.fading, number - 1)) for number in counted)
+            weights.update((number, int_power(self.fading, number - 1)) for number in counted)
         return weights
 
     @property
@@ -78,31 +78,31 @@ class Weights:
         doublings = GONE_DOUBLINGS if self.fading < 1.0 else INFINITE_DOUBLINGS
         return min(int(doublings / abs(log2(self.fading))) + FEW_TIERS, MAX_ABSENT_TIERS)
 
-    def fill(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> float:
+    def fill_score(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> float:
         """Weighted mean of (used + request) / allocatable; 0 where one resource does not fit."""
         score, weights = 0.0, 0
-        for _, weight, wanted, capacity in self.fills(requests, used, allocatable):
+        for _, weight, wanted, capacity in self.iter_fills(requests, used, allocatable):
             if wanted > capacity:
                 return 0.0
             score = score + float(weight) * (wanted / capacity)
             weights += weight
         return score / float(weights) if weights > 0 else 0.0
 
-    def fills(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> Iterator[Fill]:
+    def iter_fills(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> Iterator[ResourceFill]:
         """What is added up, resource by resource."""
         for name, request in requests.items():
-            yield Fill(name, self.resources[name], used.get(name) + request, allocatable.get(name))
+            yield ResourceFill(name, self.resources[name], used.get(name) + request, allocatable.get(name))
 
-    def weighed(self, request: Resource) -> dict[str, float]:
+    def weighed_request(self, request: Resource) -> dict[str, float]:
         """The request's dimensions that have a weight."""
         return {name: request.get(name) for name in request.resource_names() if name in self.resources}
 
 
 def _resource_weights(arguments: Arguments) -> dict[str, int]:
     """cpu and memory come from their own keys whatever the list says."""
-    stated = arguments.raw.get(RESOURCES)
+    stated = arguments.raw.get(RESOURCES_KEY)
     listed = (name.strip() for name in (stated if isinstance(stated, str) else "").split(","))
-    weights = {name: _not_negative(arguments, f"{RESOURCES}.{name}") for name in listed if name}
+    weights = {name: _not_negative(arguments, f"{RESOURCES_KEY}.{name}") for name in listed if name}
     weights[CPU] = _not_negative(arguments, "hypernode.binpack.cpu")
     weights[MEMORY] = _not_negative(arguments, "hypernode.binpack.memory")
     return weights

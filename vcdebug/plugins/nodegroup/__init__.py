@@ -12,19 +12,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin, no_scores
+from vcdebug.framework.plugin import Event, NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId, NodeName, QueueName
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import MIN_RESOURCE, Resource
-from vcdebug.model.status import allocated_status
+from vcdebug.model.status import is_allocated_status
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
 from vcdebug.snapshot.json_values import JsonDict, JsonObject
-from vcdebug.snapshot.quantity import QuantityError, value
+from vcdebug.snapshot.quantity import QuantityError, whole_value
 
 GROUP_LABEL = "volcano.sh/nodegroup-name"
 LIMITS_ANNOTATION = "volcano.sh/nodegroup-resource-limits"
@@ -43,17 +43,17 @@ class GroupAffinity:
     """A queue's spec.affinity: four lists of groups. Upstream: plugins/nodegroup.newQueueGroupAffinity."""
 
     def __init__(self, raw: JsonObject) -> None:
-        self.required, preferred = _terms(raw.get("nodeGroupAffinity"))
-        self.anti_required, self.anti_preferred = _terms(raw.get("nodeGroupAntiAffinity"))
+        self.required, preferred = _affinity_terms(raw.get("nodeGroupAffinity"))
+        self.anti_required, self.anti_preferred = _affinity_terms(raw.get("nodeGroupAntiAffinity"))
         self.preferred = {group: index for index, group in enumerate(preferred)}
         """group → its last position in the list."""
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """No group is named."""
         return not (self.required or self.preferred or self.anti_required or self.anti_preferred)
 
-    def accepts(self, group: Group) -> bool:
+    def accepts_group(self, group: Group) -> bool:
         """A preferred anti-affinity accepts its group again, and so does no group that is not named.
         Upstream: plugins/nodegroup.predicate.
         """
@@ -61,7 +61,7 @@ class GroupAffinity:
             return True
         return group not in self.anti_required and (group in self.required or group in self.preferred)
 
-    def score(self, group: Group, *, ordered: bool) -> float:
+    def score_group(self, group: Group, *, ordered: bool) -> float:
         """100 for required, up to 50 for preferred; -1, whatever else holds, for a group better avoided.
         Upstream: plugins/nodegroup.score.
         """
@@ -83,7 +83,7 @@ class QueueGroups:
     def __init__(self, queue: QueueInfo, *, limited: bool) -> None:
         raw = queue.spec.get("affinity")
         self.affinity = None if raw is None else GroupAffinity(raw)
-        self.limits = _limits(queue.annotations.get(LIMITS_ANNOTATION) or "" if limited else "")
+        self.limits = _parse_limits(queue.annotations.get(LIMITS_ANNOTATION) or "" if limited else "")
         self.allocated: dict[Group, Resource] = {}
 
     def over_limit(self, group: Group, request: Resource) -> bool:
@@ -95,10 +95,10 @@ class QueueGroups:
             return False
         used = self.allocated.get(group, Resource()).clone().add(request)
         amounts = Resource.from_list(limit)
-        return any(_exceeds(used.get(name), amounts.get(name)) for name in limit)
+        return any(_exceeds_limit(used.get(name), amounts.get(name)) for name in limit)
 
 
-class Standing(NamedTuple):
+class GroupVerdict(NamedTuple):
     """A node's group beside what a queue says about groups."""
 
     queue_name: QueueName
@@ -138,16 +138,16 @@ class NodeGroup(Plugin):
         found = [position.get(self._group_of.get(name), -1) for name in ssn.node_table.names]
         self._positions = np.array(found, dtype=np.int64)
         """For every row of the node table its group's place in `_groups`, -1 without a label."""
-        limited = not ssn.release.has(NODEGROUP_RESOURCE_LIMITS)
+        limited = not ssn.release.has_older_form(NODEGROUP_RESOURCE_LIMITS)
         self._queues = {name: QueueGroups(queue, limited=limited) for name, queue in ssn.queues.items()}
         if ssn.hierarchy_enabled(self.name):
-            self._inherit(ssn.queues)
+            self._inherit_affinity(ssn.queues)
         for job in ssn.jobs.values():
             for task in job.tasks.values():
-                if allocated_status(task.status):
-                    self._charge(task)
+                if is_allocated_status(task.status):
+                    self._charge_task(task)
 
-    def _inherit(self, queues: Mapping[QueueName, QueueInfo]) -> None:
+    def _inherit_affinity(self, queues: Mapping[QueueName, QueueInfo]) -> None:
         """A queue without an affinity object takes its nearest ancestor's; limits are not inherited.
         Upstream: plugins/nodegroup.updateAffinityFromAncestor.
         """
@@ -166,78 +166,78 @@ class NodeGroup(Plugin):
 
     def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
         """Upstream: plugins/nodegroup.predicateFn."""
-        per_group = [self._code(task, group) for group in (*self._groups, None)]
+        per_group = [self._verdict_code(task, group) for group in (*self._groups, None)]
         codes: Codes = np.array(per_group, dtype=np.uint16)[self._positions[nodes.rows]]
         return codes
 
-    def _code(self, task: TaskInfo, group: Group | None) -> int:
+    def _verdict_code(self, task: TaskInfo, group: Group | None) -> int:
         job = self._jobs.get(task.job)
         if job is None:
-            return self._reasons.error(NO_JOB.format(job=task.job))
-        reason = self._refusal(self._queues.get(job.queue), group, task.resreq)
-        return self._reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason),)) if reason else 0
+            return self._reasons.error_code(NO_JOB.format(job=task.job))
+        reason = self._refusal_reason(self._queues.get(job.queue), group, task.resreq)
+        return self._reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason),)) if reason else 0
 
-    def _refusal(self, queue: QueueGroups | None, group: Group | None, request: Resource) -> str:
+    def _refusal_reason(self, queue: QueueGroups | None, group: Group | None, request: Resource) -> str:
         """Why the queue may not use the group (None: an unlabelled node); empty when it may."""
         if queue is not None and queue.limits is None:
             return LIMIT_INVALID
-        affinity = None if queue is None or queue.affinity is None or queue.affinity.empty else queue.affinity
+        affinity = None if queue is None or queue.affinity is None or queue.affinity.is_empty else queue.affinity
         if group is None:
             return LABEL_NOT_FOUND if self._strict or affinity is not None else ""
         if queue is None or affinity is None:
             return AFFINITY_NOT_FOUND
-        if not affinity.accepts(group):
+        if not affinity.accepts_group(group):
             return UNSATISFIED
         return LIMIT_EXCEEDED if queue.over_limit(group, request) else ""
 
-    def standing(self, task: TaskInfo, node: NodeName) -> Standing:
+    def group_verdict(self, task: TaskInfo, node: NodeName) -> GroupVerdict:
         """What is compared for one node."""
         job, group = self._jobs.get(task.job), self._group_of.get(node)
         queue = None if job is None else self._queues.get(job.queue)
-        reason = NO_JOB.format(job=task.job) if job is None else self._refusal(queue, group, task.resreq)
-        return Standing("" if job is None else job.queue, group, queue, self._strict, self._ordered, reason)
+        reason = NO_JOB.format(job=task.job) if job is None else self._refusal_reason(queue, group, task.resreq)
+        return GroupVerdict("" if job is None else job.queue, group, queue, self._strict, self._ordered, reason)
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/nodegroup.nodeOrderFn."""
         job = self._jobs.get(task.job)
         queue = None if job is None else self._queues.get(job.queue)
         if queue is None or queue.affinity is None:
-            return no_scores(len(nodes))
+            return zero_scores(len(nodes))
         affinity = queue.affinity
-        per_group = [affinity.score(group, ordered=self._ordered) for group in self._groups]
+        per_group = [affinity.score_group(group, ordered=self._ordered) for group in self._groups]
         return NodeScores(np.array([*per_group, 0.0])[self._positions[nodes.rows]])
 
     # Events
 
     def allocate_func(self, event: Event) -> None:
         """Upstream: plugins/nodegroup.addNodeGroupAllocated."""
-        self._charge(event.task)
+        self._charge_task(event.task)
 
     def deallocate_func(self, event: Event) -> None:
         """Upstream: plugins/nodegroup.subNodeGroupAllocated."""
-        queue, group = self._place(event.task)
+        queue, group = self._task_node_group(event.task)
         if queue is not None and group in queue.allocated:
             queue.allocated[group].sub(event.task.resreq)
 
-    def _charge(self, task: TaskInfo) -> None:
-        queue, group = self._place(task)
+    def _charge_task(self, task: TaskInfo) -> None:
+        queue, group = self._task_node_group(task)
         if queue is not None and group is not None:
             queue.allocated.setdefault(group, Resource()).add(task.resreq)
 
-    def _place(self, task: TaskInfo) -> tuple[QueueGroups | None, Group | None]:
+    def _task_node_group(self, task: TaskInfo) -> tuple[QueueGroups | None, Group | None]:
         """Upstream: plugins/nodegroup.taskNodeGroup."""
         job = self._jobs.get(task.job)
         return (None if job is None else self._queues.get(job.queue)), self._group_of.get(task.node_name)
 
 
-def _terms(raw: JsonObject | None) -> tuple[list[Group], list[Group]]:
+def _affinity_terms(raw: JsonObject | None) -> tuple[list[Group], list[Group]]:
     """(required, preferred) groups."""
     terms = raw or {}
     required = terms.get("requiredDuringSchedulingIgnoredDuringExecution") or []
     return required, terms.get("preferredDuringSchedulingIgnoredDuringExecution") or []
 
 
-def _limits(text: str) -> dict[Group, dict[str, object]] | None:
+def _parse_limits(text: str) -> dict[Group, dict[str, object]] | None:
     """group → resource list; None when the annotation is no JSON object of quantities.
     Upstream: plugins/nodegroup.parseNodeGroupResourceLimits.
     """
@@ -245,17 +245,17 @@ def _limits(text: str) -> dict[Group, dict[str, object]] | None:
         return {}
     try:
         document = json.loads(text, parse_float=str, parse_int=str, parse_constant=_no_number)
-        groups = _object(document)
-        limits = {group: _object(amounts) for group, amounts in groups.items()}
+        groups = _require_object(document)
+        limits = {group: _require_object(amounts) for group, amounts in groups.items()}
         for amounts in limits.values():
             for amount in amounts.values():
-                value(amount)
+                whole_value(amount)
     except (ValueError, QuantityError, RecursionError):
         return None
     return limits
 
 
-def _object(document: object) -> JsonDict:
+def _require_object(document: object) -> JsonDict:
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -267,6 +267,6 @@ def _no_number(name: str) -> object:
     raise QuantityError(name)
 
 
-def _exceeds(used: float, limit: float) -> bool:
+def _exceeds_limit(used: float, limit: float) -> bool:
     """Upstream: plugins/nodegroup.greaterThanResourceLimit."""
     return used > limit and used - limit >= MIN_RESOURCE

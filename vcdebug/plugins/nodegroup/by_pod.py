@@ -9,19 +9,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from vcdebug.framework.plugin import NodeScores, Plugin, no_scores
+from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import Codes, NodeName, QueueName
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.nodegroup import GROUP_LABEL, Group, GroupAffinity, QueueGroups, Standing
+from vcdebug.plugins.nodegroup import GROUP_LABEL, Group, GroupAffinity, GroupVerdict, QueueGroups
 
 QUEUE_NAME = "volcano.sh/queue-name"
 QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"
 NOT_SATISFIED = "node not satisfy"
-REFUSED = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_SATISFIED)
+REFUSED_STATUS = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_SATISFIED)
 NO_AFFINITY = GroupAffinity({})
 
 
@@ -49,7 +49,7 @@ class NodeGroupByPod(Plugin):
         self._positions = np.array([self._groups.index(group) for group in found], dtype=np.int64)
         """For every row of the node table its group's place in `_groups`."""
 
-    def _affinity(self, queue: QueueName) -> GroupAffinity:
+    def _affinity_of(self, queue: QueueName) -> GroupAffinity:
         groups = self._groups_of.get(queue)
         return NO_AFFINITY if groups is None or groups.affinity is None else groups.affinity
 
@@ -57,22 +57,22 @@ class NodeGroupByPod(Plugin):
         queue = queue_of(task.pod)
         if not queue:
             return np.zeros(len(nodes), dtype=np.uint16)
-        affinity, refused = self._affinity(queue), self._reasons.code((REFUSED,))
-        per_group = [0 if affinity.accepts(group) else refused for group in self._groups]
+        affinity, refused = self._affinity_of(queue), self._reasons.code_of((REFUSED_STATUS,))
+        per_group = [0 if affinity.accepts_group(group) else refused for group in self._groups]
         codes: Codes = np.array(per_group, dtype=np.uint16)[self._positions[nodes.rows]]
         return codes
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         queue = queue_of(task.pod)
         if not queue:
-            return no_scores(len(nodes))
-        affinity = self._affinity(queue)
-        per_group = [affinity.score(group, ordered=False) for group in self._groups]
+            return zero_scores(len(nodes))
+        affinity = self._affinity_of(queue)
+        per_group = [affinity.score_group(group, ordered=False) for group in self._groups]
         return NodeScores(np.array(per_group)[self._positions[nodes.rows]])
 
-    def standing(self, task: TaskInfo, node: NodeName) -> Standing:
+    def group_verdict(self, task: TaskInfo, node: NodeName) -> GroupVerdict:
         """What is compared for one node."""
         queue, group = queue_of(task.pod), self._group_of[node]
-        refused = bool(queue) and not self._affinity(queue).accepts(group)
+        refused = bool(queue) and not self._affinity_of(queue).accepts_group(group)
         reason = NOT_SATISFIED if refused else ""
-        return Standing(queue, group, self._groups_of.get(queue), strict=False, ordered=False, refusal=reason)
+        return GroupVerdict(queue, group, self._groups_of.get(queue), strict=False, ordered=False, refusal=reason)

@@ -11,22 +11,22 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError, no_scores
+from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError, zero_scores
 from vcdebug.framework.session import Session
-from vcdebug.gomath import times_rows
+from vcdebug.gomath import weighted_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.nodeview import NodeView
 from vcdebug.kube.pod_affinity import IncomingTermsTable
 from vcdebug.kube.pod_affinity_score import PreferredPodAffinity
-from vcdebug.kube.pod_affinity_score import normalized as normalized_affinity
+from vcdebug.kube.pod_affinity_score import normalize_weights as normalized_affinity
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.preference_scores import PreferenceScores
 from vcdebug.kube.resource_scores import MAX_SCORE, ResourceScores
-from vcdebug.kube.resource_scores import Weights as ResourceWeights
+from vcdebug.kube.resource_scores import ScoreWeights as ResourceWeights
 from vcdebug.kube.selector import SelectorError
-from vcdebug.kube.topology_spread import SOFT, Constraints, constraints_of
-from vcdebug.kube.topology_spread_score import Spread, SpreadScore, default_constraints
+from vcdebug.kube.topology_spread import SCHEDULE_ANYWAY, Constraints, constraints_of
+from vcdebug.kube.topology_spread_score import SpreadResult, SpreadScore, default_constraints
 from vcdebug.model.names import FloatArray, IntArray, KeptScores
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.pod import Pod
@@ -36,14 +36,14 @@ from vcdebug.snapshot.manifest import owners_of
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], KeptScores | None]
 """0 to 100 per row times a weight, None where upstream skips the scorer."""
-Asked = tuple[float, str, Scorer]
+CountingScorer = tuple[float, str, Scorer]
 """Weight, name and scorer."""
 
 IMAGE_LOCALITY, IMAGES = "imagelocality.weight", "ImageLocality"
 LEAST, MOST = "NodeResourcesFit_LeastAllocated", "NodeResourcesFit_MostAllocated"
 BALANCED, AFFINITY, POD_AFFINITY = "NodeResourcesBalancedAllocation", "NodeAffinity", "InterPodAffinity"
 TAINTS, SPREAD = "TaintToleration", "PodTopologySpread"
-KEYS = {
+WEIGHT_KEYS = {
     LEAST: "leastrequested.weight",
     MOST: "mostrequested.weight",
     BALANCED: "balancedresource.weight",
@@ -54,11 +54,11 @@ KEYS = {
     IMAGES: IMAGE_LOCALITY,
 }
 """Scorer → the argument that weights it."""
-BATCH_PART = {part: f"nodeorder/batch/{part}" for part in KEYS}
+BATCH_PART = {part: f"nodeorder/batch/{part}" for part in WEIGHT_KEYS}
 """Scorer → what its scores are called in a record, the same object each time."""
-PER_NODE = (IMAGES, LEAST, MOST)
+PER_NODE_SCORERS = (IMAGES, LEAST, MOST)
 """Scorers that Kubernetes does not normalise over the nodes."""
-WEIGHTS = {
+DEFAULT_WEIGHTS = {
     "leastrequested.weight": 1,
     "mostrequested.weight": 0,
     "balancedresource.weight": 1,
@@ -70,7 +70,7 @@ WEIGHTS = {
 }
 
 
-class Weighed(NamedTuple):
+class WeighedScore(NamedTuple):
     """What a part of a node's score was made of."""
 
     raw: float | None
@@ -88,19 +88,19 @@ class Scorers:
         self.preferences = PreferenceScores(self.view)
         self._hosts_seem_empty = hosts_seem_empty
         self._listers = Listers(ssn.snapshot)
-        counts = ResourceWeights(*(float(weights[KEYS[part]]) for part in (LEAST, MOST, BALANCED)))
+        counts = ResourceWeights(*(float(weights[WEIGHT_KEYS[part]]) for part in (LEAST, MOST, BALANCED)))
         self.resources = ResourceScores(
             self.view,
             counts,
-            absolute=ssn.release.has(BALANCED_ALLOCATION_ABSOLUTE),
-            best_effort=ssn.release.has(BALANCED_BEST_EFFORT),
+            absolute=ssn.release.has_older_form(BALANCED_ALLOCATION_ABSOLUTE),
+            best_effort=ssn.release.has_older_form(BALANCED_BEST_EFFORT),
         )
-        self._counts_image_volumes = not ssn.release.has(IMAGE_VOLUME_SCORE)
+        self._counts_image_volumes = not ssn.release.has_older_form(IMAGE_VOLUME_SCORE)
         self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
         self._any_images = any(self.view.images)
 
-    def asked(self, even: tuple[str, ...] = ()) -> tuple[Asked, ...]:
+    def counting_scorers(self, even: tuple[str, ...] = ()) -> tuple[CountingScorer, ...]:
         """(weight, name, scorer) of those that count, and of some that need not, for whoever asks them.
         Kept here they would speak of themselves, and a session that is let go would stay until somebody looks for
         garbage.
@@ -114,20 +114,22 @@ class Scorers:
             (TAINTS, self._taint_toleration),
             (SPREAD, self._pod_topology_spread),
         )
-        weighed = ((self.weights[KEYS[part]], part, score) for part, score in scorers)
+        weighed = ((self.weights[WEIGHT_KEYS[part]], part, score) for part, score in scorers)
         return tuple((float(weight), part, score) for weight, part, score in weighed if weight or part in even)
 
-    def origin(self, part: str, score: float, pod: Pod, row: int) -> Weighed | None:
+    def score_origin(self, part: str, score: float, pod: Pod, row: int) -> WeighedScore | None:
         """What a node's weighted score in one part was made of; None for a sum."""
         scorer = part.rpartition("/")[2]
-        if scorer not in KEYS:
+        if scorer not in WEIGHT_KEYS:
             return None
-        weight = self.weights[KEYS[scorer]]
+        weight = self.weights[WEIGHT_KEYS[scorer]]
         normalised = score / weight
-        return Weighed(normalised if scorer in PER_NODE else self._raw(scorer, pod, row), normalised, weight)
+        return WeighedScore(
+            normalised if scorer in PER_NODE_SCORERS else self._raw_score(scorer, pod, row), normalised, weight
+        )
 
-    def _raw(self, scorer: str, pod: Pod, row: int) -> float | None:
-        placement, rows = self.view.shapes.placement(pod), np.array([row])
+    def _raw_score(self, scorer: str, pod: Pod, row: int) -> float | None:
+        placement, rows = self.view.shapes.node_constraints(pod), np.array([row])
         if scorer == TAINTS:
             return float(self.preferences.intolerable_taints(placement, rows)[0])
         return float(self.preferences.node_affinity_weights(placement, rows)[0]) if scorer == AFFINITY else None
@@ -136,14 +138,14 @@ class Scorers:
         """None where it counts nothing."""
         weight = self.weights[IMAGE_LOCALITY]
         if weight > 0 and not self._any_images:
-            return nodes.zeros()
-        return self._images(task.pod)[nodes.rows] * float(weight) if weight else None
+            return nodes.zero_scores()
+        return self._image_locality(task.pod)[nodes.rows] * float(weight) if weight else None
 
     def images_of(self, pod: Pod) -> PodImages:
         """The images that count for a pod."""
         return pod_images(pod.spec, with_volumes=self._counts_image_volumes)
 
-    def _images(self, pod: Pod) -> FloatArray:
+    def _image_locality(self, pod: Pod) -> FloatArray:
         images = self.images_of(pod)
         known = self._image_scores.get(images)
         if known is None:
@@ -162,39 +164,41 @@ class Scorers:
         return self.resources.balanced_allocation(shape.requests, rows)
 
     def _node_affinity(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
-        placement = self.view.shapes.placement(pod)
+        placement = self.view.shapes.node_constraints(pod)
         if placement.preferred_error:
             raise ScoreError(placement.preferred_error)
-        return _weighted(self.preferences.node_affinity(placement, rows), weight)
+        return _weighted_scores(self.preferences.node_affinity(placement, rows), weight)
 
     def _taint_toleration(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
-        return self.preferences.taint_toleration(self.view.shapes.placement(pod), rows, weight)
+        return self.preferences.taint_toleration(self.view.shapes.node_constraints(pod), rows, weight)
 
     def _inter_pod_affinity(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
         if shape.affinity.error:
             raise ScoreError(f"parsing pod: {shape.affinity.error}")
-        raw = self.pod_affinity.raw(shape, rows)
-        return None if raw is None else _weighted(normalized_affinity(raw), weight)
+        raw = self.pod_affinity.raw_scores(shape, rows)
+        return None if raw is None else _weighted_scores(normalized_affinity(raw), weight)
 
     def _pod_topology_spread(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray | None:
-        spread = self.spread(pod, rows)
-        return None if spread is None else _weighted(spread.scores, weight)
+        spread = self.topology_spread(pod, rows)
+        return None if spread is None else _weighted_scores(spread.scores, weight)
 
-    def spread(self, pod: Pod, rows: IntArray) -> Spread | None:
+    def topology_spread(self, pod: Pod, rows: IntArray) -> SpreadResult | None:
         """The spread scorer over these nodes, with its parts; None where it skips."""
         own = bool(pod.spec.get("topologySpreadConstraints"))
-        constraints = self._constraints(pod, own=own) if len(self.view) else ()
+        constraints = self._spread_constraints(pod, own=own) if len(self.view) else ()
         if not constraints:
             return None
         shapes = self.view.shapes
-        spread = SpreadScore(self.view, constraints, shapes.group(pod), shapes.placement(pod), self._hosts_seem_empty)
-        return spread.spread(rows, require_all=own)
+        spread = SpreadScore(
+            self.view, constraints, shapes.label_group(pod), shapes.node_constraints(pod), self._hosts_seem_empty
+        )
+        return spread.spread_result(rows, require_all=own)
 
-    def _constraints(self, pod: Pod, *, own: bool) -> Constraints:
+    def _spread_constraints(self, pod: Pod, *, own: bool) -> Constraints:
         """The pod's soft constraints if it has any constraints, else the system's."""
         try:
             if own:
-                return constraints_of(pod.spec, pod.labels, SOFT, self._listers.flags.gate)
+                return constraints_of(pod.spec, pod.labels, SCHEDULE_ANYWAY, self._listers.flags.is_gate_on)
         except SelectorError as error:
             raise ScoreError(f"obtaining pod's soft topology spread constraints: {error}") from error
         if not self._listers.selects_pods:
@@ -205,13 +209,13 @@ class Scorers:
 
 def weights_of(arguments: Arguments) -> dict[str, int]:
     """What every scorer counts, by its argument."""
-    return {key: arguments.get_int(key, default) for key, default in WEIGHTS.items()}
+    return {key: arguments.get_int(key, default) for key, default in DEFAULT_WEIGHTS.items()}
 
 
-def batch(asked: Iterable[Asked], pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
+def sum_batch_scores(asked: Iterable[CountingScorer], pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
     """The scorers that are normalised over all nodes; None where every one of them skips."""
     parts: list[tuple[str, KeptScores]] = []
-    total, rows = nodes.zeros(), nodes.rows
+    total, rows = nodes.zero_scores(), nodes.rows
     for weight, part, score in asked:
         weighted = score(pod, shape, rows, weight)
         if weight and weighted is not None:
@@ -220,8 +224,8 @@ def batch(asked: Iterable[Asked], pod: Pod, shape: PodShape, nodes: NodeRows) ->
     return NodeScores(total, tuple(parts)) if parts else None
 
 
-def _weighted(scores: IntArray | None, weight: float) -> FloatArray | None:
-    return None if scores is None else times_rows(scores, weight)
+def _weighted_scores(scores: IntArray | None, weight: float) -> FloatArray | None:
+    return None if scores is None else weighted_rows(scores, weight)
 
 
 class NodeOrder(Plugin):
@@ -237,21 +241,21 @@ class NodeOrder(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/nodeorder.OnSessionOpen."""
         self.scorers = Scorers(ssn, self._weights)
-        self._asked = self.scorers.asked()
+        self._asked = self.scorers.counting_scorers()
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
         """Upstream: plugins/nodeorder.NodeOrderFn."""
         scores = self.scorers.image_locality(task, nodes)
-        return no_scores(len(nodes)) if scores is None else NodeScores(scores, ((f"nodeorder/{IMAGES}", scores),))
+        return zero_scores(len(nodes)) if scores is None else NodeScores(scores, ((f"nodeorder/{IMAGES}", scores),))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/nodeorder.BatchNodeOrderFn."""
-        scores = batch(self._asked, task.pod, self.scorers.view.shapes.shape(task.pod), nodes)
+        scores = sum_batch_scores(self._asked, task.pod, self.scorers.view.shapes.pod_shape(task.pod), nodes)
         if scores is not None and self.scorers.resources.beyond:
-            self._check(scores, nodes)
+            self._check_scores(scores, nodes)
         return scores
 
-    def _check(self, scores: NodeScores, nodes: NodeRows) -> None:
+    def _check_scores(self, scores: NodeScores, nodes: NodeRows) -> None:
         """Upstream: plugins/util/nodescore/score_helper.CalculatePluginScore."""
         weights = {BATCH_PART[part]: (weight, part) for weight, part, _ in self._asked}
         for key, weighted in scores.parts:

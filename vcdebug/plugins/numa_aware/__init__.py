@@ -15,35 +15,35 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.kube.qos import GUARANTEED, pod_qos
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, cpu_list, read_numa
-from vcdebug.model.panics import NIL_POINTER, SchedulerPanic
+from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, format_cpu_list, read_numa
+from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.numa_aware.assignment import (
-    NONE,
+    NO_POLICY,
     Assignment,
-    Given,
-    assign,
+    ContainerCpus,
+    assign_containers,
     cpu_request,
     given_cpus,
-    normalized,
+    normalize_spans,
     reserved_cpus,
 )
-from vcdebug.plugins.numa_aware.reserved import reserve, with_reserved
+from vcdebug.plugins.numa_aware.reserved import reserve_cpus, with_reserved
 from vcdebug.releases.devices import NUMA_POD_LEVEL
 from vcdebug.snapshot.process import CpuReservation
 
 POLICY_ANNOTATION = "volcano.sh/numa-topology-policy"
-STATIC = "static"
+STATIC_POLICY = "static"
 MAX_SCORE = 100
 
 NO_INFO = "numa info is empty"
 NOT_STATIC = "cpu manager policy isn't static"
 NO_CPUS = "cpu allocatable map is empty"
 
-Question = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
+AssignmentKey = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
 """Everything that an assignment depends on."""
 
 
@@ -61,12 +61,12 @@ class NumaRoom(NamedTuple):
     """CPUs by NUMA node."""
     free: BitSet
     reserved: BitSet
-    containers: tuple[Given, ...]
+    containers: tuple[ContainerCpus, ...]
     refusal: str
     """Empty where the node is accepted."""
 
 
-class Spans(NamedTuple):
+class NumaSpans(NamedTuple):
     """How many NUMA nodes the assigned CPUs touch, on each of several nodes."""
 
     cpus: tuple[BitSet, ...]
@@ -88,15 +88,17 @@ class NumaAware(Plugin):
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/numaaware.OnSessionOpen, api/numa_info.GenerateNodeResNumaSets."""
         self._ssn = ssn
-        manifests = ssn.snapshot.of("Numatopology") if ssn.flags.gate("ResourceTopology") else []
+        manifests = ssn.snapshot.objects_of("Numatopology") if ssn.flags.is_gate_on("ResourceTopology") else []
         self._info: dict[NodeName, NumaInfo] = {
             name: info for name, info in read_numa(manifests).items() if name in ssn.nodes
         }
-        by_pod = not ssn.release.has(NUMA_POD_LEVEL)
-        ssn.process = replace(ssn.process, reserved_cpus=reserve(self._info, ssn.process.reserved_cpus, by_pod=by_pod))
+        by_pod = not ssn.release.has_older_form(NUMA_POD_LEVEL)
+        ssn.process = replace(
+            ssn.process, reserved_cpus=reserve_cpus(self._info, ssn.process.reserved_cpus, by_pod=by_pod)
+        )
         self._free: dict[NodeName, BitSet | None] = {name: info.free_cpus for name, info in self._info.items()}
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
-        self._known: dict[Question, Assignment] = {}
+        self._known: dict[AssignmentKey, Assignment] = {}
         self._charged: dict[TaskId, tuple[NodeName, TaskKey]] = {}
         """Tasks that an allocate event placed and nothing has taken back."""
 
@@ -105,7 +107,7 @@ class NumaAware(Plugin):
         Upstream: plugins/numaaware.OnSessionClose.
         """
         given = [
-            CpuReservation(node, key, uid, cpu_list(self._assigned[uid][node]))
+            CpuReservation(node, key, uid, format_cpu_list(self._assigned[uid][node]))
             for uid, (node, key) in self._charged.items()
         ]
         ssn.process = replace(ssn.process, reserved_cpus=with_reserved(ssn.process.reserved_cpus, given))
@@ -118,26 +120,26 @@ class NumaAware(Plugin):
         if pod_qos(task.pod, self._ssn.flags) != GUARANTEED:
             return codes
         policy = _task_policy(task)
-        for index, name in enumerate(nodes.names):
+        for index, name in enumerate(nodes.node_names):
             info = self._info.get(name)
-            refusal = self._refusal(policy, info) if policy else None
+            refusal = self._policy_refusal(policy, info) if policy else None
             if refusal is not None:
-                codes[index] = self._ssn.reasons.error(refusal)
-            elif info is not None and (policy or _manages(info)):
-                codes[index] = self._assign(task, info)
+                codes[index] = self._ssn.reasons.error_code(refusal)
+            elif info is not None and (policy or _manages_cpus(info)):
+                codes[index] = self._assign_cpus(task, info)
         return codes
 
-    def _refusal(self, policy: str, info: NumaInfo | None) -> str | None:
+    def _policy_refusal(self, policy: str, info: NumaInfo | None) -> str | None:
         """Upstream: plugins/numaaware.filterNodeByPolicy."""
         if info is None:
             return NO_INFO
-        if info.cpu_manager_policy != STATIC:
+        if info.cpu_manager_policy != STATIC_POLICY:
             return NOT_STATIC
         if policy != info.topology_policy:
             return _other_policy(policy, info.topology_policy)
         return None if self._free[info.name] else NO_CPUS
 
-    def _assign(self, task: TaskInfo, info: NumaInfo) -> int:
+    def _assign_cpus(self, task: TaskInfo, info: NumaInfo) -> int:
         """The verdict's code; an accepted node's CPUs are remembered for the task."""
         containers = task.pod.spec.get("containers") or ()
         needs = tuple((container.get("name") or "", cpu_request(container)) for container in containers)
@@ -145,20 +147,24 @@ class NumaAware(Plugin):
         question = (info.topology, info.topology_policy, info.reserved_cpus, free, needs)
         answer = self._known.get(question)
         if answer is None:
-            answer = self._known[question] = assign(info, free, containers)
+            answer = self._known[question] = assign_containers(info, free, containers)
         if answer.refused is not None:
             reason = _not_assigned(answer.refused)
-            return self._ssn.reasons.code((Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
+            return self._ssn.reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
         self._assigned.setdefault(task.uid, {})[info.name] = answer.cpus
         return 0
 
-    def room(self, task: TaskInfo, node: NodeName) -> NumaRoom | None:
+    def numa_room(self, task: TaskInfo, node: NodeName) -> NumaRoom | None:
         """What is compared on a node; None where the plugin has no say about the pod there."""
         policy, info = _task_policy(task), self._info.get(node)
         guaranteed = pod_qos(task.pod, self._ssn.flags) == GUARANTEED
-        if not guaranteed or (info is None and not policy) or (info is not None and not (policy or _manages(info))):
+        if (
+            not guaranteed
+            or (info is None and not policy)
+            or (info is not None and not (policy or _manages_cpus(info)))
+        ):
             return None
-        refusal = self._refusal(policy, info) if policy else None
+        refusal = self._policy_refusal(policy, info) if policy else None
         if info is None:
             return NumaRoom(policy, "", "", {}, 0, 0, (), refusal or "")
         free, containers = self._free[node], task.pod.spec.get("containers") or ()
@@ -172,28 +178,30 @@ class NumaAware(Plugin):
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         """Upstream: plugins/numaaware.batchNodeOrderFn."""
-        found = self.spans(task, nodes)
+        found = self.numa_spans(task, nodes)
         return None if found is None else NodeScores(np.array(found.scores, dtype=np.float64))
 
-    def spans(self, task: TaskInfo, nodes: NodeRows) -> Spans | None:
+    def numa_spans(self, task: TaskInfo, nodes: NodeRows) -> NumaSpans | None:
         """What the scores are made of; None where the plugin gives none."""
         assigned = self._assigned.get(task.uid)
         if assigned is None or not _task_policy(task):
             return None
         spans: list[int] = []
-        for name in nodes.names:
+        for name in nodes.node_names:
             info = self._info.get(name)
             if info is None:
-                raise SchedulerPanic(NIL_POINTER)
-            spans.append(info.topology.spanned_numa_nodes(assigned.get(name, 0)))
-        scores = tuple([float(score * self._weight) for score in normalized(spans, MAX_SCORE)])
-        return Spans(tuple([assigned.get(name, 0) for name in nodes.names]), tuple(spans), self._weight, scores)
+                raise SchedulerPanic(NIL_POINTER_TEXT)
+            spans.append(info.topology.count_numa_nodes(assigned.get(name, 0)))
+        scores = tuple([float(score * self._weight) for score in normalize_spans(spans, MAX_SCORE)])
+        return NumaSpans(
+            tuple([assigned.get(name, 0) for name in nodes.node_names]), tuple(spans), self._weight, scores
+        )
 
     # Events
 
     def allocate_func(self, event: Event) -> None:
         """Take what the last predicate call assigned; without one, nothing. Upstream: api/numa_info.Allocate."""
-        cpus, free = self._planned(event.task)
+        cpus, free = self._planned_cpus(event.task)
         if cpus is None:
             return
         task = event.task
@@ -203,14 +211,14 @@ class NumaAware(Plugin):
 
     def deallocate_func(self, event: Event) -> None:
         """Give the CPUs back. Upstream: api/numa_info.Release."""
-        cpus, free = self._planned(event.task)
+        cpus, free = self._planned_cpus(event.task)
         if cpus is None:
             return
         self._charged.pop(event.task.uid, None)
         if free is not None:
             self._free[event.task.node_name] = free | cpus
 
-    def _planned(self, task: TaskInfo) -> tuple[BitSet | None, BitSet | None]:
+    def _planned_cpus(self, task: TaskInfo) -> tuple[BitSet | None, BitSet | None]:
         return self._assigned.get(task.uid, {}).get(task.node_name), self._free.get(task.node_name)
 
 
@@ -221,9 +229,9 @@ def _not_assigned(container: str) -> str:
 def _task_policy(task: TaskInfo) -> str:
     """The policy that the pod asks for, empty for none."""
     policy = task.pod.annotations.get(POLICY_ANNOTATION, "")
-    return "" if policy == NONE else policy
+    return "" if policy == NO_POLICY else policy
 
 
-def _manages(info: NumaInfo) -> bool:
+def _manages_cpus(info: NumaInfo) -> bool:
     """Whether pods without a policy of their own are assigned CPUs here too."""
-    return info.cpu_manager_policy == STATIC and info.topology_policy not in (NONE, "")
+    return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (NO_POLICY, "")

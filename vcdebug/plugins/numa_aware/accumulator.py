@@ -6,11 +6,11 @@ Differs: sockets come in ascending order where upstream reads a map.
 
 from __future__ import annotations
 
-from vcdebug.framework.slice_sort import slice_sorted
-from vcdebug.model.numa import BitSet, CpuTopology, bit_set, members
+from vcdebug.framework.slice_sort import sort_slice
+from vcdebug.model.numa import BitSet, CpuTopology, bit_set, set_members
 
 
-def take(topology: CpuTopology, cpus: BitSet, count: int) -> BitSet | None:
+def take_by_topology(topology: CpuTopology, cpus: BitSet, count: int) -> BitSet | None:
     """`count` CPUs of the set; None when there are not enough. CPUs that the topology lacks do not count.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.takeByTopology.
     """
@@ -36,7 +36,7 @@ class _Accumulator:
         self.taken = 0
         self.needed = count
 
-    def _take(self, cpus: BitSet) -> None:
+    def _take_cpus(self, cpus: BitSet) -> None:
         """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.take."""
         self.taken |= cpus
         self.left &= ~cpus
@@ -45,10 +45,10 @@ class _Accumulator:
     def take_sockets(self) -> None:
         """Upstream intersects socket numbers with CPU numbers, so a socket whose number is no free CPU is passed."""
         topology = self._topology
-        for socket in self._that_are_cpus(topology.sockets(self.left)):
+        for socket in self._that_are_cpus(topology.sockets_of(self.left)):
             if self.needed < max(topology.cpus_per_socket, 1):
                 return
-            self._take(topology.in_socket[socket] & self.left)
+            self._take_cpus(topology.in_socket[socket] & self.left)
 
     def take_cores(self) -> None:
         """The same intersection of core numbers with CPU numbers."""
@@ -58,7 +58,7 @@ class _Accumulator:
         for core in self._free_cores():
             if self.needed < max(topology.cpus_per_core, 1):
                 return
-            self._take(topology.in_core[core] & self.left)
+            self._take_cpus(topology.in_core[core] & self.left)
 
     def _that_are_cpus(self, numbers: list[int]) -> list[int]:
         return [number for number in numbers if self.left >> number & 1]
@@ -67,10 +67,10 @@ class _Accumulator:
         """Upstream: plugins/numaaware/provider/cpumanager/cpu_assignment.freeCores."""
         topology = self._topology
         by_socket = {
-            socket: self._that_are_cpus(topology.cores(topology.in_socket[socket] & self.left))
-            for socket in topology.sockets(self.left)
+            socket: self._that_are_cpus(topology.cores_of(topology.in_socket[socket] & self.left))
+            for socket in topology.sockets_of(self.left)
         }
-        ordered = slice_sorted(by_socket, lambda a, b: len(by_socket[a]) < len(by_socket[b]) or a < b)
+        ordered = sort_slice(by_socket, lambda a, b: len(by_socket[a]) < len(by_socket[b]) or a < b)
         return [core for socket in ordered for core in by_socket[socket]]
 
     def take_single(self) -> None:
@@ -78,12 +78,12 @@ class _Accumulator:
         if self.needed < 1:
             return
         topology = self._topology
-        cores = slice_sorted(topology.cores(self.left), self._core_less)
+        cores = sort_slice(topology.cores_of(self.left), self._core_less)
         for core in cores:
-            for cpu in members(topology.in_core[core] & self.left):
+            for cpu in set_members(topology.in_core[core] & self.left):
                 if self.needed < 1:
                     return
-                self._take(bit_set((cpu,)))
+                self._take_cpus(bit_set((cpu,)))
 
     def _core_less(self, one: int, other: int) -> bool:
         a, b = self._core_key(one), self._core_key(other)
@@ -92,7 +92,7 @@ class _Accumulator:
     def _core_key(self, core: int) -> tuple[int, int, int, int]:
         """(taken CPUs on its socket, free ones on its socket, free ones in the core, its socket)."""
         topology = self._topology
-        first = next(members(topology.in_core[core]))
+        first = next(set_members(topology.in_core[core]))
         socket = topology.places[first].socket
         on_socket = topology.in_socket[socket]
         return (

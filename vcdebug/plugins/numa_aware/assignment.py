@@ -9,27 +9,27 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from vcdebug.gomath import div
-from vcdebug.model.numa import CPU, BitSet, CpuTopology, NumaInfo, bit_set, members
-from vcdebug.plugins.numa_aware.accumulator import take
+from vcdebug.gomath import int_div
+from vcdebug.model.numa import CPU, BitSet, CpuTopology, NumaInfo, bit_set, set_members
+from vcdebug.plugins.numa_aware.accumulator import take_by_topology
 from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.quantity import milli_value, value
+from vcdebug.snapshot.quantity import milli_value, whole_value
 
-NONE = "none"
+NO_POLICY = "none"
 BEST_EFFORT = "best-effort"
 RESTRICTED = "restricted"
 SINGLE_NUMA_NODE = "single-numa-node"
-MANAGED = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
+MANAGED_POLICIES = (BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
 
 
-class Hint(NamedTuple):
+class TopologyHint(NamedTuple):
     """NUMA nodes that could serve a container; None stands for any."""
 
     nodes: BitSet | None
     preferred: bool
 
 
-class Given(NamedTuple):
+class ContainerCpus(NamedTuple):
     """What one container takes."""
 
     name: str
@@ -37,7 +37,7 @@ class Given(NamedTuple):
     """Whole CPUs."""
     cpus: BitSet | None
     """None where the node's policy does not admit it."""
-    hints: tuple[Hint, ...] | None
+    hints: tuple[TopologyHint, ...] | None
     """NUMA nodes that could serve it; None where it asks for no CPUs of its own."""
 
 
@@ -55,11 +55,11 @@ def cpu_request(container: JsonObject) -> int:
     requests = (container.get("resources") or {}).get("requests") or {}
     if CPU not in requests:
         return 0
-    whole = value(requests[CPU])
+    whole = whole_value(requests[CPU])
     return whole if whole * 1000 == milli_value(requests[CPU]) else 0
 
 
-def assign(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Assignment:
+def assign_containers(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Assignment:
     """What the containers take from `free` one after the other; None means that the node names no CPUs.
     Upstream: plugins/numaaware/policy/factory.AccumulateProvidersHints, plugins/numaaware/policy/factory.Allocate.
     """
@@ -73,24 +73,24 @@ def assign(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]
 
 def reserved_cpus(info: NumaInfo) -> BitSet:
     """CPUs of the node that no container gets."""
-    return take(info.topology, info.topology.cpus, info.reserved_cpus) or 0
+    return take_by_topology(info.topology, info.topology.cpus, info.reserved_cpus) or 0
 
 
-def given_cpus(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Iterator[Given]:
+def given_cpus(info: NumaInfo, free: BitSet | None, containers: Sequence[JsonObject]) -> Iterator[ContainerCpus]:
     """Container by container, up to one that is refused."""
     reserved = reserved_cpus(info)
     for container in containers:
         name, need = container.get("name") or "", cpu_request(container)
-        hints = None if need == 0 or free is None else _hints(info.topology, free & ~reserved, need)
+        hints = None if need == 0 or free is None else _generate_hints(info.topology, free & ~reserved, need)
         shown = None if hints is None else tuple(hints)
-        best, admitted = _decide(info, hints)
+        best, admitted = _filter_hints(info, hints)
         if not admitted:
-            yield Given(name, need, None, shown)
+            yield ContainerCpus(name, need, None, shown)
             return
         free = free or 0
-        chosen = _allocate(info.topology, free & ~reserved, best, need)
+        chosen = _allocate_cpus(info.topology, free & ~reserved, best, need)
         free &= ~chosen
-        yield Given(name, need, chosen, shown)
+        yield ContainerCpus(name, need, chosen, shown)
 
 
 def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
@@ -101,7 +101,7 @@ def _node_sets(topology: CpuTopology) -> Iterator[tuple[int, BitSet]]:
             yield size, bit_set(chosen)
 
 
-def _hints(topology: CpuTopology, available: BitSet, need: int) -> list[Hint]:
+def _generate_hints(topology: CpuTopology, available: BitSet, need: int) -> list[TopologyHint]:
     """Every set of NUMA nodes with enough free CPUs; preferred are those as small as an empty machine would allow.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.generateCPUTopologyHints.
     """
@@ -113,68 +113,68 @@ def _hints(topology: CpuTopology, available: BitSet, need: int) -> list[Hint]:
             smallest = min(smallest, size)
         if (cpus & available).bit_count() >= need:
             found.append((size, nodes))
-    return [Hint(nodes, size == smallest) for size, nodes in found]
+    return [TopologyHint(nodes, size == smallest) for size, nodes in found]
 
 
 def _cpus_on(topology: CpuTopology, nodes: BitSet) -> BitSet:
     cpus = 0
-    for numa in members(nodes):
+    for numa in set_members(nodes):
         cpus |= topology.in_numa.get(numa, 0)
     return cpus
 
 
-def _decide(info: NumaInfo, hints: list[Hint] | None) -> tuple[BitSet | None, bool]:
+def _filter_hints(info: NumaInfo, hints: list[TopologyHint] | None) -> tuple[BitSet | None, bool]:
     """(NUMA nodes to align with, whether the node's policy admits the container).
     Upstream: plugins/numaaware/policy.filterProvidersHints.
     """
     policy = info.topology_policy
-    if policy not in MANAGED:
+    if policy not in MANAGED_POLICIES:
         return None, True
     if hints is None:
-        hints = [Hint(None, True)]
+        hints = [TopologyHint(None, True)]
     elif not hints:
-        hints = [Hint(None, False)]
+        hints = [TopologyHint(None, False)]
     if policy == SINGLE_NUMA_NODE:
         hints = [hint for hint in hints if hint.preferred and (hint.nodes is None or hint.nodes.bit_count() == 1)]
-    best = _merge(bit_set(info.topology.in_numa), hints)
+    best = _merge_hints(bit_set(info.topology.in_numa), hints)
     return best.nodes, policy == BEST_EFFORT or best.preferred
 
 
-def _merge(every: BitSet, hints: list[Hint]) -> Hint:
+def _merge_hints(every: BitSet, hints: list[TopologyHint]) -> TopologyHint:
     """Upstream: plugins/numaaware/policy.mergeFilteredHints, plugins/numaaware/policy.mergePermutation."""
-    best = Hint(every, False)
-    narrowness = _narrowness(every)
+    best = TopologyHint(every, False)
+    narrowness = _hint_narrowness(every)
     for hint in hints:
         nodes = every if hint.nodes is None else hint.nodes & every
         if not nodes or (best.preferred and not hint.preferred):
             continue
-        if hint.preferred != best.preferred or _narrowness(nodes) < narrowness:
-            best, narrowness = Hint(nodes, hint.preferred), _narrowness(nodes)
+        if hint.preferred != best.preferred or _hint_narrowness(nodes) < narrowness:
+            best, narrowness = TopologyHint(nodes, hint.preferred), _hint_narrowness(nodes)
     return best
 
 
-def _narrowness(nodes: BitSet) -> tuple[int, int]:
+def _hint_narrowness(nodes: BitSet) -> tuple[int, int]:
     return nodes.bit_count(), nodes
 
 
-def _allocate(topology: CpuTopology, available: BitSet, nodes: BitSet | None, need: int) -> BitSet:
+def _allocate_cpus(topology: CpuTopology, available: BitSet, nodes: BitSet | None, need: int) -> BitSet:
     """CPUs on the chosen NUMA nodes first, the rest anywhere; nothing at all when one of the two fails.
     Upstream: plugins/numaaware/provider/cpumanager/cpu_mng.Allocate.
     """
     aligned = 0
     if nodes is not None:
         candidates = available & _cpus_on(topology, nodes)
-        taken = take(topology, candidates, min(need, candidates.bit_count()))
+        taken = take_by_topology(topology, candidates, min(need, candidates.bit_count()))
         if taken is None:
             return 0
         aligned = taken
-    rest = take(topology, available & ~aligned, need - aligned.bit_count())
+    rest = take_by_topology(topology, available & ~aligned, need - aligned.bit_count())
     return 0 if rest is None else aligned | rest
 
 
-def normalized(raw: Sequence[int], highest: int) -> list[int]:
+def normalize_spans(raw: Sequence[int], highest: int) -> list[int]:
     """Fewer is better: 0 of the largest scores `highest`, the largest scores 0."""
     largest = max(raw, default=0)
     if largest <= 0:
         return [highest] * len(raw)
-    return [highest - div(highest * count, largest) for count in raw]
+    return [highest - int_div(highest * count, largest) for count in raw]

@@ -11,10 +11,12 @@ from vcdebug.model.names import NodeName
 from vcdebug.model.numa import NumaInfo, parse_cpu_list
 from vcdebug.snapshot.process import CpuReservation
 
-Reserved = tuple[CpuReservation, ...]
+CpuReservations = tuple[CpuReservation, ...]
 
 
-def reserve(info: Mapping[NodeName, NumaInfo], reserved: Reserved, *, by_pod: bool = True) -> Reserved:
+def reserve_cpus(
+    info: Mapping[NodeName, NumaInfo], reserved: CpuReservations, *, by_pod: bool = True
+) -> CpuReservations:
     """Take them from the nodes' free CPUs; what is still reserved.
 
     A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
@@ -35,7 +37,7 @@ def _is_reported(node: NumaInfo, one: CpuReservation) -> bool:
     return any(uid == one.uid or pod == one.pod for uid, pod in node.shown_pods)
 
 
-def with_reserved(reserved: Reserved, given: Iterable[CpuReservation]) -> Reserved:
+def with_reserved(reserved: CpuReservations, given: Iterable[CpuReservation]) -> CpuReservations:
     """With those of a session, by node and pod; a pod has one reservation per node, and keeps those on other nodes."""
     by_place = {(one.node, one.pod, one.uid): one for one in (*reserved, *given)}
     return tuple(by_place[place] for place in sorted(by_place))

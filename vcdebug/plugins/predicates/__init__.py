@@ -19,8 +19,8 @@ from vcdebug.kube.dynamic_resources import DynamicResources, DynamicResourcesErr
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.model.devices.ledger import Released
-from vcdebug.model.fiterror import Status, aborts
+from vcdebug.model.devices.ledger import ReleaseOutcome
+from vcdebug.model.fiterror import FitStatus, blocks_preemption
 from vcdebug.model.names import Codes, FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.nodetable import NodeRows
@@ -28,21 +28,21 @@ from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.predicates import quirks
 from vcdebug.plugins.predicates.filters import (
-    Filter,
     InterPodAffinityFilter,
+    KubernetesFilter,
     NodePortsFilter,
     PodTopologySpreadFilter,
     PreFilterError,
-    run,
+    run_filter,
 )
-from vcdebug.plugins.predicates.foretelling import Foretelling
+from vcdebug.plugins.predicates.foretelling import PreFilterCache
 from vcdebug.plugins.predicates.proportional import ProportionalFilter, rates_of
 from vcdebug.plugins.predicates.stable import (
     TEMPLATE_ANNOTATION,
     EquivalenceCache,
-    StableFilters,
+    StaticFilters,
 )
-from vcdebug.plugins.predicates.verdicts import TOO_MANY_PODS, Chain, Verdict, alone, where
+from vcdebug.plugins.predicates.verdicts import TOO_MANY_PODS, FilterVerdict, VerdictChain, fail_where, single_code
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
@@ -84,11 +84,11 @@ class Predicates(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._affinity_on = self._on("NodeAffinity")
-        self._taints_on = self._on("TaintToleration")
+        self._affinity_on = self._filter_enabled("NodeAffinity")
+        self._taints_on = self._filter_enabled("TaintToleration")
         self.remembers_rows = arguments.get_bool("predicate.CacheEnable", default=False)
 
-    def _on(self, filter_name: str) -> bool:
+    def _filter_enabled(self, filter_name: str) -> bool:
         return self.arguments.get_bool(f"predicate.{filter_name}Enable", default=True)
 
     def on_session_open(self, ssn: Session) -> None:
@@ -96,9 +96,9 @@ class Predicates(Plugin):
         listers = Listers(ssn.snapshot)
         self._ssn = ssn
         self._view: NodeView = ssn.view
-        has = ssn.release.has
+        has = ssn.release.has_older_form
         self._by_name = has(PREDICATE_ORDER)
-        self._stable = StableFilters(
+        self._stable = StaticFilters(
             self._view,
             affinity_on=self._affinity_on,
             taints_on=self._taints_on,
@@ -115,46 +115,46 @@ class Predicates(Plugin):
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
         )
-        self._affinity = InterPodAffinityFilter(self._view, listers) if self._on("PodAffinity") else None
-        self._volumes = VolumeBindingFilter(self._view, listers) if self._on("VolumeBinding") else None
+        self._affinity = InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
+        self._volumes = VolumeBindingFilter(self._view, listers) if self._filter_enabled("VolumeBinding") else None
         self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
         rates = rates_of(self.arguments) if has(PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
-        self._filters = self._in_order(listers)
-        self._foretelling = None if self._cache is not None else self._foretells(ssn)
+        self._filters = self._build_filters(listers)
+        self._foretelling = None if self._cache is not None else self._new_prefilter_cache(ssn)
         self._by_filter = [(one.name, one) for one in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
-        self._reserving = self._in_their_order(self._volumes, self._claims)
+        self._reserving = self._ordered_filters(self._volumes, self._claims)
         self._giving_back = [one for one in (self._claims, self._volumes) if one is not None]
         self._affinity_prepares = self._affinity_on and not has(PREFILTER_REGISTRATIONS)
         without = LATER_PRE_FILTERS if has(PREFILTER_REGISTRATIONS) else ()
         self._preparing = tuple(one for one in self._filters if one.name not in without)
 
-    def _foretells(self, ssn: Session) -> Foretelling:
-        return Foretelling(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
+    def _new_prefilter_cache(self, ssn: Session) -> PreFilterCache:
+        return PreFilterCache(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
 
     def _claims_on(self, ssn: Session) -> bool:
         """By the gate; once by an argument, too."""
-        if ssn.release.has(DRA_PREDICATE_SWITCH):
+        if ssn.release.has_older_form(DRA_PREDICATE_SWITCH):
             asked = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
-            return asked and ssn.flags.gate("DynamicResourceAllocation")
-        return ssn.flags.gate("DynamicResourceAllocation")
+            return asked and ssn.flags.is_gate_on("DynamicResourceAllocation")
+        return ssn.flags.is_gate_on("DynamicResourceAllocation")
 
-    def _in_order(self, listers: Listers) -> tuple[Filter, ...]:
+    def _build_filters(self, listers: Listers) -> tuple[KubernetesFilter, ...]:
         """Filters after the stable ones, in upstream's order."""
         view = self._view
-        return self._in_their_order(
-            NodePortsFilter(view) if self._on("NodePorts") else None,
+        return self._ordered_filters(
+            NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
             self._affinity,
-            NodeVolumeLimitsFilter(view, listers) if self._on("NodeVolumeLimits") else None,
-            VolumeZoneFilter(view, listers) if self._on("VolumeZone") else None,
-            PodTopologySpreadFilter(view, listers) if self._on("PodTopologySpread") else None,
+            NodeVolumeLimitsFilter(view, listers) if self._filter_enabled("NodeVolumeLimits") else None,
+            VolumeZoneFilter(view, listers) if self._filter_enabled("VolumeZone") else None,
+            PodTopologySpreadFilter(view, listers) if self._filter_enabled("PodTopologySpread") else None,
             self._proportional,
             self._volumes,
             self._claims,
         )
 
-    def _in_their_order(self, *candidates: T | None) -> tuple[T, ...]:
+    def _ordered_filters(self, *candidates: T | None) -> tuple[T, ...]:
         """Those that take part; by name where upstream once had them in a map."""
         present = [one for one in candidates if one is not None]
         return tuple(sorted(present, key=lambda one: one.name) if self._by_name else present)
@@ -164,36 +164,36 @@ class Predicates(Plugin):
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Upstream: plugins/predicates.PrePredicate."""
         pod = task.pod
-        if pod.has_restartable_init_container and not self._ssn.flags.gate("SidecarContainers"):
+        if pod.has_restartable_init_container and not self._ssn.flags.is_gate_on("SidecarContainers"):
             return PluginError(NO_SIDECARS)
         state = self._ssn.cycle_state(task)
         if self._foretelling is not None:
-            self._foretelling.forget()
+            self._foretelling.clear_last()
         skipped: list[str] = []
-        error = self._prepare(task, state, skipped)
+        error = self._run_pre_filters(task, state, skipped)
         state.skip.update(dict.fromkeys(skipped))
         names = tuple(skipped)
         self._ssn.log("filter.skips", task.key, self._skips.setdefault(names, names))
         return error
 
-    def _prepare(self, task: TaskInfo, state: CycleState, skipped: list[str]) -> PluginError | None:
+    def _run_pre_filters(self, task: TaskInfo, state: CycleState, skipped: list[str]) -> PluginError | None:
         """Filters enter `skipped` that have nothing to say about the task, now and for the rest of the session."""
         pod = task.pod
         if self._affinity_prepares:
-            placement = self._view.shapes.placement(pod)
+            placement = self._view.shapes.node_constraints(pod)
             if placement.asks_nothing:
                 skipped.append(NODE_AFFINITY)
             elif placement.names_conflict:
-                return _refused(NODE_AFFINITY, TERMS_CONFLICT)
+                return _pre_predicate_error(NODE_AFFINITY, TERMS_CONFLICT)
         for candidate in self._preparing:
             try:
                 wanted = candidate.pre_filter(pod, state)
             except PreFilterError as error:
-                return _refused(candidate.name, str(error))
+                return _pre_predicate_error(candidate.name, str(error))
             if not wanted:
                 skipped.append(candidate.name)
             elif candidate.name in state.skip:
-                quirks.stays_skipped(self._ssn, task, candidate.name)
+                quirks.note_stays_skipped(self._ssn, task, candidate.name)
         return None
 
     # Filtering
@@ -203,53 +203,55 @@ class Predicates(Plugin):
         rows, pod = nodes.rows, task.pod
         state = self._ssn.cycle_state(task)
         foretelling = self._foretelling
-        foretold = None if foretelling is None else foretelling.of(pod, state)
+        foretold = None if foretelling is None else foretelling.verdicts_for(pod, state)
         if foretelling is not None and foretold is not None:
             if len(rows) == 1:
-                return alone(foretelling.code(foretold, rows.item()))
-            codes: Codes = foretelling.everywhere(foretold)[rows]
+                return single_code(foretelling.code_of_row(foretold, rows.item()))
+            codes: Codes = foretelling.codes_of_all(foretold)[rows]
             return codes
         if len(rows) == 1:
-            return alone(self._predicate_one(pod, state, rows))
-        chain = Chain(self._ssn.reasons, self._first_codes(pod, rows))
+            return single_code(self._predicate_one(pod, state, rows))
+        chain = VerdictChain(self._ssn.reasons, self._first_codes(pod, rows))
         for candidate in self._filters:
-            if candidate.name not in state.skip and not chain.ended:
-                run(candidate, chain, pod, state, rows)
-        return chain.codes()
+            if candidate.name not in state.skip and not chain.is_ended:
+                run_filter(candidate, chain, pod, state, rows)
+        return chain.row_codes()
 
     def standing_codes(self, task: TaskInfo) -> Codes | None:
         """Where every filter that has something to say has said it in PreFilter."""
         if self._foretelling is None:
             return None
-        foretold = self._foretelling.of(task.pod, self._ssn.cycle_state(task))
-        return None if foretold is None else self._foretelling.everywhere(foretold)
+        foretold = self._foretelling.verdicts_for(task.pod, self._ssn.cycle_state(task))
+        return None if foretold is None else self._foretelling.codes_of_all(foretold)
 
     def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
         """Nodes that have all the pods that they may have, then the stable filters.
         Upstream: plugins/predicates.predicateByStablefilter.
         """
-        chain = Chain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
-        chain.add(where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        chain = VerdictChain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
+        chain.add_verdict(fail_where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
         index = self._stable_index(pod, rows)  # which may add to the statuses
-        chain.add(Verdict(self._stable.statuses, index))
-        return chain.codes()
+        chain.add_verdict(FilterVerdict(self._stable.statuses, index))
+        return chain.row_codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
         """As predicate, for one node that has to be looked at."""
         if self._cache is None:
-            index = self._stable.index(self._view.shapes.placement(pod)).item(rows.item(0))
+            index = self._stable.verdict_index(self._view.shapes.node_constraints(pod)).item(rows.item(0))
         else:
             index = self._stable_index(pod, rows).item(0)
-        statuses = tuple([status for _, status in self._judged(pod, state, rows, index) if status is not None])
-        return self._ssn.reasons.code(statuses) if statuses else 0
+        statuses = tuple([status for _, status in self._judge_row(pod, state, rows, index) if status is not None])
+        return self._ssn.reasons.code_of(statuses) if statuses else 0
 
-    def _judged(self, pod: Pod, state: CycleState, rows: IntArray, stable: int) -> list[tuple[str, Status | None]]:
+    def _judge_row(
+        self, pod: Pod, state: CycleState, rows: IntArray, stable: int
+    ) -> list[tuple[str, FitStatus | None]]:
         """Each filter that is asked about one node and what it objects to, up to an objection that ends it."""
         row = rows.item(0)
         full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
         found = [(POD_NUMBER, TOO_MANY_PODS if full else None), (STABLE, status)]
-        if status is not None and aborts(status):
+        if status is not None and blocks_preemption(status):
             return found
         skip = state.skip
         for name, candidate in self._by_filter:
@@ -258,35 +260,35 @@ class Predicates(Plugin):
                 failing = verdict.failing.item(0)
                 status = verdict.statuses[failing - 1] if failing else None
                 found.append((name, status))
-                if status is not None and aborts(status):
+                if status is not None and blocks_preemption(status):
                     return found
         return found
 
-    def judged(self, task: TaskInfo, node: NodeName) -> list[tuple[str, Status | None]]:
+    def judge_node(self, task: TaskInfo, node: NodeName) -> list[tuple[str, FitStatus | None]]:
         """Each filter and what it objects to on one node; the equivalence cache is neither asked nor told."""
         row = self._view.row_of[node]
-        index = int(self._stable.index(self._view.shapes.placement(task.pod))[row])
-        return self._judged(task.pod, self._ssn.cycle_state(task), np.array([row], dtype=np.int64), index)
+        index = int(self._stable.verdict_index(self._view.shapes.node_constraints(task.pod))[row])
+        return self._judge_row(task.pod, self._ssn.cycle_state(task), np.array([row], dtype=np.int64), index)
 
-    def remembered(self, task: TaskInfo, node: NodeName) -> tuple[str, int] | None:
+    def cached_template(self, task: TaskInfo, node: NodeName) -> tuple[str, int] | None:
         """(template, what the equivalence cache remembers of it on a node); None without the cache or a template."""
         template = task.pod.annotations.get(TEMPLATE_ANNOTATION, "")
         if self._cache is None or not template:
             return None
-        return template, self._cache.remembered(template, self._view.row_of[node])
+        return template, self._cache.cached_verdict(template, self._view.row_of[node])
 
     @property
-    def filters(self) -> tuple[Filter, ...]:
+    def active_filters(self) -> tuple[KubernetesFilter, ...]:
         """The filters after the stable ones, in the order in which they are asked."""
         return self._filters
 
     @property
-    def claims(self) -> DynamicResources | None:
+    def claim_filter(self) -> DynamicResources | None:
         """What judges resource claims, where anything does."""
         return None if self._claims is None else self._claims.check
 
     @property
-    def view(self) -> NodeView:
+    def node_view(self) -> NodeView:
         """The nodes as the filters see them."""
         return self._view
 
@@ -296,15 +298,15 @@ class Predicates(Plugin):
         return int(self._view.pod_count[row]), int(self._max_pods[row])
 
     @property
-    def stable(self) -> StableFilters:
+    def static_filters(self) -> StaticFilters:
         """The filters that are decided once."""
         return self._stable
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
-        index = self._stable.index(self._view.shapes.placement(pod))[rows]
+        index = self._stable.verdict_index(self._view.shapes.node_constraints(pod))[rows]
         if self._cache is None:
             return index
-        return self._cache.through(pod.annotations.get(TEMPLATE_ANNOTATION, ""), rows, index)
+        return self._cache.predicate_with_cache(pod.annotations.get(TEMPLATE_ANNOTATION, ""), rows, index)
 
     # Scoring
 
@@ -313,7 +315,7 @@ class Predicates(Plugin):
         Upstream: plugins/predicates.BatchNodeOrder.
         """
         if not self._scores_claims:
-            return None if self._volumes is None else NodeScores(nodes.zeros(), everywhere=self._names_all_nodes)
+            return None if self._volumes is None else NodeScores(nodes.zero_scores(), everywhere=self._names_all_nodes)
         if self._claims is None:
             return None
         scores = self._claim_scores(self._claims, task, nodes)
@@ -323,31 +325,31 @@ class Predicates(Plugin):
         """A pod without claims asks for nothing; one that PreFilter never saw cannot be scored."""
         state = self._ssn.cycle_state(task)
         if not len(nodes) or (claims.STATE in state.data and not task.pod.spec.get("resourceClaims")):
-            return nodes.zeros()
+            return nodes.zero_scores()
         try:
-            return claims.scores(state, nodes.names).astype(np.float64)
+            return claims.score_nodes(state, nodes.node_names).astype(np.float64)
         except DynamicResourcesError as error:
             raise ScoreError(f"calculate DynamicResources priority failed {error}") from error
 
     # Simulation
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        error = self._simulate(state, other, node, 1)
+        error = self._simulate_affinity(state, other, node, 1)
         return None if error is None else f"failed to add pod to node {node.name}: {error}"
 
     def simulate_remove_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
-        error = self._simulate(state, other, node, -1)
+        error = self._simulate_affinity(state, other, node, -1)
         return None if error is None else f"failed to remove pod from node {node.name}: {error}"
 
-    def _simulate(self, state: CycleState, other: TaskInfo, node: NodeInfo, sign: int) -> str | None:
+    def _simulate_affinity(self, state: CycleState, other: TaskInfo, node: NodeInfo, sign: int) -> str | None:
         if self._affinity is None or self._affinity.name in state.skip:
             return None
-        return self._affinity.simulate(state, other.pod, self._view.row_of[node.name], sign)
+        return self._affinity.simulate_pod(state, other.pod, self._view.row_of[node.name], sign)
 
     def simulate_predicate(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> str | None:
-        return next((text for _, text in self.simulated(state, task, node) if text is not None), None)
+        return next((text for _, text in self.simulated_checks(state, task, node) if text is not None), None)
 
-    def simulated(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> Iterator[tuple[str, str | None]]:
+    def simulated_checks(self, state: CycleState, task: TaskInfo, node: NodeInfo) -> Iterator[tuple[str, str | None]]:
         """Each check of a dry run and what it objects to: affinity between pods, then the devices of the copy."""
         if self._affinity is not None and self._affinity.name not in state.skip:
             row = np.array([self._view.row_of[node.name]], dtype=np.int64)
@@ -357,8 +359,8 @@ class Predicates(Plugin):
         if self._simulates_without_devices:
             return
         for name, ledger in node.devices.items():
-            if ledger.has_request(task.pod):
-                reason = ledger.filter(task.pod, "")
+            if ledger.has_device_request(task.pod):
+                reason = ledger.filter_node(task.pod, "")
                 where = f"device {name} cannot fit task {task.namespace}/{task.name} on node {node.name}"
                 yield name, None if reason is None else f"{where}: {reason}"
 
@@ -377,21 +379,21 @@ class Predicates(Plugin):
             error = reserving.reserve(state, task.pod.node_name)
             if error is not None:
                 event.err = error
-                quirks.refused(self._ssn, task, error)
+                quirks.note_refused(self._ssn, task, error)
                 if self._continues_refused:
                     break
-                quirks.not_restored(self._ssn, task, error)
+                quirks.note_not_restored(self._ssn, task, error)
                 return
         if self._charge_devices(event):
             return
         self._view.add_pod(row, task.pod)
-        if self._affinity is not None and self._affinity.overlooks(task.pod, row):
-            quirks.anti_affinity_overlooked(self._ssn, task)
+        if self._affinity is not None and self._affinity.overlooks_anti_affinity(task.pod, row):
+            quirks.note_overlooked_anti_affinity(self._ssn, task)
 
     def _charge_devices(self, event: Event) -> bool:
         """Whether a ledger that deviceshare keeps refuses the pod."""
         for ledger in self._ssn.nodes[event.task.node_name].devices.values():
-            if ledger.has_request(event.task.pod):
+            if ledger.has_device_request(event.task.pod):
                 error = ledger.allocate(event.task.pod)
                 if error is not None:
                     event.err = event.err if self._continues_refused else error
@@ -401,11 +403,11 @@ class Predicates(Plugin):
     def _release_devices(self, task: TaskInfo) -> bool:
         """Whether the handler goes on."""
         for name, ledger in self._ssn.nodes[task.node_name].devices.items():
-            released = ledger.release(task.pod) if ledger.has_request(task.pod) else Released.FREE
-            if released is Released.REFUSED:
+            released = ledger.release(task.pod) if ledger.has_device_request(task.pod) else ReleaseOutcome.FREE
+            if released is ReleaseOutcome.REFUSED:
                 return False
-            if released is Released.KEPT:
-                quirks.device_stays_charged(self._ssn, task, name)
+            if released is ReleaseOutcome.KEPT:
+                quirks.note_device_charged(self._ssn, task, name)
         return True
 
     def deallocate_func(self, event: Event) -> None:
@@ -421,5 +423,5 @@ class Predicates(Plugin):
             self._view.remove_pod(row, task.pod.uid)
 
 
-def _refused(filter_name: str, message: str) -> PluginError:
+def _pre_predicate_error(filter_name: str, message: str) -> PluginError:
     return PluginError(f"plugin {filter_name} pre-predicates failed {message}")

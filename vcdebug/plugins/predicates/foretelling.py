@@ -11,23 +11,23 @@ import numpy as np
 
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.kube.placement import Placement
+from vcdebug.kube.placement import NodeConstraints
 from vcdebug.model.fiterror import ReasonTable
 from vcdebug.model.names import Codes, IntArray, Row
 from vcdebug.model.pod import Pod
-from vcdebug.plugins.predicates.filters import Filter, run
-from vcdebug.plugins.predicates.stable import StableFilters
-from vcdebug.plugins.predicates.verdicts import TOO_MANY_PODS, Chain, Verdict, everywhere
+from vcdebug.plugins.predicates.filters import KubernetesFilter, run_filter
+from vcdebug.plugins.predicates.stable import StaticFilters
+from vcdebug.plugins.predicates.verdicts import TOO_MANY_PODS, FilterVerdict, VerdictChain, fail_all
 
 
-class Foretold:
+class PreFilterVerdicts:
     """The codes of all nodes for a pod until PreFilter runs again, each worked out when somebody asks: while a node may
     have more pods, and once it is full.
     """
 
     __slots__ = ("asked", "codes", "pod", "state")
 
-    def __init__(self, pod: Pod, state: CycleState, asked: Sequence[Filter] = ()) -> None:
+    def __init__(self, pod: Pod, state: CycleState, asked: Sequence[KubernetesFilter] = ()) -> None:
         self.pod = pod
         self.state = state
         self.asked = asked
@@ -35,16 +35,16 @@ class Foretold:
         self.codes: dict[bool, Codes] = {}
 
 
-class Foretelling:
+class PreFilterCache:
     """Foretells tasks of one session."""
 
     def __init__(
         self,
         view: NodeView,
         reasons: ReasonTable,
-        stable: StableFilters,
+        stable: StaticFilters,
         most_pods: IntArray,
-        filters: Sequence[Filter],
+        filters: Sequence[KubernetesFilter],
     ) -> None:
         self._view = view
         self._reasons = reasons
@@ -52,70 +52,72 @@ class Foretelling:
         self._most_pods = most_pods
         self._filters = filters
         self._every: IntArray = np.arange(len(view), dtype=np.int64)
-        self._by_wish: dict[Placement, Foretold] = {}
+        self._by_wish: dict[NodeConstraints, PreFilterVerdicts] = {}
         """For pods of which no other filter has to be asked."""
-        self._last: tuple[CycleState, Foretold | None] | None = None
+        self._last: tuple[CycleState, PreFilterVerdicts | None] | None = None
 
-    def forget(self) -> None:
+    def clear_last(self) -> None:
         """PreFilter runs again."""
         self._last = None
 
-    def of(self, pod: Pod, state: CycleState) -> Foretold | None:
+    def verdicts_for(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
         """None where some filter has to look at each node."""
         last = self._last
         if last is None or last[0] is not state:
-            last = self._last = (state, self._foretell(pod, state))
+            last = self._last = (state, self._new_verdicts(pod, state))
         return last[1]
 
-    def _foretell(self, pod: Pod, state: CycleState) -> Foretold | None:
-        asked: list[Filter] = []
+    def _new_verdicts(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
+        asked: list[KubernetesFilter] = []
         for one in self._filters:
             if one.name not in state.skip:
                 if not one.foretells:
                     return None
                 asked.append(one)
-        return Foretold(pod, state, asked) if asked else self._alike(pod, state)
+        return PreFilterVerdicts(pod, state, asked) if asked else self._verdicts_by_placement(pod, state)
 
-    def _alike(self, pod: Pod, state: CycleState) -> Foretold:
+    def _verdicts_by_placement(self, pod: Pod, state: CycleState) -> PreFilterVerdicts:
         """For pods with the same wish the same."""
-        wish = self._view.shapes.placement(pod)
+        wish = self._view.shapes.node_constraints(pod)
         known = self._by_wish.get(wish)
         if known is None:
-            known = self._by_wish[wish] = Foretold(pod, state)
+            known = self._by_wish[wish] = PreFilterVerdicts(pod, state)
         return known
 
-    def code(self, foretold: Foretold, row: Row) -> int:
+    def code_of_row(self, foretold: PreFilterVerdicts, row: Row) -> int:
         """Of one node: actions ask about it again after each eviction."""
         full: bool = self._most_pods.item(row) <= self._view.pod_count.item(row)
-        return self._codes(foretold, full).item(row)
+        return self._cached_codes(foretold, full).item(row)
 
-    def everywhere(self, foretold: Foretold) -> Codes:
+    def codes_of_all(self, foretold: PreFilterVerdicts) -> Codes:
         """Of every node; not to be written to, and read only where it stays as it is for the session."""
         full = self._most_pods <= self._view.pod_count
-        free = self._codes(foretold, False)
-        return np.where(full, self._codes(foretold, True), free) if np.count_nonzero(full) else free
+        free = self._cached_codes(foretold, False)
+        return np.where(full, self._cached_codes(foretold, True), free) if np.count_nonzero(full) else free
 
-    def _codes(self, foretold: Foretold, full: bool) -> Codes:
+    def _cached_codes(self, foretold: PreFilterVerdicts, full: bool) -> Codes:
         known = foretold.codes.get(full)
         if known is None:
-            known = foretold.codes[full] = self._work_out(foretold, full)
+            known = foretold.codes[full] = self._compute_codes(foretold, full)
         return known
 
-    def _work_out(self, foretold: Foretold, full: bool) -> Codes:
+    def _compute_codes(self, foretold: PreFilterVerdicts, full: bool) -> Codes:
         """The number of pods first, then what the node alone decides, then the filters.
         Upstream: plugins/predicates.predicateByStablefilter.
         """
         pod, size = foretold.pod, len(self._every)
         if foretold.asked:
-            chain = Chain(self._reasons, self._codes(self._alike(pod, foretold.state), full))
+            chain = VerdictChain(
+                self._reasons, self._cached_codes(self._verdicts_by_placement(pod, foretold.state), full)
+            )
             for candidate in foretold.asked:
-                run(candidate, chain, pod, foretold.state, self._every)
-            return chain.codes()
-        chain = Chain(self._reasons, np.zeros(size, dtype=np.uint16))
+                run_filter(candidate, chain, pod, foretold.state, self._every)
+            return chain.row_codes()
+        chain = VerdictChain(self._reasons, np.zeros(size, dtype=np.uint16))
         if full:
-            chain.add(everywhere(TOO_MANY_PODS, size))
-        index = self._stable.index(self._view.shapes.placement(pod))  # which may add to the statuses
-        chain.add(Verdict(self._stable.statuses, index))
-        codes = chain.codes()
+            chain.add_verdict(fail_all(TOO_MANY_PODS, size))
+        index = self._stable.verdict_index(self._view.shapes.node_constraints(pod))  # which may add to the statuses
+        chain.add_verdict(FilterVerdict(self._stable.statuses, index))
+        codes = chain.row_codes()
         codes.flags.writeable = False
         return codes

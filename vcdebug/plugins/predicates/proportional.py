@@ -12,19 +12,19 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
-from vcdebug.plugins.predicates.verdicts import Verdict
+from vcdebug.plugins.predicates.verdicts import FilterVerdict
 
-SWITCH = "predicate.ProportionalEnable"
-RESOURCES = "predicate.resources"
-FAILED = "proportional of resource {} check failed"
+SWITCH_KEY = "predicate.ProportionalEnable"
+RESOURCES_KEY = "predicate.resources"
+CHECK_FAILED = "proportional of resource {} check failed"
 
 
-class Rate(NamedTuple):
+class AcceleratorRate(NamedTuple):
     """What is to stay idle for each idle unit of an accelerator."""
 
     resource: str
@@ -32,7 +32,7 @@ class Rate(NamedTuple):
     memory: float
 
 
-class Kept(NamedTuple):
+class KeptIdle(NamedTuple):
     """One accelerator that is idle on a node: what would be left beside what is to stay."""
 
     resource: str
@@ -41,23 +41,26 @@ class Kept(NamedTuple):
     memory: tuple[float, float]
 
     @property
-    def holds(self) -> bool:
+    def is_enough(self) -> bool:
         """Whether enough stays."""
         return self.cpu[0] >= self.cpu[1] and self.memory[0] >= self.memory[1]
 
 
-def rates_of(arguments: Arguments) -> tuple[Rate, ...] | None:
+def rates_of(arguments: Arguments) -> tuple[AcceleratorRate, ...] | None:
     """The proportions that the arguments state; None where they are not looked at."""
-    if not arguments.get_bool(SWITCH, default=False):
+    if not arguments.get_bool(SWITCH_KEY, default=False):
         return None
-    stated = arguments.raw.get(RESOURCES)
+    stated = arguments.raw.get(RESOURCES_KEY)
     names = [name.strip() for name in stated.split(",")] if isinstance(stated, str) else []
     distinct = dict.fromkeys(name for name in names if name)
-    return tuple(Rate(name, _rate(arguments, name, "cpu"), _rate(arguments, name, "memory")) for name in distinct)
+    return tuple(
+        AcceleratorRate(name, _read_rate(arguments, name, "cpu"), _read_rate(arguments, name, "memory"))
+        for name in distinct
+    )
 
 
-def _rate(arguments: Arguments, name: str, kind: str) -> float:
-    stated = arguments.get_float64(f"{RESOURCES}.{name}.{kind}", 1.0)
+def _read_rate(arguments: Arguments, name: str, kind: str) -> float:
+    stated = arguments.get_float64(f"{RESOURCES_KEY}.{name}.{kind}", 1.0)
     return stated if stated >= 0 else 1.0
 
 
@@ -69,36 +72,36 @@ class ProportionalFilter:
     name = "Proportional"
     foretells = False
 
-    def __init__(self, ssn: Session, rates: tuple[Rate, ...]) -> None:
+    def __init__(self, ssn: Session, rates: tuple[AcceleratorRate, ...]) -> None:
         self._rates = rates
         self._nodes = [ssn.nodes[name] for name in ssn.node_table.names]
         self._requests = {task.uid: task.resreq for job in ssn.jobs.values() for task in job.tasks.values()}
         self._statuses = tuple(
-            Status(UNSCHEDULABLE_AND_UNRESOLVABLE, FAILED.format(rate.resource), SWITCH) for rate in rates
+            FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, CHECK_FAILED.format(rate.resource), SWITCH_KEY) for rate in rates
         )
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         """There is nothing to prepare."""
         return True
 
-    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
-        failing = [self._failing(pod, self._nodes[row]) for row in rows.tolist()]
-        return Verdict(self._statuses, np.array(failing, dtype=np.int64))
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
+        failing = [self._failing_position(pod, self._nodes[row]) for row in rows.tolist()]
+        return FilterVerdict(self._statuses, np.array(failing, dtype=np.int64))
 
-    def _failing(self, pod: Pod, node: NodeInfo) -> int:
+    def _failing_position(self, pod: Pod, node: NodeInfo) -> int:
         """The position (from 1) of what lacks something; 0 for none."""
-        kept = self.kept(pod, node)
-        lacking = next((one.resource for one in kept if not one.holds), None)
+        kept = self.kept_idle(pod, node)
+        lacking = next((one.resource for one in kept if not one.is_enough), None)
         return next((number for number, rate in enumerate(self._rates, 1) if rate.resource == lacking), 0)
 
-    def kept(self, pod: Pod, node: NodeInfo) -> list[Kept]:
+    def kept_idle(self, pod: Pod, node: NodeInfo) -> list[KeptIdle]:
         """What is compared on a node: nothing for a pod that asks for one of the accelerators."""
         request, idle = self._requests.get(pod.uid, Resource()), node.idle
         if any(request.get(rate.resource) > 0 for rate in self._rates):
             return []
-        found = [(rate, idle.get(rate.resource)) for rate in self._rates if idle.has(rate.resource)]
+        found = [(rate, idle.get(rate.resource)) for rate in self._rates if idle.has_dimension(rate.resource)]
         return [
-            Kept(
+            KeptIdle(
                 rate.resource,
                 value,
                 (idle.milli_cpu - request.milli_cpu, value * rate.cpu),

@@ -8,23 +8,23 @@ from __future__ import annotations
 import numpy as np
 
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.kube.placement import Placement
-from vcdebug.kube.taints import Taint, schedulable_despite_cordon
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.kube.placement import NodeConstraints
+from vcdebug.kube.taints import Taint, tolerates_cordon
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import BoolArray, IntArray
-from vcdebug.plugins.predicates.verdicts import INDEX
+from vcdebug.plugins.predicates.verdicts import INDEX_DTYPE
 
 TEMPLATE_ANNOTATION = "volcano.sh/template-uid"
 CORDONED, AFFINITY, TAINTED, CACHED = 1, 2, 3, 4
 STATUSES = (
-    Status(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) were unschedulable"),
-    Status(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector"),
-    Status(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) had untolerated taint(s)"),
-    Status(ERROR, "plugin equivalence cache predicates failed", "predicate.CacheEnable"),
+    FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) were unschedulable"),
+    FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector"),
+    FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) had untolerated taint(s)"),
+    FitStatus(ERROR, "plugin equivalence cache predicates failed", "predicate.CacheEnable"),
 )
 
 
-class StableFilters:
+class StaticFilters:
     """Verdicts that hold for the whole session: the first failing filter per node."""
 
     def __init__(
@@ -38,49 +38,51 @@ class StableFilters:
     ) -> None:
         """`taints_named`: the reason names the taint; `affinity_first`: before the cordon."""
         self._view = view
-        self.statuses: tuple[Status, ...] = STATUSES
+        self.statuses: tuple[FitStatus, ...] = STATUSES
         self._named: dict[Taint, int] | None = {} if taints_named else None
         """Position of the status that names a taint."""
         self._affinity_on = affinity_on
         self._taints_on = taints_on
         self._affinity_first = affinity_first
         self.affinity_on, self.taints_on = affinity_on, taints_on
-        self._known: dict[Placement, IntArray] = {}
+        self._known: dict[NodeConstraints, IntArray] = {}
 
-    def index(self, placement: Placement) -> IntArray:
+    def verdict_index(self, placement: NodeConstraints) -> IntArray:
         """Position in `statuses` (0 fits) for every node of the view."""
         known = self._known.get(placement)
         if known is None:
-            known = self._known[placement] = self._decide(placement)
+            known = self._known[placement] = self._compute_index(placement)
         return known
 
-    def _decide(self, placement: Placement) -> IntArray:
+    def _compute_index(self, placement: NodeConstraints) -> IntArray:
         view = self._view
-        index: IntArray = np.zeros(len(view), dtype=INDEX)
+        index: IntArray = np.zeros(len(view), dtype=INDEX_DTYPE)
         if self._taints_on:
-            index = self._tainted(placement)
-        cordons = not schedulable_despite_cordon(placement.tolerations)
+            index = self._tainted_index(placement)
+        cordons = not tolerates_cordon(placement.tolerations)
         if cordons and self._affinity_first:
             index[view.taints.cordoned] = CORDONED
-        if self._affinity_on and not placement.required.everything:
+        if self._affinity_on and not placement.required.accepts_everything:
             index[~view.labels.matching_required(placement.required)] = AFFINITY
         if cordons and not self._affinity_first:
             index[view.taints.cordoned] = CORDONED
         return index
 
-    def _tainted(self, placement: Placement) -> IntArray:
+    def _tainted_index(self, placement: NodeConstraints) -> IntArray:
         taints = self._view.taints
         if self._named is None:
-            return np.where(taints.untolerated(placement.tolerations), TAINTED, 0).astype(INDEX)
+            return np.where(taints.untolerated_rows(placement.tolerations), TAINTED, 0).astype(INDEX_DTYPE)
         first, kinds = taints.first_untolerated(placement.tolerations)
-        positions = np.array([0 if taint is None else self._position(self._named, taint) for taint in first], INDEX)
+        positions = np.array(
+            [0 if taint is None else self._status_position(self._named, taint) for taint in first], INDEX_DTYPE
+        )
         rows: IntArray = positions[kinds]
         return rows
 
-    def _position(self, named: dict[Taint, int], taint: Taint) -> int:
+    def _status_position(self, named: dict[Taint, int], taint: Taint) -> int:
         if taint not in named:
             text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
-            self.statuses = (*self.statuses, Status(UNSCHEDULABLE_AND_UNRESOLVABLE, text))
+            self.statuses = (*self.statuses, FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, text))
             named[taint] = len(self.statuses)
         return named[taint]
 
@@ -97,12 +99,12 @@ class EquivalenceCache:
         self._size = size
         self._passed: dict[str, IntArray] = {}
 
-    def remembered(self, template: str, row: int) -> int:
+    def cached_verdict(self, template: str, row: int) -> int:
         """What is known of a template on one node."""
         known = self._passed.get(template)
         return self.UNKNOWN if known is None else int(known[row])
 
-    def through(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
+    def predicate_with_cache(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
         """The verdicts `index` of these rows as the cache lets them through; new ones are remembered.
         Upstream: plugins/predicates/cache.PredicateWithCache.
         """
@@ -110,7 +112,7 @@ class EquivalenceCache:
             return index
         remembered = self._passed.get(template)
         if remembered is None:
-            remembered = self._passed[template] = np.full(self._size, self.UNKNOWN, dtype=INDEX)
+            remembered = self._passed[template] = np.full(self._size, self.UNKNOWN, dtype=INDEX_DTYPE)
         before = remembered[rows]
         fresh: BoolArray = before == self.UNKNOWN
         remembered[rows[fresh]] = np.where(index[fresh] == 0, self.PASSED, self.FAILED)

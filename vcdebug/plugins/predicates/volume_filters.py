@@ -14,16 +14,16 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.nodeview import NodeView
-from vcdebug.kube.preference_scores import normalized
+from vcdebug.kube.preference_scores import normalize_score
 from vcdebug.kube.volume_binding import VolumeBinding, VolumeBindingError, VolumeState
 from vcdebug.kube.volume_limits import VolumeLimits, has_limited_volumes
-from vcdebug.kube.volume_zone import CONFLICT, VolumeZoneError, outside_zone, zone_limits
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, Status
+from vcdebug.kube.volume_zone import ZONE_CONFLICT, VolumeZoneError, rows_outside_zone, zone_limits
+from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import IntArray
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.predicates import quirks
 from vcdebug.plugins.predicates.filters import PreFilterError
-from vcdebug.plugins.predicates.verdicts import INDEX, Verdict, everywhere, where
+from vcdebug.plugins.predicates.verdicts import INDEX_DTYPE, FilterVerdict, fail_all, fail_where
 
 
 class NodeVolumeLimitsFilter:
@@ -39,10 +39,10 @@ class NodeVolumeLimitsFilter:
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         return has_limited_volumes(pod)
 
-    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         names, pods = self._view.names, self._view.pods
-        statuses = [self.check.check(pod, names[row], pods[row]) for row in rows.tolist()]
-        return _collected(statuses)
+        statuses = [self.check.check_limits(pod, names[row], pods[row]) for row in rows.tolist()]
+        return _collect_verdict(statuses)
 
 
 class VolumeZoneFilter:
@@ -51,7 +51,7 @@ class VolumeZoneFilter:
     name = "VolumeZone"
     foretells = False
     STATE = "PreFilterVolumeZone"
-    FAILED = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, CONFLICT)
+    FAILED = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, ZONE_CONFLICT)
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
         self._view = view
@@ -66,14 +66,14 @@ class VolumeZoneFilter:
             state.data[self.STATE] = limits
         return bool(limits)
 
-    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         limits = state.data.get(self.STATE)
         if not isinstance(limits, tuple):
             try:
                 limits = zone_limits(pod, self._listers)
             except VolumeZoneError as error:
-                return everywhere(Status(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error)), len(rows))
-        return where(self.FAILED, outside_zone(limits, self._view.labels, rows))
+                return fail_all(FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, str(error)), len(rows))
+        return fail_where(self.FAILED, rows_outside_zone(limits, self._view.labels, rows))
 
 
 class VolumeBindingFilter:
@@ -95,12 +95,12 @@ class VolumeBindingFilter:
         state.data[self.STATE] = VolumeState() if volumes is None else volumes
         return volumes is not None
 
-    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         volumes = state.data.get(self.STATE)
         if not isinstance(volumes, VolumeState):
-            return everywhere(Status(ERROR, "not found"), len(rows))
+            return fail_all(FitStatus(ERROR, "not found"), len(rows))
         view = self._view
-        return _collected(
+        return _collect_verdict(
             [self.check.filter(volumes, view.names[row], view.labels.labels[row]) for row in rows.tolist()]
         )
 
@@ -138,27 +138,27 @@ class DynamicResourcesFilter:
             raise PreFilterError(str(error)) from error
         state.data[self.STATE] = claims
         if claims.undecided:
-            quirks.claims_undecided(self._ssn, pod, claims.undecided)
+            quirks.note_undecided_claims(self._ssn, pod, claims.undecided)
         return bool(claims.claims or claims.undecided or pod.spec.get("resourceClaims"))
 
-    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> Verdict:
+    def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         claims = state.data.get(self.STATE)
         if not isinstance(claims, ClaimState):
-            return everywhere(Status(ERROR, "not found"), len(rows))
+            return fail_all(FitStatus(ERROR, "not found"), len(rows))
         labels, before = self._view.labels, claims.undecided
-        verdict = _collected(
+        verdict = _collect_verdict(
             [self.check.filter(claims, labels.labels[row], labels.names[row]) for row in rows.tolist()]
         )
         if claims.undecided != before:
-            quirks.claims_undecided(self._ssn, pod, claims.undecided)
+            quirks.note_undecided_claims(self._ssn, pod, claims.undecided)
         return verdict
 
-    def scores(self, state: CycleState, names: Sequence[str]) -> IntArray:
+    def score_nodes(self, state: CycleState, names: Sequence[str]) -> IntArray:
         """Of candidates, in hundredths of the best one; raises DynamicResourcesError."""
         claims = state.data.get(self.STATE)
         if not isinstance(claims, ClaimState):
             raise DynamicResourcesError("not found")
-        return normalized(np.array([self.check.score(claims, name) for name in names], dtype=INDEX))
+        return normalize_score(np.array([self.check.score(claims, name) for name in names], dtype=INDEX_DTYPE))
 
     def reserve(self, state: CycleState, node: str) -> str | None:
         """The error text where no allocation is known for the node."""
@@ -172,8 +172,8 @@ class DynamicResourcesFilter:
             self.check.unreserve(claims)
 
 
-def _collected(statuses: list[Status | None]) -> Verdict:
+def _collect_verdict(statuses: list[FitStatus | None]) -> FilterVerdict:
     """A verdict from one status per row."""
-    position: dict[Status, int] = {}
+    position: dict[FitStatus, int] = {}
     index = [0 if s is None else position.setdefault(s, len(position) + 1) for s in statuses]
-    return Verdict(tuple(position), np.array(index, dtype=INDEX))
+    return FilterVerdict(tuple(position), np.array(index, dtype=INDEX_DTYPE))

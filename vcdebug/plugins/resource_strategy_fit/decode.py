@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.gomath import trunc
+from vcdebug.gomath import trunc_int64
 from vcdebug.model.panics import SchedulerPanic
 
 T = TypeVar("T")
-Decode = Callable[[object], T]
+DecodeFunction = Callable[[object], T]
 
 FATAL = "Could not parse argument for key {key} to type {kind}: {error}"
 
@@ -22,7 +22,7 @@ class DecodeError(Exception):
     """A value of another kind than its field."""
 
 
-def argument(arguments: Arguments, key: str, kind: str, decode: Decode[T]) -> T | None:
+def decode_argument(arguments: Arguments, key: str, kind: str, decode: DecodeFunction[T]) -> T | None:
     """The decoded argument, or None when it is absent."""
     if key not in arguments.raw:
         return None
@@ -32,54 +32,54 @@ def argument(arguments: Arguments, key: str, kind: str, decode: Decode[T]) -> T 
         raise SchedulerPanic(FATAL.format(key=key, kind=kind, error=error)) from error
 
 
-def whole(value: object) -> int:
+def decode_int(value: object) -> int:
     """An int; a float is cut, null is 0."""
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _refused("int", value)
-    return trunc(value) if isinstance(value, float) else value
+        raise _type_error("int", value)
+    return trunc_int64(value) if isinstance(value, float) else value
 
 
-def real(value: object) -> float:
+def decode_float(value: object) -> float:
     """A float or an int, null is 0."""
     if value is None:
         return 0.0
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _refused("float64", value)
+        raise _type_error("float64", value)
     return float(value)
 
 
-def text(value: object) -> str:
+def decode_text(value: object) -> str:
     """A string, null is empty."""
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise _refused("string", value)
+        raise _type_error("string", value)
     return value
 
 
-def flag(value: object) -> bool:
+def decode_bool(value: object) -> bool:
     """A boolean, null is false."""
     if value is None:
         return False
     if not isinstance(value, bool):
-        raise _refused("bool", value)
+        raise _type_error("bool", value)
     return value
 
 
-def table(value: object, entry: Decode[T]) -> dict[str, T]:
+def decode_table(value: object, entry: DecodeFunction[T]) -> dict[str, T]:
     """A map with string keys; null is empty."""
-    return {text(key): entry(item) for key, item in _mapping(value).items()}
+    return {decode_text(key): entry(item) for key, item in _require_mapping(value).items()}
 
 
-class Fields:
+class FieldReader:
     """A map read as a structure: a field's name matches in any case, the exact one first."""
 
     def __init__(self, value: object) -> None:
-        self._raw = _mapping(value)
+        self._raw = _require_mapping(value)
 
-    def get(self, name: str) -> object:
+    def get_field(self, name: str) -> object:
         """The field's value, None when it is absent."""
         if name in self._raw:
             return self._raw[name]
@@ -87,18 +87,18 @@ class Fields:
         return self._raw[alike[0]] if alike else None
 
 
-def _mapping(value: object) -> Mapping[object, object]:
+def _require_mapping(value: object) -> Mapping[object, object]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise DecodeError(f"expected a map, got {_kind(value)!r}")
+        raise DecodeError(f"expected a map, got {_go_kind(value)!r}")
     return value
 
 
-def _refused(kind: str, value: object) -> DecodeError:
-    return DecodeError(f"expected type {kind!r}, got unconvertible type {_kind(value)!r}, value: {str(value)!r}")
+def _type_error(kind: str, value: object) -> DecodeError:
+    return DecodeError(f"expected type {kind!r}, got unconvertible type {_go_kind(value)!r}, value: {str(value)!r}")
 
 
-def _kind(value: object) -> str:
+def _go_kind(value: object) -> str:
     names = {"str": "string", "float": "float64", "list": "slice", "dict": "map"}
     return names.get(type(value).__name__, type(value).__name__)

@@ -11,10 +11,18 @@ from typing import NamedTuple
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.gomath import MAX_INT64, MIN_INT64
-from vcdebug.plugins.resource_strategy_fit.decode import Fields, argument, flag, real, table, text, whole
+from vcdebug.plugins.resource_strategy_fit.decode import (
+    FieldReader,
+    decode_argument,
+    decode_bool,
+    decode_float,
+    decode_int,
+    decode_table,
+    decode_text,
+)
 
-LEAST = "LeastAllocated"
-MOST = "MostAllocated"
+LEAST_ALLOCATED = "LeastAllocated"
+MOST_ALLOCATED = "MostAllocated"
 DEFAULT_WEIGHT = 10
 TYPE_ANNOTATION = "volcano.sh/resource-strategy-scoring-type"
 WEIGHT_ANNOTATION = "volcano.sh/resource-strategy-weight"
@@ -27,7 +35,7 @@ class Strategy(NamedTuple):
     weight: int
 
 
-class Scarce(NamedTuple):
+class ScarceResources(NamedTuple):
     """Resources that a task which does not ask for them should leave alone."""
 
     weight: int
@@ -41,19 +49,19 @@ class Rates(NamedTuple):
     memory: float
 
 
-class Settings:
+class StrategyFitSettings:
     """The plugin's arguments; a value of the wrong kind ends the scheduler's process."""
 
     def __init__(self, arguments: Arguments) -> None:
-        weight = argument(arguments, "resourceStrategyFitWeight", "int", whole)
+        weight = decode_argument(arguments, "resourceStrategyFitWeight", "int", decode_int)
         self.weight = DEFAULT_WEIGHT if weight is None or weight < 0 else weight
-        strategies = argument(arguments, "resources", "map[v1.ResourceName]ResourcesType", _strategies)
-        default = {"cpu": Strategy(LEAST, 1), "memory": Strategy(LEAST, 1)}
-        self._strategies = _cleaned(strategies or default)
-        self.scarce = argument(arguments, "sra", "sraConfig", _scarce) or Scarce(0, {})
-        self.rates = argument(arguments, "proportional", "proportionalConfig", _rates)
+        strategies = decode_argument(arguments, "resources", "map[v1.ResourceName]ResourcesType", _decode_strategies)
+        default = {"cpu": Strategy(LEAST_ALLOCATED, 1), "memory": Strategy(LEAST_ALLOCATED, 1)}
+        self._strategies = _clean_strategies(strategies or default)
+        self.scarce = decode_argument(arguments, "sra", "sraConfig", _decode_scarce) or ScarceResources(0, {})
+        self.rates = decode_argument(arguments, "proportional", "proportionalConfig", _decode_rates)
 
-    def strategy(self, resource: str) -> Strategy | None:
+    def strategy_for(self, resource: str) -> Strategy | None:
         """The entry of exactly this name, else the pattern with the longest prefix."""
         exact = self._strategies.get(resource)
         if exact is not None:
@@ -70,7 +78,7 @@ class PodStrategy:
         self._kind = kind
         self._weights = weights
 
-    def strategy(self, resource: str) -> Strategy | None:
+    def strategy_for(self, resource: str) -> Strategy | None:
         """The pod's type for every resource that it weighs."""
         weight = self._weights.get(resource)
         return None if weight is None else Strategy(self._kind, weight)
@@ -101,46 +109,55 @@ def _no_number(name: str) -> object:
     raise ValueError(name)
 
 
-def _strategies(value: object) -> dict[str, Strategy]:
-    def entry(item: object) -> Strategy:
-        fields = Fields(item)
-        return Strategy(text(fields.get("type")), whole(fields.get("weight")))
+def _decode_strategies(value: object) -> dict[str, Strategy]:
+    def decode_entry(item: object) -> Strategy:
+        fields = FieldReader(item)
+        return Strategy(decode_text(fields.get_field("type")), decode_int(fields.get_field("weight")))
 
-    return table(value, entry)
+    return decode_table(value, decode_entry)
 
 
-def _cleaned(strategies: Mapping[str, Strategy]) -> dict[str, Strategy]:
+def _clean_strategies(strategies: Mapping[str, Strategy]) -> dict[str, Strategy]:
     """Without patterns other than one trailing `*`; an unknown type is LeastAllocated, no weight is 1."""
     return {
-        name: Strategy(kind if kind in (LEAST, MOST) else LEAST, weight if weight > 0 else 1)
+        name: Strategy(
+            kind if kind in (LEAST_ALLOCATED, MOST_ALLOCATED) else LEAST_ALLOCATED, weight if weight > 0 else 1
+        )
         for name, (kind, weight) in strategies.items()
         if "*" not in name or (name != "*" and name.endswith("*") and name.count("*") == 1)
     }
 
 
-def _scarce(value: object) -> Scarce:
-    fields = Fields(value)
-    enabled, listed, weight = flag(fields.get("enable")), text(fields.get("resources")), whole(fields.get("weight"))
-    weights = table(fields.get("resourceWeight"), whole)
+def _decode_scarce(value: object) -> ScarceResources:
+    fields = FieldReader(value)
+    enabled, listed, weight = (
+        decode_bool(fields.get_field("enable")),
+        decode_text(fields.get_field("resources")),
+        decode_int(fields.get_field("weight")),
+    )
+    weights = decode_table(fields.get_field("resourceWeight"), decode_int)
     if not enabled:
-        return Scarce(0, {})
-    stated = {name: weights.get(name, 1) for name in _names(listed)}
-    return Scarce(weight, {name: 1 if own < 0 else own for name, own in stated.items()})
+        return ScarceResources(0, {})
+    stated = {name: weights.get(name, 1) for name in _listed_names(listed)}
+    return ScarceResources(weight, {name: 1 if own < 0 else own for name, own in stated.items()})
 
 
-def _rates(value: object) -> dict[str, Rates] | None:
-    fields = Fields(value)
-    enabled, listed = flag(fields.get("enable")), text(fields.get("resources"))
-    rates = table(fields.get("resourceProportion"), real)
+def _decode_rates(value: object) -> dict[str, Rates] | None:
+    fields = FieldReader(value)
+    enabled, listed = decode_bool(fields.get_field("enable")), decode_text(fields.get_field("resources"))
+    rates = decode_table(fields.get_field("resourceProportion"), decode_float)
     if not enabled:
         return None
-    return {name: Rates(_rate(rates, f"{name}.cpu"), _rate(rates, f"{name}.memory")) for name in _names(listed)}
+    return {
+        name: Rates(_stated_rate(rates, f"{name}.cpu"), _stated_rate(rates, f"{name}.memory"))
+        for name in _listed_names(listed)
+    }
 
 
-def _rate(rates: Mapping[str, float], key: str) -> float:
+def _stated_rate(rates: Mapping[str, float], key: str) -> float:
     rate = rates.get(key, 1.0)
     return 1.0 if rate < 0 else rate
 
 
-def _names(listed: str) -> Iterator[str]:
+def _listed_names(listed: str) -> Iterator[str]:
     yield from sorted(name for name in dict.fromkeys(part.strip() for part in listed.split(",")) if name)

@@ -11,9 +11,9 @@ from vcdebug.model.names import NodeName, TaskId
 from vcdebug.model.pod import TASK_SPEC_KEY
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.task_topology.affinity import Role, Topology
+from vcdebug.plugins.task_topology.affinity import Role, RoleTopology
 
-MEBI = 1024
+KIBIS_PER_MEBI = 1024
 
 
 class Bucket:
@@ -31,28 +31,28 @@ class Bucket:
         self.bound = 0
         self.nodes: dict[NodeName, int] = {}
 
-    def add(self, role: Role, task: TaskInfo) -> None:
+    def add_task(self, role: Role, task: TaskInfo) -> None:
         """At session open: a task that has a node counts there, any other waits.
         Upstream: plugins/task-topology/bucket.AddTask.
         """
         self.roles[role] = self.roles.get(role, 0) + 1
         if task.node_name:
-            self._count(task.node_name)
+            self._count_bound(task.node_name)
             return
         self.tasks[task.uid] = task
         self.request_score += request_score(task.resreq)
         self.request.add(task.resreq)
 
-    def bind(self, task: TaskInfo) -> None:
+    def task_bound(self, task: TaskInfo) -> None:
         """A task came to a node. Told twice of one task, the request shrinks twice, and upstream may panic.
         Upstream: plugins/task-topology/bucket.TaskBound.
         """
-        self._count(task.node_name)
+        self._count_bound(task.node_name)
         self.tasks.pop(task.uid, None)
         self.request_score -= request_score(task.resreq)
         self.request.sub(task.resreq)
 
-    def _count(self, node: NodeName) -> None:
+    def _count_bound(self, node: NodeName) -> None:
         self.nodes[node] = self.nodes.get(node, 0) + 1
         self.bound += 1
 
@@ -60,7 +60,7 @@ class Bucket:
 class JobBuckets:
     """A job's buckets, filled once when the session opens. Upstream: plugins/task-topology/manager.ConstructBucket."""
 
-    def __init__(self, topology: Topology, tasks: Iterable[TaskInfo]) -> None:
+    def __init__(self, topology: RoleTopology, tasks: Iterable[TaskInfo]) -> None:
         self.topology = topology
         self.buckets: list[Bucket] = []
         self.largest = 0
@@ -68,26 +68,26 @@ class JobBuckets:
         """Roles bound in this session, per node."""
         self._bucket_of: dict[TaskId, Bucket] = {}
         self._of_node: dict[NodeName, Bucket] = {}
-        for task in sorted((t for t in tasks if role_of(t) in topology.priority and role_of(t)), key=self._rank):
-            self._place(task)
+        for task in sorted((t for t in tasks if role_of(t) in topology.priority and role_of(t)), key=self._task_rank):
+            self._build_bucket(task)
 
-    def _rank(self, task: TaskInfo) -> tuple[bool, str, int, int, str]:
+    def _task_rank(self, task: TaskInfo) -> tuple[bool, str, int, int, str]:
         """Tasks with a node first, by node; then by rank of the role, and by name.
         Upstream: plugins/task-topology/manager.buildTaskInfo.
         """
         if task.node_name:
             return False, task.node_name, 0, 0, task.name
-        order, priority = self.topology.rank(role_of(task))
+        order, priority = self.topology.rank_role(role_of(task))
         return True, "", -order, -priority, task.name
 
-    def _place(self, task: TaskInfo) -> None:
+    def _build_bucket(self, task: TaskInfo) -> None:
         """Upstream: plugins/task-topology/manager.buildBucket."""
         role = role_of(task)
         bucket = self._of_node.get(task.node_name) if task.node_name else self._most_liked(role)
         if bucket is None:
             bucket = self._new_bucket(task.node_name)
         self._bucket_of[task.uid] = bucket
-        bucket.add(role, task)
+        bucket.add_task(role, task)
         self.largest = max(self.largest, len(bucket.tasks) + bucket.bound)
 
     def _new_bucket(self, node: NodeName) -> Bucket:
@@ -103,31 +103,31 @@ class JobBuckets:
         chosen: Bucket | None = None
         best = 0
         for bucket in self.buckets:
-            affinity = self.topology.affinity(role, bucket.roles)
+            affinity = self.topology.role_affinity(role, bucket.roles)
             better = chosen is None or affinity > best
             if better or (chosen and affinity == best and bucket.request_score < chosen.request_score):
                 chosen, best = bucket, affinity
         return chosen if best >= 0 else None
 
-    def bucket(self, task: TaskInfo) -> Bucket | None:
+    def get_bucket(self, task: TaskInfo) -> Bucket | None:
         """The task's bucket, None when its role has no topology. Upstream: plugins/task-topology/manager.GetBucket."""
         return self._bucket_of.get(task.uid)
 
-    def bind(self, task: TaskInfo) -> None:
+    def task_bound(self, task: TaskInfo) -> None:
         """A task came to a node. Upstream: plugins/task-topology/manager.TaskBound."""
         role = role_of(task)
         if role:
             roles = self.bound_roles.setdefault(task.node_name, {})
             roles[role] = roles.get(role, 0) + 1
-        bucket = self.bucket(task)
+        bucket = self.get_bucket(task)
         if bucket is not None:
-            bucket.bind(task)
+            bucket.task_bound(task)
 
-    def compare(self, left: TaskInfo, right: TaskInfo) -> int:
+    def compare_roles(self, left: TaskInfo, right: TaskInfo) -> int:
         """By the rank of their roles, the higher one first."""
         if role_of(left) == role_of(right):
             return 0
-        mine, other = self.topology.rank(role_of(left)), self.topology.rank(role_of(right))
+        mine, other = self.topology.rank_role(role_of(left)), self.topology.rank_role(role_of(right))
         return (mine < other) - (mine > other)
 
 
@@ -138,7 +138,7 @@ def role_of(task: TaskInfo) -> Role:
 
 def request_score(request: Resource) -> float:
     """A milli-core, a mebibyte and a milli-unit of a scalar weigh the same."""
-    score = request.milli_cpu + request.memory / MEBI / MEBI
+    score = request.milli_cpu + request.memory / KIBIS_PER_MEBI / KIBIS_PER_MEBI
     for _, amount in sorted((request.scalars or {}).items()):
         score = score + amount
     return score

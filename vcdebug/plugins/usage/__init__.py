@@ -11,29 +11,29 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.plugin import Event, NodeScores, Plugin, no_scores
+from vcdebug.framework.plugin import Event, NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
-from vcdebug.gotime import nanoseconds, time_of
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, ReasonTable, Status
+from vcdebug.gotime import parse_nanoseconds, unix_nanoseconds
+from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import Codes, NodeName, Row, TaskId
 from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.podlimit import pod_limit
+from vcdebug.model.podlimit import get_pod_resource_limit
 from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.model.status import TaskStatus
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.usage.load import PERIOD, Estimate, Load, Measured
-from vcdebug.plugins.usage.settings import Settings, metrics_interval
+from vcdebug.plugins.usage.load import MEASURED_PERIOD, EstimatedLoad, NodeMeasurements, PodEstimate
+from vcdebug.plugins.usage.settings import UsageSettings, metrics_interval
 from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.snapshot import Flags
+from vcdebug.snapshot.snapshot import SchedulerFlags
 
 MAX_SCORE = 100
 CPU_EXCEEDED = "the CPU load of the node exceeds the upper limit."
 MEMORY_EXCEEDED = "the memory load of the node exceeds the upper limit."
 USAGE_FILE = "usage.json"
-ON_THE_WAY = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
+PLACED_STATUSES = (TaskStatus.ALLOCATED, TaskStatus.BINDING, TaskStatus.BOUND)
 
 
-class Busy(NamedTuple):
+class ResourceLoad(NamedTuple):
     """One resource of a node's load."""
 
     name: str
@@ -51,7 +51,7 @@ class Busy(NamedTuple):
 class NodeLoad(NamedTuple):
     """A node as the plugin sees it."""
 
-    busy: tuple[Busy, ...]
+    busy: tuple[ResourceLoad, ...]
     fresh: bool
     """Whether it was measured not long ago."""
     weight: int
@@ -65,27 +65,27 @@ class Usage(Plugin):
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
-        self._settings = Settings(arguments)
+        self._settings = UsageSettings(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
         """Upstream: plugins/usage.OnSessionOpen."""
         ssn.log("usage.settings")
         ssn.log("usage.enter")
         usage, table = ssn.snapshot.usage, ssn.node_table
-        self._flags: Flags = ssn.flags
+        self._flags: SchedulerFlags = ssn.flags
         self._limits: dict[TaskId, Resource] = {}
         self._row_of: dict[NodeName, Row] = table.row_of
-        now = nanoseconds(ssn.snapshot.now)
-        self._measured = Measured(usage, table, now)
-        self.load = Load(self._measured, table)
-        self._codes = exceeded_codes(self._measured, *self.thresholds, ssn.reasons)
-        self.problems = unmeasured(usage, table.names)
+        now = unix_nanoseconds(ssn.snapshot.now)
+        self._measured = NodeMeasurements(usage, table, now)
+        self.load = EstimatedLoad(self._measured, table)
+        self._codes = exceeded_codes(self._measured, *self.load_thresholds, ssn.reasons)
+        self.problems = unmeasured_problems(usage, table.names)
         interval = metrics_interval(ssn.conf.metrics)
         for node in ssn.nodes.values():
             for task in node.tasks_in_order():
                 if _not_yet_measured(task, now, interval):
-                    self._count(task, node.row)
-        ssn.log("usage.measured", *self.load.by_name(table.names))
+                    self._count_estimate(task, node.row)
+        ssn.log("usage.measured", *self.load.estimates_by_name(table.names))
         ssn.log("usage.leave")
 
     # Hooks
@@ -100,7 +100,7 @@ class Usage(Plugin):
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
         if weights == 0:
-            return no_scores(len(nodes))
+            return zero_scores(len(nodes))
         cpu, memory = self.load.of_rows(nodes.rows)
         free = (1.0 - cpu) * float(settings.cpu_weight) + (1.0 - memory) * float(settings.memory_weight)
         score = free / float(weights) * float(MAX_SCORE) * float(settings.weight)
@@ -109,26 +109,26 @@ class Usage(Plugin):
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
         """What the score and the verdict of one node are made of."""
         settings, row = self._settings, int(nodes.rows[0])
-        measured, estimated, load = self._measured, self.load.estimated(row), self.load.of_row(row)
+        measured, estimated, load = self._measured, self.load.node_estimate(row), self.load.of_row(row)
         of_cpu = (settings.cpu_weight, settings.cpu_threshold)
         of_memory = (settings.memory_weight, settings.memory_threshold)
-        cpu = Busy(CPU, float(measured.cpu[row]), estimated[0], load[0], *of_cpu)
-        memory = Busy(MEMORY, float(measured.memory[row]), estimated[1], load[1], *of_memory)
+        cpu = ResourceLoad(CPU, float(measured.cpu[row]), estimated[0], load[0], *of_cpu)
+        memory = ResourceLoad(MEMORY, float(measured.memory[row]), estimated[1], load[1], *of_memory)
         score = float(self.node_order(task, nodes).total[0])
         return NodeLoad((cpu, memory), bool(measured.fresh[row]), settings.weight, score)
 
     @property
-    def settings(self) -> Settings:
+    def usage_settings(self) -> UsageSettings:
         """What the arguments come to."""
         return self._settings
 
     @property
-    def measured(self) -> Measured:
+    def node_measurements(self) -> NodeMeasurements:
         """What was measured, node by node."""
         return self._measured
 
     @property
-    def thresholds(self) -> tuple[float, float]:
+    def load_thresholds(self) -> tuple[float, float]:
         """Percentages of cpu and memory beyond which a node is refused."""
         return self._settings.cpu_threshold, self._settings.memory_threshold
 
@@ -140,17 +140,17 @@ class Usage(Plugin):
         """
         row = self._row_of.get(event.task.node_name)
         if row is not None:
-            self._count(event.task, row)
+            self._count_estimate(event.task, row)
 
     def deallocate_func(self, event: Event) -> None:
         """Upstream: plugins/usage.handleDeallocate."""
-        self.load.remove(event.task.uid)
+        self.load.remove_estimate(event.task.uid)
 
-    def _count(self, task: TaskInfo, row: Row) -> None:
-        cpu, memory = self._estimate(task, self._risk(row))
-        self.load.add(task.uid, Estimate(row, cpu, memory))
+    def _count_estimate(self, task: TaskInfo, row: Row) -> None:
+        cpu, memory = self._estimate_pod(task, self._risk_factor(row))
+        self.load.add_estimate(task.uid, PodEstimate(row, cpu, memory))
 
-    def _risk(self, row: Row) -> float:
+    def _risk_factor(self, row: Row) -> float:
         """The factor for estimates on a node that is busy already.
         Upstream: plugins/usage/estimator.CalcAppliedRiskFactor.
         """
@@ -161,18 +161,18 @@ class Usage(Plugin):
         load = busy / float(weights) if weights else 0.0
         return settings.risk_factor if load >= settings.risk_threshold else 1.0
 
-    def _estimate(self, task: TaskInfo, risk: float) -> tuple[float, float]:
+    def _estimate_pod(self, task: TaskInfo, risk: float) -> tuple[float, float]:
         """Upstream: plugins/usage/estimator.EstimatePodResource."""
         if task.best_effort:
             return self._settings.best_effort_cpu * risk, self._settings.best_effort_memory * risk
         limit = self._limits.get(task.uid)
         if limit is None:
-            limit = self._limits[task.uid] = pod_limit(task.pod, self._flags)
+            limit = self._limits[task.uid] = get_pod_resource_limit(task.pod, self._flags)
         request = task.resreq
-        cpu = self._part(request.milli_cpu, limit.milli_cpu, risk)
-        return cpu, self._part(request.memory, limit.memory, risk)
+        cpu = self._estimate_resource(request.milli_cpu, limit.milli_cpu, risk)
+        return cpu, self._estimate_resource(request.memory, limit.memory, risk)
 
-    def _part(self, request: float, limit: float, risk: float) -> float:
+    def _estimate_resource(self, request: float, limit: float, risk: float) -> float:
         """Part of the request and of what the limit allows beyond it, never more than the limit."""
         highest = request if limit <= 0 or limit < request else limit
         settings = self._settings
@@ -186,26 +186,26 @@ def _not_yet_measured(task: TaskInfo, now: int, interval: int) -> bool:
         return False
     if task.status is TaskStatus.RUNNING:
         started = task.pod.status.get("startTime")
-        return not started or now - time_of(started) < interval
-    return task.status in ON_THE_WAY
+        return not started or now - parse_nanoseconds(started) < interval
+    return task.status in PLACED_STATUSES
 
 
 def _is_measured(entry: object) -> bool:
     return isinstance(entry, dict) and bool(entry.get("time")) and bool(entry.get("cpu") or entry.get("mem"))
 
 
-def exceeded_codes(measured: Measured, cpu: float, memory: float, reasons: ReasonTable) -> Codes:
+def exceeded_codes(measured: NodeMeasurements, cpu: float, memory: float, reasons: ReasonTable) -> Codes:
     """A code per node: thresholds are compared with what was measured, which does not change."""
     codes: Codes = np.zeros(len(measured.fresh), dtype=np.uint16)
     for exceeded, reason in ((measured.memory > memory, MEMORY_EXCEEDED), (measured.cpu > cpu, CPU_EXCEEDED)):
         if (exceeded & measured.fresh).any():
-            status = Status(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, Usage.name)
-            codes[exceeded & measured.fresh] = reasons.code((status,))
+            status = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, Usage.name)
+            codes[exceeded & measured.fresh] = reasons.code_of((status,))
     return codes
 
 
-def unmeasured(usage: Mapping[str, object], names: Iterable[NodeName]) -> tuple[Problem, ...]:
+def unmeasured_problems(usage: Mapping[str, object], names: Iterable[NodeName]) -> tuple[Problem, ...]:
     """One Problem for each node without measurements."""
-    what, effect = f"no measurement for the period {PERIOD}", "usage accepts the node and scores it 0"
+    what, effect = f"no measurement for the period {MEASURED_PERIOD}", "usage accepts the node and scores it 0"
     lacking = (name for name in names if not _is_measured(usage.get(name)))
     return tuple(Problem(USAGE_FILE, f"Node {name}", "", what, effect) for name in lacking)

@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.gotime import MINUTE, time_of
+from vcdebug.gotime import MINUTE, parse_nanoseconds
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, NodeName, Row, TaskId
 from vcdebug.model.nodetable import NodeTable
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.snapshot.json_values import JsonObject
 
-PERIOD = "10m"
+MEASURED_PERIOD = "10m"
 """The only period that upstream looks at."""
 FRESH_FOR = 5 * MINUTE
 
 
-class Estimate(NamedTuple):
+class PodEstimate(NamedTuple):
     """What a pod was taken to use when it came to its node."""
 
     row: Row
@@ -29,51 +29,55 @@ class Estimate(NamedTuple):
     memory: float
 
 
-class Measured:
+class NodeMeasurements:
     """The snapshot's measurements as columns over the node table; an unmeasured node has 0 and is stale."""
 
     def __init__(self, usage: JsonObject, table: NodeTable, now: int) -> None:
-        self.cpu: FloatArray = np.array([_percent(usage, name, "cpu") for name in table.names], dtype=np.float64)
-        self.memory: FloatArray = np.array([_percent(usage, name, "mem") for name in table.names], dtype=np.float64)
-        self.fresh: BoolArray = np.array([_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
+        self.cpu: FloatArray = np.array(
+            [_measured_percent(usage, name, "cpu") for name in table.names], dtype=np.float64
+        )
+        self.memory: FloatArray = np.array(
+            [_measured_percent(usage, name, "mem") for name in table.names], dtype=np.float64
+        )
+        self.fresh: BoolArray = np.array([_is_fresh(usage, name, now) for name in table.names], dtype=np.bool_)
 
-    def percents(self, row: Row) -> tuple[float, float]:
+    def measured_percents(self, row: Row) -> tuple[float, float]:
         """(cpu, memory) of one node."""
         return float(self.cpu[row]), float(self.memory[row])
 
 
-class Load:
+class EstimatedLoad:
     """Measured and estimated load of each node."""
 
-    def __init__(self, measured: Measured, table: NodeTable) -> None:
+    def __init__(self, measured: NodeMeasurements, table: NodeTable) -> None:
         self._cpu_percent = measured.cpu
         self._memory_percent = measured.memory
-        self._cpu_capacity = table.column("capability", CPU)
-        self._memory_capacity = table.column("capability", MEMORY)
+        self._cpu_capacity = table.dimension_column("capability", CPU)
+        self._memory_capacity = table.dimension_column("capability", MEMORY)
         self._cpu: FloatArray = np.zeros(len(table))
         self._memory: FloatArray = np.zeros(len(table))
-        self._remembered: dict[TaskId, Estimate] = {}
+        self._remembered: dict[TaskId, PodEstimate] = {}
 
     def of_rows(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """(cpu, memory) as fractions of capacity, 0 to 1."""
-        cpu = _fraction(self._cpu_percent[rows], self._cpu[rows], self._cpu_capacity[rows])
-        return cpu, _fraction(self._memory_percent[rows], self._memory[rows], self._memory_capacity[rows])
+        cpu = _load_fraction(self._cpu_percent[rows], self._cpu[rows], self._cpu_capacity[rows])
+        return cpu, _load_fraction(self._memory_percent[rows], self._memory[rows], self._memory_capacity[rows])
 
     def of_row(self, row: Row) -> tuple[float, float]:
         """(cpu, memory) of one node."""
         cpu, memory = self.of_rows(np.array([row], dtype=np.int64))
         return float(cpu[0]), float(memory[0])
 
-    def add(self, uid: TaskId, estimate: Estimate) -> None:
+    def add_estimate(self, uid: TaskId, estimate: PodEstimate) -> None:
         """Count a pod's estimate; an earlier one of the same pod is taken back.
         Upstream: plugins/usage/shadow_cache.AddEstimate.
         """
-        self.remove(uid)
+        self.remove_estimate(uid)
         self._cpu[estimate.row] += estimate.cpu
         self._memory[estimate.row] += estimate.memory
         self._remembered[uid] = estimate
 
-    def remove(self, uid: TaskId) -> None:
+    def remove_estimate(self, uid: TaskId) -> None:
         """Take back exactly what was counted, and not below nothing; an unknown pod changes nothing.
         Upstream: plugins/usage/shadow_cache.SubEstimateBySnapshot.
         """
@@ -84,40 +88,40 @@ class Load:
         self._cpu[row] = max(self._cpu[row] - estimate.cpu, 0.0)
         self._memory[row] = max(self._memory[row] - estimate.memory, 0.0)
 
-    def by_name(self, names: Sequence[NodeName]) -> tuple[dict[NodeName, float], dict[NodeName, float]]:
+    def estimates_by_name(self, names: Sequence[NodeName]) -> tuple[dict[NodeName, float], dict[NodeName, float]]:
         """Estimates of cpu and of memory on the nodes that have any."""
         rows = sorted(dict.fromkeys(estimate.row for estimate in self._remembered.values()))
         return {names[row]: float(self._cpu[row]) for row in rows}, {
             names[row]: float(self._memory[row]) for row in rows
         }
 
-    def estimated(self, row: Row) -> tuple[float, float]:
+    def node_estimate(self, row: Row) -> tuple[float, float]:
         """(milli-cores, bytes) estimated on one node. Upstream: plugins/usage/shadow_cache.GetNodeEst."""
         return float(self._cpu[row]), float(self._memory[row])
 
 
-def _fraction(percent: FloatArray, estimated: FloatArray, capacity: FloatArray) -> FloatArray:
+def _load_fraction(percent: FloatArray, estimated: FloatArray, capacity: FloatArray) -> FloatArray:
     safe = np.where(capacity > 0, capacity, 1.0)
     fraction = (percent / 100.0 * capacity + estimated) / safe
     return np.where(capacity > 0, np.clip(fraction, 0.0, 1.0), 0.0)
 
 
-def _entry(usage: JsonObject, node: str) -> JsonObject:
+def _usage_entry(usage: JsonObject, node: str) -> JsonObject:
     entry: JsonObject = usage.get(node) or {}
     return entry
 
 
-def _percent(usage: JsonObject, node: str, kind: str) -> float:
-    by_period = _entry(usage, node).get(kind)
-    return float(by_period.get(PERIOD, 0.0)) if isinstance(by_period, Mapping) else 0.0
+def _measured_percent(usage: JsonObject, node: str, kind: str) -> float:
+    by_period = _usage_entry(usage, node).get(kind)
+    return float(by_period.get(MEASURED_PERIOD, 0.0)) if isinstance(by_period, Mapping) else 0.0
 
 
-def _fresh(usage: JsonObject, node: str, now: int) -> bool:
+def _is_fresh(usage: JsonObject, node: str, now: int) -> bool:
     """Measured at most five minutes ago; a missing or unreadable time is long past."""
-    time = _entry(usage, node).get("time")
+    time = _usage_entry(usage, node).get("time")
     if not isinstance(time, str) or not time:
         return False
     try:
-        return now - time_of(time) <= FRESH_FOR
+        return now - parse_nanoseconds(time) <= FRESH_FOR
     except ValueError:
         return False

@@ -13,13 +13,13 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.gotime import nanoseconds
+from vcdebug.gotime import unix_nanoseconds
 from vcdebug.model.names import BoolArray, Codes
 from vcdebug.model.nodetable import NodeRows
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.usage import MAX_SCORE, Busy, NodeLoad, exceeded_codes, unmeasured
-from vcdebug.plugins.usage.load import PERIOD, Measured
+from vcdebug.plugins.usage import MAX_SCORE, NodeLoad, ResourceLoad, exceeded_codes, unmeasured_problems
+from vcdebug.plugins.usage.load import MEASURED_PERIOD, NodeMeasurements
 
 DEFAULT_THRESHOLD = 80.0
 
@@ -34,19 +34,19 @@ class MeasuredUsage(Plugin):
         self._weight = arguments.get_int("usage.weight", 5)
         self._cpu_weight = arguments.get_int("cpu.weight", 1)
         self._memory_weight = arguments.get_int("memory.weight", 1)
-        self._cpu_threshold = _threshold(arguments, "cpu")
-        self._memory_threshold = _threshold(arguments, "mem")
+        self._cpu_threshold = _read_threshold(arguments, "cpu")
+        self._memory_threshold = _read_threshold(arguments, "mem")
 
     def on_session_open(self, ssn: Session) -> None:
         ssn.log("usage.enter")
         usage, table = ssn.snapshot.usage, ssn.node_table
-        self._measured = Measured(usage, table, nanoseconds(ssn.snapshot.now))
+        self._measured = NodeMeasurements(usage, table, unix_nanoseconds(ssn.snapshot.now))
         self._scored: BoolArray = np.array(
             [all(_has_period(usage.get(name), kind) for kind in ("cpu", "mem")) for name in table.names], dtype=np.bool_
         )
         self._scored &= self._measured.fresh
-        self._codes = exceeded_codes(self._measured, *self.thresholds, ssn.reasons)
-        self.problems = unmeasured(usage, table.names)
+        self._codes = exceeded_codes(self._measured, *self.load_thresholds, ssn.reasons)
+        self.problems = unmeasured_problems(usage, table.names)
         ssn.log("usage.measured", {}, {})
         ssn.log("usage.leave")
 
@@ -63,12 +63,12 @@ class MeasuredUsage(Plugin):
         return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
 
     @property
-    def measured(self) -> Measured:
+    def node_measurements(self) -> NodeMeasurements:
         """What was measured, node by node."""
         return self._measured
 
     @property
-    def thresholds(self) -> tuple[float, float]:
+    def load_thresholds(self) -> tuple[float, float]:
         """Percentages of cpu and memory beyond which a node is refused."""
         return self._cpu_threshold, self._memory_threshold
 
@@ -77,14 +77,14 @@ class MeasuredUsage(Plugin):
         row = int(nodes.rows[0])
         cpu, memory = float(self._measured.cpu[row]), float(self._measured.memory[row])
         busy = (
-            Busy(CPU, cpu, 0.0, cpu / 100.0, self._cpu_weight, self._cpu_threshold),
-            Busy(MEMORY, memory, 0.0, memory / 100.0, self._memory_weight, self._memory_threshold),
+            ResourceLoad(CPU, cpu, 0.0, cpu / 100.0, self._cpu_weight, self._cpu_threshold),
+            ResourceLoad(MEMORY, memory, 0.0, memory / 100.0, self._memory_weight, self._memory_threshold),
         )
         score = float(self.node_order(task, nodes).total[0])
         return NodeLoad(busy, bool(self._measured.fresh[row]), self._weight, score)
 
 
-def _threshold(arguments: Arguments, key: str) -> float:
+def _read_threshold(arguments: Arguments, key: str) -> float:
     """A whole number as it stands; whatever else is stated counts as 0."""
     section = arguments.raw.get("thresholds")
     if not isinstance(section, Mapping) or key not in section:
@@ -95,4 +95,4 @@ def _threshold(arguments: Arguments, key: str) -> float:
 
 def _has_period(entry: object, kind: str) -> bool:
     by_period = entry.get(kind) if isinstance(entry, Mapping) else None
-    return isinstance(by_period, Mapping) and PERIOD in by_period
+    return isinstance(by_period, Mapping) and MEASURED_PERIOD in by_period

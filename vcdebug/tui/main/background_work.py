@@ -7,7 +7,7 @@ from threading import local
 
 from textual.message import Message
 
-from vcdebug.debugger.commands import Reply
+from vcdebug.debugger.commands import CommandReply
 from vcdebug.tui import worker
 from vcdebug.tui.main.current import Say
 from vcdebug.tui.messages import Progress, WorkDone
@@ -34,7 +34,7 @@ class BackgroundWork:
         self._own = local()
         """The ticket of the work that a thread does."""
 
-    def start(self, reply: Reply) -> None:
+    def start_work(self, reply: CommandReply) -> None:
         """Do what the reply asks for, unless something is being done already."""
         work = reply.work
         if work is None:
@@ -47,42 +47,42 @@ class BackgroundWork:
         self._progress(self.about)
         tasks = {self._ticket: work}
         del work, reply
-        self._start_thread(lambda: self._do(tasks))
+        self._start_thread(lambda: self._run_task(tasks))
 
-    def _do(self, tasks: dict[int, Callable[[], Reply]]) -> None:
+    def _run_task(self, tasks: dict[int, Callable[[], CommandReply]]) -> None:
         """In the thread; nobody keeps the task afterwards, for it holds recordings."""
         ticket, task = tasks.popitem()
         self._own.ticket = ticket
-        self._post(worker.work(task, ticket))
+        self._post(worker.run_task(task, ticket))
 
-    def awaited(self, event: WorkDone) -> bool:
+    def is_awaited(self, event: WorkDone) -> bool:
         """Whether anybody still waits for this work."""
         return event.ticket == self._ticket and bool(self.about)
 
-    def ended(self, event: WorkDone) -> Reply | None:
+    def finish_work(self, event: WorkDone) -> CommandReply | None:
         """What the work came to; None after a failure, which is said."""
-        self._at_rest()
+        self._clear_work()
         if event.reply is None:
             self._say(event.error, error=True)
         return event.reply
 
-    def stop(self) -> bool:
+    def stop_waiting(self) -> bool:
         """Wait no longer; whether there was anything to wait for."""
         if not self.about:
             return False
         self._say(f"stopped: {self.about}; nothing has changed")
-        self._at_rest()
+        self._clear_work()
         return True
 
-    def wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """In the thread: whether somebody still waits for what it does, not for the same work asked for again."""
         return self._own.ticket == self._ticket and bool(self.about)
 
-    def tell(self, text: str) -> None:
+    def report_progress(self, text: str) -> None:
         """In the thread: how far its work is, as long as somebody waits for it."""
-        if self.wanted():
+        if self.is_wanted():
             self._post(Progress(text))
 
-    def _at_rest(self) -> None:
+    def _clear_work(self) -> None:
         self.about = ""
         self._progress("")

@@ -8,16 +8,16 @@ from typing import Final
 
 from textual.widget import Widget
 
-from vcdebug.amount_text import plural
-from vcdebug.debugger.commands import Reply, execute
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.errors import VcdebugError
 from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.current import Current
+from vcdebug.tui.main.current import ScreenState
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.prompt import FIRST_ROW, Mode, Prompt, none
+from vcdebug.tui.widgets.prompt import FIRST_ROW, Prompt, PromptMode, no_completions
 from vcdebug.tui.widgets.status import Status
 
-AT_ONCE: Final = (["quit"], ["q"], ["help"])
+IMMEDIATE_COMMANDS: Final = (["quit"], ["q"], ["help"])
 """What does not wait for long work."""
 
 
@@ -25,7 +25,7 @@ AT_ONCE: Final = (["quit"], ["q"], ["help"])
 class CommandLine:
     """Opens the prompt in place of the status line, and runs what is entered."""
 
-    current: Current
+    current: ScreenState
     work: BackgroundWork
     prompt: Prompt
     status: Status
@@ -37,82 +37,82 @@ class CommandLine:
     _waiting: list[str] = field(default_factory=list, init=False)
     """Commands that were typed while long work was done."""
 
-    def open(self, mode: Mode, text: str = "") -> None:
+    def open_prompt(self, mode: PromptMode, text: str = "") -> None:
         """Type a command, an event number, or a filter for the table that has the focus."""
         self._table = self.focused()
-        complete = self._completer() if mode == "command" else none
+        complete = self._new_completer() if mode == "command" else no_completions
         text = self._table.filter_text if mode == "filter" else text
-        self.prompt.open(mode, text, complete)
+        self.prompt.open_line(mode, text, complete)
         self.status.display = False
 
-    def _completer(self) -> Callable[[str], list[str]]:
-        from vcdebug.tui.completion import completer
+    def _new_completer(self) -> Callable[[str], list[str]]:
+        from vcdebug.tui.completion import completer_at
 
-        return completer(self.current.moment)
+        return completer_at(self.current.moment)
 
-    def edited(self, event: Prompt.Edited) -> None:
+    def prompt_edited(self, event: Prompt.Edited) -> None:
         """A filter acts with every key."""
         if event.mode == "filter":
-            self._filter(event.text)
+            self._filter_table(event.text)
 
-    def closed(self, event: Prompt.Closed) -> None:
+    def prompt_closed(self, event: Prompt.Closed) -> None:
         """Without a filter all rows are back."""
         if event.mode == "filter":
-            self._filter("")
+            self._filter_table("")
         self._prompt_done()
 
-    def entered(self, event: Prompt.Entered) -> None:
+    def prompt_entered(self, event: Prompt.Entered) -> None:
         """Run the line."""
         self._prompt_done()
         if event.mode == "filter":
-            kept = self._filter(event.text)
-            self.current.say(f"{plural(kept, 'row')}; Esc shows all" if event.text else "")
+            kept = self._filter_table(event.text)
+            self.current.say(f"{count_noun(kept, 'row')}; Esc shows all" if event.text else "")
         elif event.mode == "goto" and event.text == FIRST_ROW:
             self.focused().action_move_to(0)
         elif event.text.strip():
-            self.run(f"goto {event.text}" if event.mode == "goto" else event.text)
+            self.run_command(f"goto {event.text}" if event.mode == "goto" else event.text)
 
-    def run(self, text: str) -> None:
+    def run_command(self, text: str) -> None:
         """Run a command and show what it came to; behind long work it waits, as if it had been typed later."""
-        driver = self.current.ready()
+        driver = self.current.ready_driver()
         if driver is None:
             return
-        if self.work.about and text.split()[:1] not in AT_ONCE:
+        if self.work.about and text.split()[:1] not in IMMEDIATE_COMMANDS:
             self._waiting.append(text)
             self.current.say(f"still {self.work.about}: {text!r} follows, Esc drops it")
             return
         try:
-            self.show(execute(driver, text))
+            self.show_reply(execute_line(driver, text))
         except VcdebugError as error:
-            self.current.say(error.line(), error=True)
+            self.current.say(error.format_line(), error=True)
 
-    def work_ended(self, reply: Reply | None) -> None:
+    def work_ended(self, reply: CommandReply | None) -> None:
         """Show what long work came to, and run what was typed meanwhile; after a failure that is dropped."""
         waiting, self._waiting = self._waiting, []
         if reply is None:
             return
-        self.show(reply)
+        self.show_reply(reply)
         for text in waiting:
-            self.run(text)
+            self.run_command(text)
 
-    def stop(self) -> bool:
+    def stop_work(self) -> bool:
         """Wait no longer for long work, nor for what was typed behind it; whether there was any."""
         self._waiting.clear()
-        return self.work.stop()
+        return self.work.stop_waiting()
 
-    def show(self, reply: Reply) -> None:
+    def show_reply(self, reply: CommandReply) -> None:
         """What a command came to: another event, words, something to open, work to be done first."""
         while reply.then is not None:
             reply = reply.then()
         if reply.moment is not None:
-            self.current.show(reply.moment)
+            self.current.show_moment(reply.moment)
         self.current.say(reply.text)
         if reply.work is not None:
-            self.work.start(reply)
+            self.work.start_work(reply)
         elif reply.show:
             self.open_what(reply.show, reply.argument)
 
-    def _filter(self, text: str) -> int:
+    def _filter_table(self, text: str) -> int:
         return self._table.set_filter(text) if self._table is not None else 0
 
     def _prompt_done(self) -> None:

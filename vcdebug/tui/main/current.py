@@ -24,7 +24,7 @@ class LayOver(Protocol):
     def __call__(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None: ...
 
 
-class Current:
+class ScreenState:
     """The debugger behind the screen; there is none until the replay is done."""
 
     def __init__(self, draw: Callable[[DebuggerState], None], say: Say) -> None:
@@ -33,12 +33,12 @@ class Current:
         self.say = say
         self._draw = draw
 
-    def show(self, moment: DebuggerState) -> None:
+    def show_moment(self, moment: DebuggerState) -> None:
         """Every panel draws this from now on."""
         self.moment = moment
         self._draw(moment)
 
-    def ready(self) -> Driver | None:
+    def ready_driver(self) -> Driver | None:
         """The debugger, or a word about why there is none yet."""
         if self.driver is None:
             self.say("still replaying: this key works in a moment, Esc stops")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-from vcdebug.tui.hints import Hint
+from vcdebug.tui.hints import KeyHint
 from vcdebug.tui.panels import PANELS
 
-KEYS: list[BindingType] = [
+MAIN_KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
     Binding("s,f11", "step('into')", "into: the next event, however deep", id="into"),
     Binding("f,r,shift+f11,f23", "step('out')", "out: what follows the enclosing span", id="out"),
@@ -61,7 +61,7 @@ KEYS: list[BindingType] = [
     Binding("tab", "app.focus_next", "next panel", id="next-panel"),
     Binding("shift+tab", "app.focus_previous", "previous panel", id="previous-panel"),
     *(
-        Binding(panel.key, f"panel('{panel.key}')", f"panel {panel.title}", id=f"panel-{panel.name}")
+        Binding(panel.key, f"panel('{panel.key}')", f"panel {panel.title}", id=f"panel-{panel.command_name}")
         for panel in PANELS
     ),
     Binding("P", "panels", "all panels, by group: cycle, cluster, debugger", id="panels"),
@@ -85,34 +85,34 @@ KEYS: list[BindingType] = [
 """F17, F22, F23 and Ctrl+F23 are what many terminals send for Shift+F5, Shift+F10, Shift+F11 and Ctrl+Shift+F11."""
 
 
-FOOTER = (
-    Hint(("over",), "over"),
-    Hint(("into",), "into"),
-    Hint(("out",), "out"),
-    Hint(("continue",), "cont"),
-    Hint(("back-over", "back-into", "back-out", "back-continue"), "back"),
-    Hint(("break",), "break"),
-    Hint(("explain",), "explain"),
-    Hint(("command",), "command"),
-    Hint(("filter",), "filter"),
-    Hint(("ask",), "ask"),
-    Hint(("prove",), "prove"),
-    Hint(("goto",), "go to"),
-    Hint(("last",), "last position"),
-    Hint(("to-row",), "to row"),
-    Hint(("last-change",), "last change"),
-    Hint(("bookmark",), "mark"),
-    Hint(("what-if",), "what if"),
-    Hint(("other",), "branch"),
-    Hint(("zoom",), "zoom"),
-    Hint(("copy",), "copy"),
-    Hint(("next-panel",), "panel"),
-    Hint(("palette",), "palette"),
-    Hint(("panels",), "panels"),
-    Hint(("open",), "open"),
+FOOTER_HINTS = (
+    KeyHint(("over",), "over"),
+    KeyHint(("into",), "into"),
+    KeyHint(("out",), "out"),
+    KeyHint(("continue",), "cont"),
+    KeyHint(("back-over", "back-into", "back-out", "back-continue"), "back"),
+    KeyHint(("break",), "break"),
+    KeyHint(("explain",), "explain"),
+    KeyHint(("command",), "command"),
+    KeyHint(("filter",), "filter"),
+    KeyHint(("ask",), "ask"),
+    KeyHint(("prove",), "prove"),
+    KeyHint(("goto",), "go to"),
+    KeyHint(("last",), "last position"),
+    KeyHint(("to-row",), "to row"),
+    KeyHint(("last-change",), "last change"),
+    KeyHint(("bookmark",), "mark"),
+    KeyHint(("what-if",), "what if"),
+    KeyHint(("other",), "branch"),
+    KeyHint(("zoom",), "zoom"),
+    KeyHint(("copy",), "copy"),
+    KeyHint(("next-panel",), "panel"),
+    KeyHint(("palette",), "palette"),
+    KeyHint(("panels",), "panels"),
+    KeyHint(("open",), "open"),
 )
 """What the last line says, the most wanted first: it shows as many as fit."""
-ALWAYS = (Hint(("help",), "help"), Hint(("quit",), "quit"))
+FIXED_HINTS = (KeyHint(("help",), "help"), KeyHint(("quit",), "quit"))
 """The last keys of the footer, for which there is always room."""
-WITHOUT_RECORDING = ("command", "next-panel", "open", "help", "quit")
+KEYS_WHILE_LOADING = ("command", "next-panel", "open", "help", "quit")
 """What has a meaning while the replay runs."""

@@ -13,20 +13,30 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.tui.main.arrangement import FLOW, MIDDLE, NARROW, USUAL_LIST, Asked, Places, arranged
+from vcdebug.tui.main.arrangement import (
+    FLOW_PANEL,
+    MIDDLE_PANELS,
+    NARROW_WIDTH,
+    USUAL_LIST,
+    ArrangementRequest,
+    PanelPlaces,
+    arrange_panels,
+)
 from vcdebug.tui.panels import PANELS
-from vcdebug.tui.panels import panel as new_panel
-from vcdebug.tui.panels.base import Panel, keys_in_force
-from vcdebug.tui.widgets.tabs import Tab
+from vcdebug.tui.panels import new_panel as new_panel
+from vcdebug.tui.panels.base import Panel, panel_keys_in_force
+from vcdebug.tui.widgets.tabs import PanelTab
 
-LISTS: Final = tuple(panel.name for panel in PANELS if panel.name not in (FLOW, *MIDDLE))
+LIST_PANELS: Final = tuple(
+    panel.command_name for panel in PANELS if panel.command_name not in (FLOW_PANEL, *MIDDLE_PANELS)
+)
 """Panels that are shown where they are asked for."""
-_KINDS: Final = {panel.name: panel for panel in PANELS}
-PATIENCE: Final = 0.25
+_PANEL_VIEWS: Final = {panel.command_name: panel for panel in PANELS}
+EMPTY_FRAME_DELAY: Final = 0.25
 """Seconds in which most recordings are there: frames around nothing are drawn for those alone that take longer."""
 
 
-class Arranged(Layout):
+class ArrangedLayout(Layout):
     """Puts the panels where the container says."""
 
     name = "arranged"
@@ -42,7 +52,7 @@ class Arranged(Layout):
         ]
 
 
-ARRANGED: Final = Arranged()
+ARRANGED_LAYOUT: Final = ArrangedLayout()
 
 
 class MainLayout(Widget):
@@ -52,13 +62,13 @@ class MainLayout(Widget):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.places: Places = {}
+        self.places: PanelPlaces = {}
         self._chosen = USUAL_LIST
-        self._focus = MIDDLE[0]
+        self._focus = MIDDLE_PANELS[0]
         self._widest: dict[str, int] = {}
         self._begun = False
         """Whether there is something to show, or to wait for."""
-        self._panels = {name: new_panel(_KINDS[name]) for name in (FLOW, *MIDDLE)}
+        self._panels = {name: new_panel(_PANEL_VIEWS[name]) for name in (FLOW_PANEL, *MIDDLE_PANELS)}
         """Those that somebody has asked for: most never are, and each takes time to set up."""
 
     def compose(self) -> ComposeResult:
@@ -67,112 +77,112 @@ class MainLayout(Widget):
 
     def on_mount(self) -> None:
         """Wait for the recording, but not for long."""
-        self.set_timer(PATIENCE, self.begin)
+        self.set_timer(EMPTY_FRAME_DELAY, self.show_panels)
 
-    def begin(self) -> None:
+    def show_panels(self) -> None:
         """Show the panels, and hide those that the arrangement gives no place."""
         if not self._begun:
             self._begun = True
-            self.rearrange()
+            self.rearrange_panels()
 
     def on_resize(self) -> None:
         """Another size may have another number of columns."""
         self._widest.clear()
-        self.rearrange()
+        self.rearrange_panels()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """What has the keys gives way last; by now they may be elsewhere again."""
         if isinstance(event.widget, Panel) and event.widget is self.screen.focused:
-            self._focus = event.widget.shows.name
-            if self._focus in LISTS:
+            self._focus = event.widget.shows.command_name
+            if self._focus in LIST_PANELS:
                 self._chosen = self._focus
-            self.rearrange()
+            self.rearrange_panels()
 
     @on(Panel.Grown)
     def panel_grown(self) -> None:
         """More of a panel is there than when it got its place."""
-        self.rearrange()
+        self.rearrange_panels()
 
     def watch_moment(self) -> None:
         """Every panel that is seen draws the new moment, and gets the room that it needs for it."""
         for panel in self._panels.values():
             panel.moment = self.moment
         self._begun |= self.moment is not None
-        self.rearrange()
+        self.rearrange_panels()
 
     @property
     def layout(self) -> Layout:
         """Places as numbers, instead of one below the other."""
-        return ARRANGED
+        return ARRANGED_LAYOUT
 
     @property
-    def panels(self) -> dict[str, Panel]:
+    def open_panels(self) -> dict[str, Panel]:
         """The panels that somebody has asked for, by their names."""
         return self._panels
 
-    def panel(self, name: str) -> Panel:
+    def get_panel(self, name: str) -> Panel:
         """The panel of a name."""
         if name not in self._panels:
-            panel = self._panels[name] = new_panel(_KINDS[name])
+            panel = self._panels[name] = new_panel(_PANEL_VIEWS[name])
             panel.set_reactive(Panel.moment, self.moment)
             panel.display = False
             self.mount(panel)
         return self._panels[name]
 
     @property
-    def first(self) -> Panel:
+    def first_panel(self) -> Panel:
         """The panel that has the focus in the beginning."""
-        return self.panel(MIDDLE[0])
+        return self.get_panel(MIDDLE_PANELS[0])
 
-    def bring(self, name: str) -> Panel | None:
+    def bring_panel(self, name: str) -> Panel | None:
         """Bring the panel whose name begins so to the front; None if there is none."""
-        found = next((known for known in _KINDS if name and known.startswith(name.lower()[:4])), None)
+        found = next((known for known in _PANEL_VIEWS if name and known.startswith(name.lower()[:4])), None)
         if found is None:
             return None
         self._focus = found
-        if found in LISTS:
+        if found in LIST_PANELS:
             self._chosen = found
         self._begun = True
-        self.rearrange()
-        return self.panel(found)
+        self.rearrange_panels()
+        return self.get_panel(found)
 
-    def tabs(self) -> Iterable[Tab]:
+    def panel_tabs(self) -> Iterable[PanelTab]:
         """Every panel with its key in force."""
-        keys = keys_in_force(self.screen)
-        return (Tab(keys.get(one.name, one.key), one.title, one.name, one.group) for one in PANELS)
+        keys = panel_keys_in_force(self.screen)
+        return (PanelTab(keys.get(one.command_name, one.key), one.title, one.command_name, one.group) for one in PANELS)
 
     # What has which place
 
-    def rearrange(self) -> None:
+    def rearrange_panels(self) -> None:
         """Give every panel its place; what comes into sight is drawn, and then measured again."""
         if not self._begun or not self.is_mounted or not self.size.width:
             return
-        places = self._arranged()
-        if self._show(places):
-            places = self._arranged()
-            self._show(places)
+        places = self._arrange_now()
+        if self._show_placed(places):
+            places = self._arrange_now()
+            self._show_placed(places)
         if places != self.places:
             self.places = places
-            self.first.refresh(layout=True)  # Textual arranges anew only what a child asks for
+            self.first_panel.refresh(layout=True)  # Textual arranges anew only what a child asks for
 
-    def _arranged(self) -> Places:
-        return arranged(Asked(self.size.width, self.size.height, self._chosen, self._focus), self)
+    def _arrange_now(self) -> PanelPlaces:
+        return arrange_panels(ArrangementRequest(self.size.width, self.size.height, self._chosen, self._focus), self)
 
-    def _show(self, places: Places) -> bool:
+    def _show_placed(self, places: PanelPlaces) -> bool:
         """Show or hide the panels as arranged; whether one of them was hidden before."""
-        appeared = [panel for name in places if not (panel := self.panel(name)).display]
+        appeared = [panel for name in places if not (panel := self.get_panel(name)).display]
         for name, panel in self._panels.items():
             panel.display = name in places
         for panel in appeared:
-            panel.draw()
+            panel.draw_moment()
         return bool(appeared)
 
-    def lines(self, name: str, width: int) -> int:
+    def wanted_lines(self, name: str, width: int) -> int:
         """The lines that a panel wants at a width."""
-        return self.panel(name).wanted_lines(width, framed=self.app.size.width >= NARROW)
+        return self.get_panel(name).wanted_lines(width, framed=self.app.size.width >= NARROW_WIDTH)
 
-    def cells(self, name: str) -> int:
+    def wanted_cells(self, name: str) -> int:
         """The cells that a panel wants; a column does not get narrower while one steps."""
-        wanted = self.panel(name).wanted_cells(framed=self.app.size.width >= NARROW)
+        wanted = self.get_panel(name).wanted_cells(framed=self.app.size.width >= NARROW_WIDTH)
         self._widest[name] = max(wanted, self._widest.get(name, 0))
         return self._widest[name]

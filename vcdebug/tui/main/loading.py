@@ -13,7 +13,7 @@ from vcdebug.debugger import commands
 from vcdebug.tui import worker
 from vcdebug.tui.start import Start
 
-MODULES: Final = (
+MODULES_AHEAD: Final = (
     "vcdebug.views.event_view",
     "vcdebug.views.equation",
     "vcdebug.explain.dry_run",
@@ -29,28 +29,28 @@ MODULES: Final = (
 """In the order in which they are likely to be wanted: a step, a command, a page."""
 
 
-def import_ahead(wanted: Callable[[], bool]) -> None:
+def import_modules_ahead(wanted: Callable[[], bool]) -> None:
     """In a thread, a module at a time, while the screen is there; a key that needs one sooner has it sooner."""
-    for name in MODULES:
+    for name in MODULES_AHEAD:
         if not wanted():
             return
         import_module(name)
-    commands.verbs()
+    commands.list_verbs()
 
 
-class Loading:
+class RecordingLoader:
     """Loads and replays in a thread, and ends with the screen."""
 
     def __init__(self, start: Start, post: Callable[[Message], object]) -> None:
         self._start = start
         self._post = post
-        self._stop = worker.Stop()
+        self._stop = worker.StopRequest()
         self._drawn = Event()
 
-    def run(self) -> None:
+    def load_recording(self) -> None:
         """In a thread: load, replay, and once the recording is on the screen keep it for the next time."""
         start = self._start
-        worker.run(
+        worker.load_and_replay(
             start.source,
             self._post,
             start.ask_extender,
@@ -62,13 +62,13 @@ class Loading:
             self._drawn.wait,
         )
 
-    def drawn(self) -> None:
+    def on_drawn(self) -> None:
         """The recording is on the screen. A thread that holds neither of them imports what the first keys need."""
         self._drawn.set()
         stop = self._stop
-        Thread(target=import_ahead, args=(lambda: not stop.asked,)).start()
+        Thread(target=import_modules_ahead, args=(lambda: not stop.asked,)).start()
 
-    def end(self) -> None:
+    def stop_loading(self) -> None:
         """Nobody waits for it any more."""
         self._stop.asked = True
         self._drawn.set()

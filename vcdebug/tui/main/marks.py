@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from vcdebug.debugger.figures import Figure
 from vcdebug.model.names import Seq
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.current import Current, LayOver
+from vcdebug.tui.main.current import LayOver, ScreenState
 from vcdebug.tui.screens.breakpoint import BreakpointScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.breaks import fitting_kind
@@ -18,7 +18,7 @@ NO_FIGURE: Final = (
 )
 
 
-class Followed(NamedTuple):
+class FollowedFigure(NamedTuple):
     """The figure that one follows back, the table that it was taken from, and the event that this led to."""
 
     figure: Figure
@@ -26,81 +26,83 @@ class Followed(NamedTuple):
     seq: Seq
 
 
-class Marks:
+class MarkCommands:
     """Each key is short for a command about what the cursor is on."""
 
-    def __init__(self, current: Current, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]) -> None:
+    def __init__(
+        self, current: ScreenState, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]
+    ) -> None:
         self._current = current
         self._commands = commands
         self._lay_over = lay_over
         self._focused = focused
-        self._followed: Followed | None = None
+        self._followed: FollowedFigure | None = None
 
     # Numbers
 
-    def last_change(self) -> None:
+    def goto_last_change(self) -> None:
         """To the event that wrote the figure; again, further back, also where the panel shows other things by then."""
         moment = self._current.moment
-        if self._current.ready() is None or moment is None:
+        if self._current.ready_driver() is None or moment is None:
             return
         grid, followed = self._focused(), self._followed
         if followed is not None and followed.seq == moment.seq and followed.title != grid.table.title:
-            self.follow(followed.figure, followed.title)
+            self.follow_figure(followed.figure, followed.title)
             return
         found = grid.cursor_figure
         if found is None:
             self._current.say(NO_FIGURE)
         else:
-            self.follow(found, grid.table.title)
+            self.follow_figure(found, grid.table.title)
 
-    def follow(self, figure: Figure, title: str = "") -> None:
+    def follow_figure(self, figure: Figure, title: str = "") -> None:
         """To the event that wrote a figure of a table."""
-        self._commands.run(f"last-change {figure}")
+        self._commands.run_command(f"last-change {figure}")
         if self._current.moment is not None:
-            self._followed = Followed(figure, title, self._current.moment.seq)
+            self._followed = FollowedFigure(figure, title, self._current.moment.seq)
 
-    def watch(self) -> None:
+    def watch_figure(self) -> None:
         """Keep the figure under the cursor in sight."""
-        found = self._figure_or_word()
+        found = self._figure_under_cursor()
         if found is not None:
-            self._commands.run(f"watch {found}")
+            self._commands.run_command(f"watch {found}")
 
-    def _figure_or_word(self) -> Figure | None:
+    def _figure_under_cursor(self) -> Figure | None:
         """The figure under the cursor, or a word about why there is none."""
-        found = self._focused().cursor_figure if self._current.ready() is not None else None
+        found = self._focused().cursor_figure if self._current.ready_driver() is not None else None
         if found is None and self._current.driver is not None:
             self._current.say(NO_FIGURE)
         return found
 
     # Breakpoints
 
-    def breakpoint(self) -> None:
+    def open_breakpoint_dialog(self) -> None:
         """Open the dialog, with the kind that suits the present event."""
         moment = self._current.moment
-        if self._current.ready() is not None and moment is not None:
+        if self._current.ready_driver() is not None and moment is not None:
             kind = fitting_kind(moment.recording, moment.seq)
-            self._lay_over(BreakpointScreen(moment, kind), self._breakpoint_chosen)
+            self._lay_over(BreakpointScreen(moment, kind), self._set_breakpoint)
 
-    def _breakpoint_chosen(self, words: str | None) -> None:
+    def _set_breakpoint(self, words: str | None) -> None:
         if words:
-            self._commands.run(f"break {words}")
+            self._commands.run_command(f"break {words}")
 
     def break_on_figure(self) -> None:
         """Stop wherever the figure under the cursor changes: the words stand ready to be narrowed."""
-        found = self._figure_or_word()
+        found = self._figure_under_cursor()
         if found is not None:
-            self._commands.open("command", f"break data {found}")
+            self._commands.open_prompt("command", f"break data {found}")
 
     # Bookmarks
 
-    def bookmark(self) -> None:
+    def set_bookmark(self) -> None:
         """Mark this event; where it is marked already, write its note."""
-        driver = self._current.ready()
+        driver = self._current.ready_driver()
         if driver is None:
             return
-        cycle, branch = driver.where()
-        known = driver.notebook.bookmarks.at(driver.debugger.seq, cycle, branch=branch)
+        cycle, branch = driver.shown_place()
+        known = driver.notebook.bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
         if known is None:
-            self._commands.run("bookmark")
+            self._commands.run_command("bookmark")
         else:
-            self._commands.open("command", f"note {known.note}")
+            self._commands.open_prompt("command", f"note {known.note}")

@@ -7,27 +7,27 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.commands import Reply
+from vcdebug.debugger.commands import CommandReply
 from vcdebug.files.notes import load_notes, save_notes
 from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.current import Current
-from vcdebug.tui.main.pages import Pages
-from vcdebug.views.estimate import Estimate
+from vcdebug.tui.main.current import ScreenState
+from vcdebug.tui.main.pages import PageOpener
+from vcdebug.views.estimate import TimeEstimate
 from vcdebug.views.pages import PAGES
 
 if TYPE_CHECKING:
     from vcdebug.trace.recording import Recording
 
-SURVEYING: Final = "explaining every job that waits"
+SURVEY_TEXT: Final = "explaining every job that waits"
 
 
-class Opening:
+class CommandTargets:
     """Opens pages and panels, and reads and writes files, as commands ask; `by_name` has all of it."""
 
     def __init__(
         self,
-        current: Current,
-        pages: Pages,
+        current: ScreenState,
+        pages: PageOpener,
         work: BackgroundWork,
         place: str,
         of_screen: Mapping[str, Callable[[str], object]],
@@ -38,68 +38,68 @@ class Opening:
         self._place = place
         """What a command line calls the snapshot."""
         self.by_name: Mapping[str, Callable[[str], object]] = {
-            "report": self._report,
-            "save": self._save,
-            "load": self._load,
-            "find": self._find,
-            **{name: partial(self._page, name) for name in PAGES},
-            "waiting": self.waiting,
+            "report": self._write_report,
+            "save": self._save_notes,
+            "load": self._load_notes,
+            "find": self._open_search_results,
+            **{name: partial(self._open_page, name) for name in PAGES},
+            "waiting": self.open_waiting_jobs,
             **of_screen,
         }
 
-    def open(self, name: str, argument: str) -> None:
+    def open_target(self, name: str, argument: str) -> None:
         """What a command names."""
         self.by_name[name](argument)
 
-    def waiting(self, _: str = "") -> None:
+    def open_waiting_jobs(self, _: str = "") -> None:
         """Every job that waits, worked out away from the keys: hundreds of jobs take seconds."""
         moment = self._current.moment
         if moment is not None:
-            work = partial(self._survey, moment.recording)
-            self._work.start(Reply(text=SURVEYING, work=work))
+            work = partial(self._survey_jobs, moment.recording)
+            self._work.start_work(CommandReply(text=SURVEY_TEXT, work=work))
 
-    def _survey(self, recording: Recording) -> Reply:
-        from vcdebug.causes.survey import survey
+    def _survey_jobs(self, recording: Recording) -> CommandReply:
+        from vcdebug.causes.survey import survey_jobs
 
-        estimate = Estimate(monotonic)
+        estimate = TimeEstimate(monotonic)
 
-        def tell(done: int, total: int) -> None:
-            self._work.tell(f"{SURVEYING}: {done} of {total}{estimate.left('', done, total)}")
+        def report_progress(done: int, total: int) -> None:
+            self._work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
 
-        survey(recording, tell)
-        return Reply(then=self._surveyed)
+        survey_jobs(recording, report_progress)
+        return CommandReply(then=self._open_survey)
 
-    def _surveyed(self) -> Reply:
+    def _open_survey(self) -> CommandReply:
         self._pages.open_page("waiting")
-        return Reply()
+        return CommandReply()
 
-    def _page(self, name: str, _: str) -> None:
+    def _open_page(self, name: str, _: str) -> None:
         self._pages.open_page(name)
 
-    def _find(self, words: str) -> None:
-        from vcdebug.views.finding import finding
+    def _open_search_results(self, words: str) -> None:
+        from vcdebug.views.finding import found_table
 
         moment = self._current.moment
         if moment is not None:
-            self._pages.open(finding(moment.recording, moment.seq, words))
+            self._pages.open_table(found_table(moment.recording, moment.seq, words))
 
-    def _report(self, words: str) -> None:
+    def _write_report(self, words: str) -> None:
         """Write the report in a worker thread, so that keys are answered meanwhile."""
         from vcdebug.files.report import write_here
 
         moment, place = self._current.moment, self._place
         if moment is not None:
             work = partial(write_here, moment, words, place)
-            self._work.start(Reply(text="writing the report", work=lambda: Reply(text=work())))
+            self._work.start_work(CommandReply(text="writing the report", work=lambda: CommandReply(text=work())))
 
-    def _save(self, words: str) -> None:
+    def _save_notes(self, words: str) -> None:
         driver = self._current.driver
         if driver is not None:
             self._current.say(save_notes(driver, words))
 
-    def _load(self, words: str) -> None:
+    def _load_notes(self, words: str) -> None:
         driver = self._current.driver
         if driver is not None:
             said = load_notes(driver, words)
-            self._current.show(driver.moment())
+            self._current.show_moment(driver.current_state())
             self._current.say(said)

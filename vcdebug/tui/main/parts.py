@@ -10,22 +10,22 @@ from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.current import Current, LayOver
+from vcdebug.tui.main.current import LayOver, ScreenState
 from vcdebug.tui.widgets.grid import Grid
 
 if TYPE_CHECKING:
-    from vcdebug.tui.main.asking import Asking
-    from vcdebug.tui.main.copying import Copying
-    from vcdebug.tui.main.marks import Marks
-    from vcdebug.tui.main.opening import Opening
-    from vcdebug.tui.main.pages import Pages
-    from vcdebug.tui.main.what_if import WhatIf
+    from vcdebug.tui.main.asking import QuestionCommands
+    from vcdebug.tui.main.copying import CopyCommands
+    from vcdebug.tui.main.marks import MarkCommands
+    from vcdebug.tui.main.opening import CommandTargets
+    from vcdebug.tui.main.pages import PageOpener
+    from vcdebug.tui.main.what_if import WhatIfCommands
 
 
-class Shared(NamedTuple):
+class PartContext(NamedTuple):
     """What the parts work with."""
 
-    current: Current
+    current: ScreenState
     work: BackgroundWork
     commands: CommandLine
     lay_over: LayOver
@@ -39,51 +39,51 @@ class Shared(NamedTuple):
     """What commands ask of the screen itself, by name."""
 
 
-class Parts:
+class ScreenParts:
     """The parts, each handed what it needs."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: PartContext) -> None:
         self._shared = shared
 
     @cached_property
-    def marks(self) -> Marks:
+    def mark_commands(self) -> MarkCommands:
         """Breakpoints, watches and bookmarks where the cursor is."""
-        from vcdebug.tui.main.marks import Marks
+        from vcdebug.tui.main.marks import MarkCommands
 
         shared = self._shared
-        return Marks(shared.current, shared.commands, shared.lay_over, shared.focused)
+        return MarkCommands(shared.current, shared.commands, shared.lay_over, shared.focused)
 
     @cached_property
-    def what_if(self) -> WhatIf:
+    def what_if_commands(self) -> WhatIfCommands:
         """Edits, and leaving with some."""
-        from vcdebug.tui.main.what_if import WhatIf
+        from vcdebug.tui.main.what_if import WhatIfCommands
 
         shared = self._shared
-        return WhatIf(shared.current, shared.commands, shared.lay_over, shared.focused)
+        return WhatIfCommands(shared.current, shared.commands, shared.lay_over, shared.focused)
 
     @cached_property
-    def pages(self) -> Pages:
+    def page_opener(self) -> PageOpener:
         """What lies over the screen."""
-        from vcdebug.tui.main.pages import Pages
+        from vcdebug.tui.main.pages import PageOpener
 
         shared = self._shared
-        return Pages(
+        return PageOpener(
             shared.current,
             shared.work,
             shared.lay_over,
             shared.clipboard,
             go=shared.go,
-            follow=self.marks.follow,
-            run=shared.commands.run,
+            follow=self.mark_commands.follow_figure,
+            run=shared.commands.run_command,
         )
 
     @cached_property
-    def copying(self) -> Copying:
+    def copy_commands(self) -> CopyCommands:
         """What can be copied."""
-        from vcdebug.tui.main.copying import Copying
+        from vcdebug.tui.main.copying import CopyCommands
 
         shared = self._shared
-        return Copying(
+        return CopyCommands(
             shared.current,
             shared.lay_over,
             shared.clipboard,
@@ -93,25 +93,25 @@ class Parts:
         )
 
     @cached_property
-    def asking(self) -> Asking:
+    def question_commands(self) -> QuestionCommands:
         """Questions and remedies."""
-        from vcdebug.tui.main.asking import Asking
+        from vcdebug.tui.main.asking import QuestionCommands
 
         shared = self._shared
-        return Asking(
+        return QuestionCommands(
             shared.current,
             shared.work,
-            self.pages,
+            self.page_opener,
             shared.lay_over,
             focused=shared.focused,
-            run=shared.commands.run,
-            show=shared.commands.show,
+            run=shared.commands.run_command,
+            show=shared.commands.show_reply,
         )
 
     @cached_property
-    def opening(self) -> Opening:
+    def command_targets(self) -> CommandTargets:
         """What commands open by name."""
-        from vcdebug.tui.main.opening import Opening
+        from vcdebug.tui.main.opening import CommandTargets
 
         shared = self._shared
-        return Opening(shared.current, self.pages, shared.work, shared.place, shared.of_screen)
+        return CommandTargets(shared.current, self.page_opener, shared.work, shared.place, shared.of_screen)

@@ -11,69 +11,69 @@ from textual.binding import BindingType
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from vcdebug.debugger.driver import DebuggerState, Driver, Step
+from vcdebug.debugger.driver import DebuggerState, Driver, DriverStep
 from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
-from vcdebug.tui.config import Settings
-from vcdebug.tui.keymap import main_keys
+from vcdebug.tui.config import UserSettings
+from vcdebug.tui.keymap import main_screen_keys
 from vcdebug.tui.keynames import key_names
-from vcdebug.tui.main.arrangement import NARROW
-from vcdebug.tui.main.asking_again import AskingAgain
+from vcdebug.tui.main.arrangement import NARROW_WIDTH
+from vcdebug.tui.main.asking_again import PanelRerun
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.current import Current
-from vcdebug.tui.main.footer import show_keys
-from vcdebug.tui.main.keys import KEYS
+from vcdebug.tui.main.current import ScreenState
+from vcdebug.tui.main.footer import show_footer_keys
+from vcdebug.tui.main.keys import MAIN_KEYS
 from vcdebug.tui.main.layout import MainLayout
-from vcdebug.tui.main.loading import Loading
+from vcdebug.tui.main.loading import RecordingLoader
 from vcdebug.tui.main.movement import Movement
-from vcdebug.tui.main.parts import Parts, Shared
+from vcdebug.tui.main.parts import PartContext, ScreenParts
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.session_state import Store
-from vcdebug.tui.start import Next, Start
-from vcdebug.tui.themes import THEMES, theme_named
+from vcdebug.tui.session_state import SessionStore
+from vcdebug.tui.start import NextScreen, Start
+from vcdebug.tui.themes import THEMES, find_theme
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.header import ONE_LINE, Header
+from vcdebug.tui.widgets.header import ONE_LINE_WIDTH, Header
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import FirstKeys, Status
-from vcdebug.tui.widgets.tabs import ALL, Tabs
+from vcdebug.tui.widgets.tabs import ALL_PANELS, Tabs
 from vcdebug.tui.widgets.timeline import Timeline
 
 Result = TypeVar("Result")
-READING = 0.05
+FIRST_FRAME_SECONDS = 0.05
 """Seconds with the first frame before anything else is made ready: scroll bars may take a second one."""
-KEPT_EVERY = 10.0
+SAVE_SECONDS = 10.0
 """Seconds after which a new position is kept: a terminal may close without a word."""
 
 
-class MainScreen(Screen[Next]):
+class MainScreen(Screen[NextScreen]):
     """Puts the parts together: each is handed what it needs, and every key and message has one line here."""
 
-    BINDINGS: ClassVar[list[BindingType]] = KEYS
+    BINDINGS: ClassVar[list[BindingType]] = MAIN_KEYS
     HORIZONTAL_BREAKPOINTS = [
         (0, "-narrow"),
-        (NARROW, "-wide"),
-        (ONE_LINE, "-very-wide"),
+        (NARROW_WIDTH, "-wide"),
+        (ONE_LINE_WIDTH, "-very-wide"),
     ]
     ALLOW_IN_MAXIMIZED_VIEW = "Header,FirstKeys,Timeline,Status,Prompt"
 
     moment: reactive[DebuggerState | None] = reactive(None, always_update=True, repaint=False)
 
-    def __init__(self, start: Start, settings: Settings, store: Store) -> None:
+    def __init__(self, start: Start, settings: UserSettings, store: SessionStore) -> None:
         super().__init__()
         self.start = start
         self.settings = settings
         self.store = store
-        self._loading = Loading(start, self.post_message)
+        self._loading = RecordingLoader(start, self.post_message)
         self._status, self._prompt, self._header, self._tabs = Status(), Prompt(), Header(), Tabs()
         self._panels = MainLayout(id="body")
-        self.current = Current(self._draw, self.say)
+        self.current = ScreenState(self._draw_moment, self.say_line)
         self.movement = Movement(self.current, self._focused_grid)
-        self.work = BackgroundWork(self._start_thread, self.post_message, self.say, self._show_progress)
-        self.asking_again = AskingAgain(self._start_thread, self.post_message, self._show_progress)
+        self.work = BackgroundWork(self._start_thread, self.post_message, self.say_line, self._show_progress)
+        self.asking_again = PanelRerun(self._start_thread, self.post_message, self._show_progress)
         self.commands = CommandLine(
             self.current,
             self.work,
@@ -88,36 +88,38 @@ class MainScreen(Screen[Next]):
             start,
             settings.problems,
             show_panel=self.show_panel,
-            panel=self._panels.panel,
+            panel=self._panels.get_panel,
             focused_grid=self._focused_grid,
         )
-        self.parts = Parts(
-            Shared(
+        self.parts = ScreenParts(
+            PartContext(
                 self.current,
                 self.work,
                 self.commands,
                 self.lay_over,
                 self._focused_grid,
                 settings.clipboard,
-                start.place(),
-                go=self.movement.go,
+                start.command_line_name(),
+                go=self.movement.goto_event,
                 copy=lambda text, how: copy_text(self.app, text, how),
-                of_screen=self._of_screen(),
+                of_screen=self._screen_targets(),
             )
         )
 
-    def _of_screen(self) -> Mapping[str, Callable[[str], object]]:
+    def _screen_targets(self) -> Mapping[str, Callable[[str], object]]:
         """What commands ask of this screen."""
         return {
             "help": lambda _: self.action_help(),
-            "prove": lambda job: self.parts.asking.prove(job),
-            "ask": lambda words: self.parts.asking.ask(words),
+            "prove": lambda job: self.parts.question_commands.search_fixes(job),
+            "ask": lambda words: self.parts.question_commands.ask_question(words),
             "explain": self.action_explain,
             "panel": self.show_panel,
             "theme": self.choose_theme,
             "log": self.show_log,
-            "filter": lambda text: self.grid.set_filter(text),
-            "open": lambda snapshot: self.parts.what_if.leave(lambda: self.dismiss(Next(snapshot))),
+            "filter": lambda text: self.focused_grid.set_filter(text),
+            "open": lambda snapshot: self.parts.what_if_commands.leave_recording(
+                lambda: self.dismiss(NextScreen(snapshot))
+            ),
             "quit": lambda _: self.action_quit(),
         }
 
@@ -136,23 +138,23 @@ class MainScreen(Screen[Next]):
         fitting = [name for least, name in self.HORIZONTAL_BREAKPOINTS if self.app.size.width >= least]
         self.add_class(fitting[-1])  # Textual says so only once everything has been drawn
         self.bindings_updated_signal.subscribe(self, self._show_keys)
-        self._prompt.remember(self.store.history())
-        self.set_interval(KEPT_EVERY, self.keeper.save)
+        self._prompt.add_history(self.store.typed_lines())
+        self.set_interval(SAVE_SECONDS, self.keeper.save_session)
         if self.start.follow:
-            self.set_interval(self.start.follow, self._follow)
-        self.keeper.panels = self._panels.panels
-        self._tabs.tabs = tuple(self._panels.tabs())
-        self._tabs.all_key = key_names(main_keys("panels", self.settings.keys)[:1])
-        self.query_one(FirstKeys).display = self.store.first_time()
+            self.set_interval(self.start.follow, self._capture_again)
+        self.keeper.panels = self._panels.open_panels
+        self._tabs.tabs = tuple(self._panels.panel_tabs())
+        self._tabs.all_key = key_names(main_screen_keys("panels", self.settings.keys)[:1])
+        self.query_one(FirstKeys).display = self.store.is_first_time()
         self._header.name_shown = self.start.name
-        self.set_focus(self._panels.first)
-        self.run_worker(self._replay, thread=True, exclusive=True)
+        self.set_focus(self._panels.first_panel)
+        self.run_worker(self._load_and_replay, thread=True, exclusive=True)
 
     def on_unmount(self) -> None:
         """What was set and typed is there the next time; whatever still loads for this screen ends."""
-        self._loading.end()
-        self.keeper.save()
-        self.store.keep_history({str(mode): lines for mode, lines in self._prompt.history.items()})
+        self._loading.stop_loading()
+        self.keeper.save_session()
+        self.store.save_history({str(mode): lines for mode, lines in self._prompt.history.items()})
 
     def on_key(self) -> None:
         """Any key removes the hint that is shown at the first start."""
@@ -160,12 +162,12 @@ class MainScreen(Screen[Next]):
 
     # The recording
 
-    def _replay(self) -> None:
+    def _load_and_replay(self) -> None:
         """In a thread: load and replay."""
-        self.keeper.identify()
-        self._loading.run()
+        self.keeper.identify_snapshot()
+        self._loading.load_recording()
 
-    def _follow(self) -> None:
+    def _capture_again(self) -> None:
         """The live cluster once more, if nothing else is being done."""
         if self.current.driver is not None and not self.work.about:
             self.run_command("recapture")
@@ -177,8 +179,8 @@ class MainScreen(Screen[Next]):
         self._header.progress = text
 
     @on(messages.Progress)
-    def progressed(self, event: messages.Progress) -> None:
-        if self.current.driver is None or self.work.about or self.asking_again.about:
+    def show_loading_progress(self, event: messages.Progress) -> None:
+        if self.current.driver is None or self.work.about or self.asking_again.running_text:
             self._show_progress(event.text)
 
     @on(messages.CycleReady)
@@ -188,13 +190,13 @@ class MainScreen(Screen[Next]):
         driver = self.current.driver = Driver(event.recording)
         driver.captures = self.start.captures
         try:
-            moment, said = self.keeper.begin(driver)
-            self.current.show(moment)
-            self.say(said)
+            moment, said = self.keeper.begin_session(driver)
+            self.current.show_moment(moment)
+            self.say_line(said)
         except VcdebugError as error:
-            self.current.show(driver.moment())
-            self.say(error.line(), error=True)
-        self.call_after_refresh(self.set_timer, READING, self._loading.drawn)
+            self.current.show_moment(driver.current_state())
+            self.say_line(error.format_line(), error=True)
+        self.call_after_refresh(self.set_timer, FIRST_FRAME_SECONDS, self._loading.on_drawn)
 
     @on(messages.CycleFailed)
     def cycle_failed(self, event: messages.CycleFailed) -> None:
@@ -204,58 +206,58 @@ class MainScreen(Screen[Next]):
     def _to_chooser(self, line: str) -> None:
         while self.app.screen is not self:
             self.app.pop_screen()
-        self.dismiss(Next(failure=line))
+        self.dismiss(NextScreen(failure=line))
 
     @on(messages.WorkDone)
     def work_done(self, event: messages.WorkDone) -> None:
-        if self.work.awaited(event):
-            self.commands.work_ended(self.work.ended(event))
+        if self.work.is_awaited(event):
+            self.commands.work_ended(self.work.finish_work(event))
 
-    @on(messages.AskAgain)
-    def panel_waits(self, event: messages.AskAgain) -> None:
-        self.asking_again.ask(event)
+    @on(messages.PanelRerunNeeded)
+    def panel_waits(self, event: messages.PanelRerunNeeded) -> None:
+        self.asking_again.request_panel(event)
 
     @on(messages.PanelDrawn)
     def panel_drawn(self, event: messages.PanelDrawn) -> None:
-        if self.asking_again.ended(event):
-            self._panels.panel(event.asked.panel).drawn(event.asked.moment, event.table)
+        if self.asking_again.finish_panel(event):
+            self._panels.get_panel(event.asked.panel).accept_table(event.asked.moment, event.table)
 
     def _stop_asking_again(self) -> bool:
         """Esc; whether anybody waited."""
-        given_up = self.asking_again.stop()
+        given_up = self.asking_again.stop_all()
         for asked in given_up:
-            self._panels.panel(asked.panel).give_up()
+            self._panels.get_panel(asked.panel).give_up()
         return bool(given_up)
 
     # What is seen
 
     @property
-    def grid(self) -> Grid:
+    def focused_grid(self) -> Grid:
         """The table that has the focus, else the flow."""
-        return self.focused if isinstance(self.focused, Grid) else self._panels.panel("flow")
+        return self.focused if isinstance(self.focused, Grid) else self._panels.get_panel("flow")
 
     def _focused_grid(self) -> Grid:
-        return self.grid
+        return self.focused_grid
 
-    def panel(self, name: str) -> Panel:
+    def get_panel(self, name: str) -> Panel:
         """The panel of a name, whether or not it is seen."""
-        return self._panels.panel(name)
+        return self._panels.get_panel(name)
 
-    def _draw(self, moment: DebuggerState) -> None:
-        self.asking_again.moved(moment)
+    def _draw_moment(self, moment: DebuggerState) -> None:
+        self.asking_again.drop_outdated(moment)
         self.moment = moment
         self._show_keys()
-        self.keeper.changed()
+        self.keeper.save_if_changed()
 
     def _show_keys(self, _: object = None) -> None:
         if isinstance(self.focused, Panel):
-            self.keeper.focused(self.focused)
-            self._tabs.active = self.focused.shows.name
-        show_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
+            self.keeper.panel_focused(self.focused)
+            self._tabs.active = self.focused.shows.command_name
+        show_footer_keys(self._status, self.active_bindings, self.focused, replayed=self.moment is not None)
 
-    def say(self, text: str, *, error: bool = False) -> None:
+    def say_line(self, text: str, *, error: bool = False) -> None:
         """A line in place of the keys, until the next one."""
-        self._status.say(text, error=error)
+        self._status.show_message(text, error=error)
 
     def lay_over(self, screen: Screen[Result], then: Callable[[Result | None], None]) -> None:
         """Put a screen over this one."""
@@ -266,30 +268,30 @@ class MainScreen(Screen[Next]):
         if not name:
             self.action_panels()
             return
-        panel = self._panels.bring(name)
+        panel = self._panels.bring_panel(name)
         if panel is None:
-            self.say(f"no panel {name!r}: {', '.join(panel.name for panel in PANELS)}", error=True)
+            self.say_line(f"no panel {name!r}: {', '.join(panel.command_name for panel in PANELS)}", error=True)
             return
         self.minimize()
         self.set_focus(panel)
         if panel.given_up:
-            panel.draw()
+            panel.draw_moment()
 
     def show_log(self, level: str) -> None:
         """The log, at another level if one is named."""
         self.show_panel("log")
         if level:
-            from vcdebug.tui.panels.log import Log
+            from vcdebug.tui.panels.log import LogPanel
 
-            log = self._panels.panel("log").extra
-            assert isinstance(log, Log)
+            log = self._panels.get_panel("log").extra
+            assert isinstance(log, LogPanel)
             log.set_level(int(level))
 
     def choose_theme(self, word: str) -> None:
         """Another look, at once."""
-        name = theme_named(word)
+        name = find_theme(word)
         if name is None:
-            self.say(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
+            self.say_line(f"no theme {word!r}: {', '.join(THEMES)}", error=True)
         else:
             self.app.theme = name
 
@@ -297,105 +299,105 @@ class MainScreen(Screen[Next]):
 
     def run_command(self, text: str) -> None:
         """Run a command line and show what it came to."""
-        self.commands.run(text)
+        self.commands.run_command(text)
 
     def type_command(self, text: str) -> None:
         """Open the command line with the beginning of a command."""
-        self.commands.open("command", text)
+        self.commands.open_prompt("command", text)
 
     def _open_what(self, name: str, argument: str) -> None:
-        self.parts.opening.open(name, argument)
+        self.parts.command_targets.open_target(name, argument)
 
     @on(Prompt.Edited)
     def prompt_edited(self, event: Prompt.Edited) -> None:
-        self.commands.edited(event)
+        self.commands.prompt_edited(event)
 
     @on(Prompt.Closed)
     def prompt_closed(self, event: Prompt.Closed) -> None:
-        self.commands.closed(event)
+        self.commands.prompt_closed(event)
 
     @on(Prompt.Entered)
     def prompt_entered(self, event: Prompt.Entered) -> None:
-        self.commands.entered(event)
+        self.commands.prompt_entered(event)
 
-    @on(messages.Command)
-    def command_asked(self, event: messages.Command) -> None:
+    @on(messages.CommandRequested)
+    def command_asked(self, event: messages.CommandRequested) -> None:
         """Run the command that a panel asks for."""
         if not event.to_edit:
             self.run_command(event.text)
-        elif self.current.ready() is not None:
+        elif self.current.ready_driver() is not None:
             self.type_command(event.text)
 
-    @on(messages.Goto)
-    def goto_asked(self, event: messages.Goto) -> None:
-        self.movement.go(event.seq)
+    @on(messages.GotoRequested)
+    def goto_asked(self, event: messages.GotoRequested) -> None:
+        self.movement.goto_event(event.seq)
 
     @on(Tabs.Chosen)
     def tab_chosen(self, event: Tabs.Chosen) -> None:
         """A tab was clicked."""
-        if event.panel == ALL:
+        if event.panel == ALL_PANELS:
             self.action_panels()
         else:
             self.show_panel(event.panel)
 
     @on(Grid.Opened)
     def cell_opened(self, event: Grid.Opened) -> None:
-        self.parts.pages.open_cell(event)
+        self.parts.page_opener.open_cell(event)
 
     # Keys that move
 
-    def action_step(self, verb: Step, back: bool = False) -> None:
-        self.movement.step(verb, back=back)
+    def action_step(self, verb: DriverStep, back: bool = False) -> None:
+        self.movement.make_step(verb, back=back)
 
     def action_down(self) -> None:
-        self.movement.down()
+        self.movement.step_down()
 
     def action_last_position(self) -> None:
-        self.movement.last_position()
+        self.movement.goto_last_position()
 
     def action_run_to_cursor(self) -> None:
-        self.movement.to_row()
+        self.movement.goto_row()
 
     def action_about(self, back: bool) -> None:
-        self.movement.about(back=back)
+        self.movement.goto_next_about(back=back)
 
     # Keys to type something
 
     def action_command(self) -> None:
-        self.commands.open("command")
+        self.commands.open_prompt("command")
 
     def action_goto(self) -> None:
-        self.commands.open("goto")
+        self.commands.open_prompt("goto")
 
     def action_filter(self) -> None:
-        self.commands.open("filter")
+        self.commands.open_prompt("filter")
 
     def action_palette(self) -> None:
         from textual.command import CommandPalette
 
-        from vcdebug.tui.palette import Everything
+        from vcdebug.tui.palette import PaletteProvider
 
-        self.app.push_screen(CommandPalette(providers=[Everything], placeholder="command, panel, job or theme"))
+        self.app.push_screen(CommandPalette(providers=[PaletteProvider], placeholder="command, panel, job or theme"))
 
     # Keys about what the cursor is on
 
     def action_breakpoint(self) -> None:
-        self.parts.marks.breakpoint()
+        self.parts.mark_commands.open_breakpoint_dialog()
 
     def action_last_change(self) -> None:
-        self.parts.marks.last_change()
+        self.parts.mark_commands.goto_last_change()
 
     def action_watch(self) -> None:
-        self.parts.marks.watch()
+        self.parts.mark_commands.watch_figure()
 
     def action_break_on_figure(self) -> None:
-        self.parts.marks.break_on_figure()
+        self.parts.mark_commands.break_on_figure()
 
     def action_bookmark(self) -> None:
-        self.parts.marks.bookmark()
+        self.parts.mark_commands.set_bookmark()
 
     def action_what_if(self) -> None:
-        self.parts.what_if.suggest()
+        self.parts.what_if_commands.suggest_edit()
 
     def action_edit(self, verb: str) -> None:
         self.run_command(verb)
@@ -404,7 +406,7 @@ class MainScreen(Screen[Next]):
 
     def action_panel(self, key: str) -> None:
         """The panel with this key."""
-        self.show_panel(next(panel.name for panel in PANELS if key == panel.key))
+        self.show_panel(next(panel.command_name for panel in PANELS if key == panel.key))
 
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
@@ -418,30 +420,30 @@ class MainScreen(Screen[Next]):
     def action_help(self) -> None:
         from vcdebug.tui.screens.help import help_table
 
-        self.parts.pages.open(help_table(self.settings.keys, self.keeper.lines))
+        self.parts.page_opener.open_table(help_table(self.settings.keys, self.keeper.lines))
 
     def action_explain(self, name: str = "") -> None:
         """Why a job waits: the one named, the one under the cursor, the present one; without any, all that wait."""
-        row = self.grid.cursor_row
-        if not self.parts.pages.explain(name, row.subject if row is not None else ("", "")):
-            self.parts.opening.waiting()
+        row = self.focused_grid.cursor_row
+        if not self.parts.page_opener.open_explanation(name, row.subject if row is not None else ("", "")):
+            self.parts.command_targets.open_waiting_jobs()
 
     def action_ask(self) -> None:
-        self.parts.asking.ask()
+        self.parts.question_commands.ask_question()
 
     def action_prove(self) -> None:
-        self.parts.asking.prove()
+        self.parts.question_commands.search_fixes()
 
     def action_copy(self) -> None:
-        self.parts.copying.menu()
+        self.parts.copy_commands.open_menu()
 
     def action_copy_panel(self) -> None:
-        self.parts.copying.panel()
+        self.parts.copy_commands.copy_panel()
 
     def action_zoom(self) -> None:
         """The focused panel alone, or all of them again."""
         if self.maximized is None:
-            self.maximize(self.grid, container=False)
+            self.maximize(self.focused_grid, container=False)
         else:
             self.minimize()
 
@@ -451,12 +453,12 @@ class MainScreen(Screen[Next]):
         """One step back: loading, work, message, zoom, filter, order."""
         if self.current.driver is None:
             self._to_chooser(f"{self.start.name}: loading was stopped")
-        elif not self.commands.stop() and not self._stop_asking_again():
-            self._step_back(self.grid)
+        elif not self.commands.stop_work() and not self._stop_asking_again():
+            self._step_back(self.focused_grid)
 
     def _step_back(self, grid: Grid) -> None:
         if self._status.message:
-            self.say("")
+            self.say_line("")
         elif self.maximized is not None:
             self.minimize()
         elif grid.filter_text:
@@ -465,7 +467,7 @@ class MainScreen(Screen[Next]):
             grid.set_order(None)
 
     def action_open(self) -> None:
-        self.parts.what_if.leave(lambda: self.dismiss(Next()))
+        self.parts.what_if_commands.leave_recording(lambda: self.dismiss(NextScreen()))
 
     def action_quit(self) -> None:
-        self.parts.what_if.leave(lambda: self.app.exit(0))
+        self.parts.what_if_commands.leave_recording(lambda: self.app.exit(0))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
-from vcdebug.files.notes import beside, load_notes
+from vcdebug.files.notes import load_notes, notes_path
 from vcdebug.snapshot.json_values import JsonDict
-from vcdebug.trace.cut import cut_off
+from vcdebug.trace.cut import cut_off_error
 from vcdebug.tui import session_state
 from vcdebug.tui.panels.base import Panel
-from vcdebug.tui.session_state import Session, Store
+from vcdebug.tui.session_state import SavedSession, SessionStore
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.panels import PANEL_VIEWS
@@ -24,7 +24,7 @@ class SessionKeeper:
 
     def __init__(
         self,
-        store: Store,
+        store: SessionStore,
         start: Start,
         problems: Sequence[str],
         *,
@@ -39,7 +39,7 @@ class SessionKeeper:
         self._show_panel = show_panel
         self._panel_of = panel
         self._focused_grid = focused_grid
-        self._session = Session(store, None)
+        self._session = SavedSession(store, None)
         self._driver: Driver | None = None
         self._panel = ""
         self.panels: dict[str, Panel] = {}
@@ -47,45 +47,45 @@ class SessionKeeper:
         self.lines: tuple[str, ...] = ()
         """What there is to say about the settings and the session's file."""
 
-    def identify(self) -> None:
+    def identify_snapshot(self) -> None:
         """Which snapshot this is, and what was set in it before; called in the worker's thread, for it reads it all."""
-        identity = session_state.identify(self._start.origin())
-        self._session = self._store.session(identity, fresh=self._start.fresh)
+        identity = session_state.identify_snapshot(self._start.source_path())
+        self._session = self._store.open_session(identity, fresh=self._start.fresh)
 
-    def focused(self, panel: Panel) -> None:
+    def panel_focused(self, panel: Panel) -> None:
         """This panel has the focus now."""
         self._panel = panel.id or ""
 
     # Beginning
 
-    def begin(self, driver: Driver) -> tuple[DebuggerState, str]:
+    def begin_session(self, driver: Driver) -> tuple[DebuggerState, str]:
         """Where to stand first, and what to say: as it was left, unless the command line wants something else."""
-        lines = [*self._session.lines, *self._problems, *self._restore(driver)]
-        cut = cut_off(driver.debugger.recording)
-        lines = [cut.line(), *lines] if cut is not None else lines
-        moment = self._start.apply(driver)
+        lines = [*self._session.lines, *self._problems, *self._restore_session(driver)]
+        cut = cut_off_error(driver.debugger.recording)
+        lines = [cut.format_line(), *lines] if cut is not None else lines
+        moment = self._start.apply_to(driver)
         self._first_panel()
         self._driver = driver
-        trouble = self.save()
+        trouble = self.save_session()
         lines += [trouble] if trouble else []
-        self._remember(driver)
+        self._remember_snapshot(driver)
         self.lines = tuple(lines)
         if lines:
-            more = f"  ({plural(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
+            more = f"  ({count_noun(len(lines) - 1, 'more line')}: ?)" if len(lines) > 1 else ""
             return moment, f"{lines[0]}{more}"
-        left = driver.debugger.seq != 1 and not self._start.somewhere
+        left = driver.debugger.seq != 1 and not self._start.has_position
         return moment, f"event {driver.debugger.seq}, as you left it; --fresh begins anew" if left else ""
 
-    def _restore(self, driver: Driver) -> list[str]:
+    def _restore_session(self, driver: Driver) -> list[str]:
         """Set what the session's file holds; answers with a line for what cannot be read."""
         data = self._session.data
         if not data:
-            return [] if self._start.fresh else _from_beside(driver)
-        lines = driver.notebook.load(data.get("notebook", {}))
-        driver.refresh()
+            return [] if self._start.fresh else _load_notes_file(driver)
+        lines = driver.notebook.load_data(data.get("notebook", {}))
+        driver.refresh_breakpoints()
         seq = data.get("event")
-        if isinstance(seq, int) and 1 < seq <= len(driver.debugger.recording) and not self._start.somewhere:
-            driver.goto(seq)
+        if isinstance(seq, int) and 1 < seq <= len(driver.debugger.recording) and not self._start.has_position:
+            driver.goto_event(seq)
         filters = data.get("filters")
         for name, text in (filters if isinstance(filters, dict) else {}).items():
             if name in PANEL_VIEWS:
@@ -102,47 +102,47 @@ class SessionKeeper:
             grid = self._focused_grid() if self._start.panel else self._panel_of("jobs")
             grid.set_filter(self._start.filter)
 
-    def _remember(self, driver: Driver) -> None:
-        if not isinstance(self._start.origin(), str):
+    def _remember_snapshot(self, driver: Driver) -> None:
+        if not isinstance(self._start.source_path(), str):
             return
         recording = driver.debugger.recording
         session = recording.session
         sizes = ((len(session.nodes), "node"), (len(session.jobs), "job"), (len(recording), "event"))
-        about = ", ".join(plural(number, noun) for number, noun in sizes)
-        self._store.opened(self._start.place(), about, datetime.now().astimezone())
+        about = ", ".join(count_noun(number, noun) for number, noun in sizes)
+        self._store.add_recent(self._start.command_line_name(), about, datetime.now().astimezone())
 
     # Keeping
 
-    def changed(self) -> None:
+    def save_if_changed(self) -> None:
         """What was set is kept at once: a session may end in many ways."""
-        if self._driver is not None and self._session.data.get("notebook", {}) != _set(self._driver):
-            self.save()
+        if self._driver is not None and self._session.data.get("notebook", {}) != _notebook_data(self._driver):
+            self.save_session()
 
-    def save(self) -> str:
+    def save_session(self) -> str:
         """Keep where one stands and what is set; answers with one line if that is impossible."""
-        return self._session.save(self._state(self._driver)) if self._driver is not None else ""
+        return self._session.save_data(self._session_data(self._driver)) if self._driver is not None else ""
 
-    def _state(self, driver: Driver) -> JsonDict:
-        there = driver.where() == (1, False)
+    def _session_data(self, driver: Driver) -> JsonDict:
+        there = driver.shown_place() == (1, False)
         seq = driver.debugger.seq if there else self._session.data.get("event", 1)
         return {
             "event": seq,
             "panel": self._panel,
             "filters": {name: panel.filter_text for name, panel in self.panels.items() if panel.filter_text},
-            "notebook": _set(driver),
+            "notebook": _notebook_data(driver),
         }
 
 
-def _from_beside(driver: Driver) -> list[str]:
+def _load_notes_file(driver: Driver) -> list[str]:
     """A first session on a snapshot begins with what came along with it; answers with a line that says so."""
-    path = beside(driver.debugger.recording.snapshot)
+    path = notes_path(driver.debugger.recording.snapshot)
     if path is None or not path.exists():
         return []
     try:
         return [f"{path.name}: {load_notes(driver, str(path))}"]
     except VcdebugError as error:
-        return [error.line()]
+        return [error.format_line()]
 
 
-def _set(driver: Driver) -> JsonDict:
+def _notebook_data(driver: Driver) -> JsonDict:
     return driver.notebook.to_data()

@@ -7,43 +7,43 @@ from typing import Final
 
 from textual.binding import Binding
 
-from vcdebug.framework.registry import resolve
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.panels import base
-from vcdebug.tui.panels.base import Extra, Panel
+from vcdebug.tui.panels.base import Panel, PanelExtra
 from vcdebug.views.panels import PANELS, PanelView
 
-__all__ = ["EXTRAS", "PANELS", "footer_of", "keys_of", "panel"]
+__all__ = ["PANELS", "PANEL_EXTRAS", "footer_keys", "new_panel", "panel_keys"]
 
-EXTRAS: Final[Mapping[str, str]] = {
-    "flow": "vcdebug.tui.panels.flow:Flow",
-    "moment": "vcdebug.tui.panels.moment:Moment",
-    "breaks": "vcdebug.tui.panels.notebook:Breakpoints",
-    "watch": "vcdebug.tui.panels.notebook:Watches",
-    "bookmarks": "vcdebug.tui.panels.notebook:Bookmarks",
-    "log": "vcdebug.tui.panels.log:Log",
+PANEL_EXTRAS: Final[Mapping[str, str]] = {
+    "flow": "vcdebug.tui.panels.flow:FlowPanel",
+    "moment": "vcdebug.tui.panels.moment:MomentPanel",
+    "breaks": "vcdebug.tui.panels.notebook:BreakpointsPanel",
+    "watch": "vcdebug.tui.panels.notebook:WatchesPanel",
+    "bookmarks": "vcdebug.tui.panels.notebook:BookmarksPanel",
+    "log": "vcdebug.tui.panels.log:LogPanel",
 }
 """What some panels do beside showing a table; imported with the first of them."""
 
 
-def _extra(shows: PanelView) -> type[Extra] | None:
+def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
     """What this panel does beside showing its table."""
-    if shows.name not in EXTRAS:
+    if shows.command_name not in PANEL_EXTRAS:
         return None
-    extra: type[Extra] = resolve(EXTRAS[shows.name])
+    extra: type[PanelExtra] = resolve_reference(PANEL_EXTRAS[shows.command_name])
     return extra
 
 
-def panel(shows: PanelView) -> Panel:
+def new_panel(shows: PanelView) -> Panel:
     """The widget of a panel."""
-    return Panel(shows, _extra(shows))
+    return Panel(shows, _find_extra(shows))
 
 
-def keys_of(shows: PanelView) -> tuple[Binding, ...]:
+def panel_keys(shows: PanelView) -> tuple[Binding, ...]:
     """The keys of this panel alone."""
-    return base.keys_of(shows, _extra(shows))
+    return base.extra_keys(shows, _find_extra(shows))
 
 
-def footer_of(shows: PanelView) -> tuple[tuple[str, str], ...]:
+def footer_keys(shows: PanelView) -> tuple[tuple[str, str], ...]:
     """The panel's own keys that the footer names first: the id of each binding, and a word."""
-    extra = _extra(shows)
+    extra = _find_extra(shows)
     return extra.FOOTER if extra is not None else ()

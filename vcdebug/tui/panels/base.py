@@ -16,20 +16,20 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.trace.moment import NotReachedError, without_waiting
+from vcdebug.trace.moment import RerunCancelledError, refuse_long_runs
 from vcdebug.trace.recording import Recording
 from vcdebug.tui.keynames import key_name
-from vcdebug.tui.messages import AskAgain, Command, Goto
+from vcdebug.tui.messages import CommandRequested, GotoRequested, PanelRerunNeeded
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import natural_width
-from vcdebug.views.base import Column, Piece, Row, Table, line, muted
+from vcdebug.views.base import Column, Piece, Row, Table, make_line, muted_piece
 from vcdebug.views.panels import PanelView
 
-SIDES = 2
+FRAME_SIDES = 2
 """Cells, and lines, of a frame's sides."""
-FRAME = 10
+FRAME_TITLE_MARGIN = 10
 """Cells of a frame's top that its title cannot have."""
-GO: Final = Binding("enter", "go", "go to this event", id="panel.go")
+GO_BINDING: Final = Binding("enter", "go", "go to this event", id="panel.go")
 """For panels whose rows are about events."""
 
 
@@ -61,92 +61,94 @@ class Panel(Grid):
     given_up = False
     """Whether somebody did not want to wait for that run."""
 
-    def __init__(self, shows: PanelView, extra: type[Extra] | None = None) -> None:
-        super().__init__(id=shows.name)
+    def __init__(self, shows: PanelView, extra: type[PanelExtra] | None = None) -> None:
+        super().__init__(id=shows.command_name)
         self.shows = shows
         self.extra = extra(self) if extra is not None else None
-        self._bind(keys_of(shows, extra))
+        self._bind_keys(extra_keys(shows, extra))
 
-    def _bind(self, keys: Iterable[Binding]) -> None:
+    def _bind_keys(self, keys: Iterable[Binding]) -> None:
         """Textual binds keys by class; these belong to one panel and go before those of any table."""
         self._bindings.key_to_bindings.update(BindingsMap(keys).key_to_bindings)
 
-    def view(self, moment: DebuggerState) -> Table:
+    def build_table(self, moment: DebuggerState) -> Table:
         """What to draw."""
-        return self.extra.view(moment) if self.extra is not None else self.shows.view(moment)
+        return self.extra.build_table(moment) if self.extra is not None else self.shows.build_table(moment)
 
     def on_mount(self) -> None:
         """Without a recording there is only the frame."""
-        self.frame(self.shows.title)
+        self.set_frame_title(self.shows.title)
 
     def watch_moment(self) -> None:
         """Draw the new moment, if anybody can see it; rows of another recording are let go, since they may hold it."""
         if self.display:
-            self.draw()
+            self.draw_moment()
         elif self.moment is not None and self._is_another(self.moment.recording) and not self.shows.keeps_row:
             self._drawn = self._natural = None
-            self.let_go()
+            self.drop_rows()
 
     def _is_another(self, recording: Recording) -> bool:
         return self._drawn is not None and self._drawn() is not recording
 
-    def draw(self) -> None:
+    def draw_moment(self) -> None:
         """Draw the moment."""
         if self.moment is None:
-            self.set_table(Table(self.shows.title, foot=(line(muted("no recording yet")),)))
+            self.set_table(Table(self.shows.title, foot=(make_line(muted_piece("no recording yet")),)))
             return
-        table = self._table(self.moment)
+        table = self._table_or_notice(self.moment)
         other = self._is_another(self.moment.recording)
         self._drawn, self._drawn_width = ref(self.moment.recording), self.outer_size.width
         title, self.titled = self._title_for(table.title)
-        self.frame(title)
-        head = line(Piece(self._rest_of(table.title), "strong"))
+        self.set_frame_title(title)
+        head = make_line(Piece(self._title_rest(table.title), "strong"))
         table = replace(table, head=(head, *table.head)) if self.titled else table
         self.set_table(table, follow=not (other and self.shows.keeps_row))
         self.show_filter()
 
-    def _table(self, moment: DebuggerState) -> Table:
+    def _table_or_notice(self, moment: DebuggerState) -> Table:
         """The moment's table; until the cycle has run again, where that takes long, a word about it."""
         if self._known is not None and self._known[0] is moment:
             return self._known[1]
         self._known, self.given_up = None, False
         try:
-            with without_waiting():
-                return self.view(moment)
-        except NotReachedError as missing:
-            self.post_message(AskAgain(self.shows.name, moment, missing.seq, partial(self.view, moment)))
+            with refuse_long_runs():
+                return self.build_table(moment)
+        except RerunCancelledError as missing:
+            self.post_message(
+                PanelRerunNeeded(self.shows.command_name, moment, missing.seq, partial(self.build_table, moment))
+            )
             words = f"the cycle runs again up to event {missing.seq}, to ask the plugins once more; Esc stops"
-            return self._told(words)
+            return self._notice_table(words)
 
-    def _told(self, words: str) -> Table:
-        return Table(self.shows.title, foot=(line(muted(words)),))
+    def _notice_table(self, words: str) -> Table:
+        return Table(self.shows.title, foot=(make_line(muted_piece(words)),))
 
-    def drawn(self, moment: DebuggerState, table: Table) -> None:
+    def accept_table(self, moment: DebuggerState, table: Table) -> None:
         """The run has ended that a moment's table took."""
         self._known = (moment, table)
         if self.moment is moment:
-            self.draw()
+            self.draw_moment()
 
     def give_up(self) -> None:
         """Nobody waits for that run any more."""
         self.given_up = True
-        self.set_table(self._told(f"not asked again: {self.key} runs the cycle again up to here"))
+        self.set_table(self._notice_table(f"not asked again: {self.key_in_force} runs the cycle again up to here"))
 
     def _title_for(self, title: str) -> tuple[str, bool]:
         """What the frame has room for: the title, or it without its first word, or that word alone.
 
         In the last case the rest becomes the first line.
         """
-        room = self.outer_size.width - FRAME
+        room = self.outer_size.width - FRAME_TITLE_MARGIN
         if not self.outer_size.width or cell_len(title) <= room:
             return title, False
-        rest = self._rest_of(title)
+        rest = self._title_rest(title)
         return (rest, False) if cell_len(rest) <= room else (self.shows.title, True)
 
-    def _rest_of(self, title: str) -> str:
+    def _title_rest(self, title: str) -> str:
         return title.removeprefix(self.shows.title).strip()
 
-    def frame(self, title: str) -> None:
+    def set_frame_title(self, title: str) -> None:
         """Write a title into the frame; one that stands there already is not drawn again."""
         if title != self._framed:
             self._framed = title
@@ -154,8 +156,8 @@ class Panel(Grid):
 
     def wanted_lines(self, width: int, *, framed: bool) -> int:
         """Lines for all of the content in a place of so many cells, the frame included."""
-        inside = width - (SIDES if framed else 0) - self.styles.scrollbar_size_vertical
-        return self.get_content_height(self.size, self.size, inside) + (SIDES if framed else 1)
+        inside = width - (FRAME_SIDES if framed else 0) - self.styles.scrollbar_size_vertical
+        return self.get_content_height(self.size, self.size, inside) + (FRAME_SIDES if framed else 1)
 
     def wanted_cells(self, *, framed: bool) -> int:
         """Cells in which nothing has to wrap, the frame included."""
@@ -163,26 +165,26 @@ class Panel(Grid):
         if known is None or known[0] is not self.shown_rows or known[1] != self.table.columns:
             width = natural_width(self.table, self.shown_rows)
             known = self._natural = self.shown_rows, self.table.columns, width
-        return known[2] + self.styles.scrollbar_size_vertical + (SIDES if framed else 0)
+        return known[2] + self.styles.scrollbar_size_vertical + (FRAME_SIDES if framed else 0)
 
     def title_text(self, title: str) -> str:
         """The frame's title, with the key that leads here."""
-        return f"<{self.key}> {title}".replace("[", "\\[")
+        return f"<{self.key_in_force}> {title}".replace("[", "\\[")
 
     @cached_property
-    def key(self) -> str:
+    def key_in_force(self) -> str:
         """The key in force: the usual one unless somebody has chosen another."""
-        return keys_in_force(self.screen).get(self.shows.name, self.shows.key)
+        return panel_keys_in_force(self.screen).get(self.shows.command_name, self.shows.key)
 
     def show_filter(self) -> None:
         """The frame says what is not seen: rows that the filter hides, columns beyond the edge."""
         parts = []
         if self.filter_text:
-            more = "…" if self.writing else f"  {self.filter_note}" if self.filter_note else ""
+            more = "…" if self.is_writing else f"  {self.filter_note}" if self.filter_note else ""
             parts.append(f"/{self.filter_text}  {len(self.shown_rows)} of {len(self.table.rows)}{more}")
-        self.note("  ".join([*parts, *self.unseen_columns()]))
+        self.set_frame_note("  ".join([*parts, *self.unseen_columns()]))
 
-    def note(self, said: str) -> None:
+    def set_frame_note(self, said: str) -> None:
         """Write a word into the lower side of the frame, or behind the title where there is only an upper one."""
         if said != self._said:
             self._said = said
@@ -192,7 +194,7 @@ class Panel(Grid):
     def _head_frame(self) -> None:
         title = self._framed or ""
         said = "" if self.styles.border_bottom[0] else self._said
-        if said and cell_len(f"{title}  {said}") <= self.outer_size.width - FRAME:
+        if said and cell_len(f"{title}  {said}") <= self.outer_size.width - FRAME_TITLE_MARGIN:
             title = f"{title}  {said}"
         if self._framed is not None and title != self._headed:
             self._headed = title
@@ -207,12 +209,12 @@ class Panel(Grid):
         """As the grid does; more or fewer columns fit, and more or less of the title."""
         super().on_resize(event)
         if self.moment is not None and self.outer_size.width != self._drawn_width:
-            self.draw()
+            self.draw_moment()
         self.show_filter()
 
     def set_filter(self, text: str) -> int:
         """As the grid does, and say so in the frame."""
-        searched = self.extra.searched(text) if self.extra is not None else None
+        searched = self.extra.searched_table(text) if self.extra is not None else None
         if searched is not None:
             self.set_table(searched, follow=False)
         shown = super().set_filter(text)
@@ -220,7 +222,7 @@ class Panel(Grid):
         return shown
 
     @on(Grid.Filtered)
-    def filtered(self) -> None:
+    def filter_continued(self) -> None:
         """More rows have been looked at."""
         self.show_filter()
 
@@ -228,17 +230,17 @@ class Panel(Grid):
         """Stand at the row's event; a row without one, such as a problem of the input, shows its whole text."""
         row = self.cursor_row
         if row is not None and row.seq:
-            self.post_message(Goto(row.seq))
+            self.post_message(GotoRequested(row.seq))
         else:
             self.action_open_cell()
 
     def action_extra(self, name: str) -> None:
         """What a key of this panel alone does."""
         if self.extra is not None:
-            self.extra.act(name)
+            self.extra.run_key(name)
 
 
-def keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a screen answers
+def panel_keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a screen answers
     """The key that leads to each panel: of several the first."""
     known: dict[str, str] = {}
     for key, one in screen.active_bindings.items():
@@ -248,7 +250,7 @@ def keys_in_force(screen: Screen[Any]) -> dict[str, str]:  # Any: what a screen 
     return known
 
 
-class Extra:
+class PanelExtra:
     """What a panel does beside showing its table: keys of its own, and what somebody has opened or chosen in it."""
 
     KEYS: ClassVar[tuple[Binding, ...]] = ()
@@ -259,23 +261,23 @@ class Extra:
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
 
-    def view(self, moment: DebuggerState) -> Table:
+    def build_table(self, moment: DebuggerState) -> Table:
         """What to draw, where that is not the panel's usual table."""
-        return self.panel.shows.view(moment)
+        return self.panel.shows.build_table(moment)
 
-    def searched(self, text: str) -> Table | None:
+    def searched_table(self, text: str) -> Table | None:
         """What a filter looks through, where that is not what is shown; empty text ends the search."""
         return None
 
-    def act(self, name: str) -> None:
+    def run_key(self, name: str) -> None:
         """Do what a key says: run the command of this name for the row under the cursor."""
         row = self.panel.cursor_row
         if row is not None:
-            self.panel.post_message(Command(f"{name} {row.key}"))
+            self.panel.post_message(CommandRequested(f"{name} {row.key}"))
 
 
-def keys_of(shows: PanelView, extra: type[Extra] | None) -> tuple[Binding, ...]:
+def extra_keys(shows: PanelView, extra: type[PanelExtra] | None) -> tuple[Binding, ...]:
     """The keys of one panel alone."""
     if extra is not None:
         return extra.KEYS
-    return (GO,) if shows.leads else ()
+    return (GO_BINDING,) if shows.leads else ()

@@ -7,11 +7,11 @@ from typing import ClassVar
 from textual.binding import Binding
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.tui.panels.base import GO, Extra, Panel
+from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
 from vcdebug.views.base import Table
 
 
-class Flow(Extra):
+class FlowPanel(PanelExtra):
     """Spans with their outcome; rows exist only for what is open."""
 
     FOOTER = (("panel.go", "go there"), ("flow.toggle", "open"))
@@ -19,7 +19,7 @@ class Flow(Extra):
         Binding("right,l", "extra('open')", "open the span", id="flow.open"),
         Binding("left,h", "extra('close')", "close the span, or up to the one around it", id="flow.close"),
         Binding("space", "extra('toggle')", "open or close the span", id="flow.toggle"),
-        GO,
+        GO_BINDING,
     )
 
     def __init__(self, panel: Panel) -> None:
@@ -27,29 +27,31 @@ class Flow(Extra):
         self._opened: dict[str, None] = {}
         self._seq = 0
 
-    def view(self, moment: DebuggerState) -> Table:
+    def build_table(self, moment: DebuggerState) -> Table:
         """Open the way to the present event."""
-        from vcdebug.views.flow import around, flow, whole_flow
+        from vcdebug.views.flow import flow_table, open_keys_around, whole_flow
 
         if moment.seq != self._seq:
             self._seq = moment.seq
-            self._opened.update(dict.fromkeys(around(moment.recording, moment.seq)))
+            self._opened.update(dict.fromkeys(open_keys_around(moment.recording, moment.seq)))
         if self.panel.filter_text:
             return whole_flow(moment.recording, moment.seq)
-        return flow(moment.recording, self._opened, moment.seq)
+        return flow_table(moment.recording, self._opened, moment.seq)
 
-    def searched(self, text: str) -> Table | None:
+    def searched_table(self, text: str) -> Table | None:
         """A search finds what is folded too."""
-        from vcdebug.views.flow import flow, whole_flow
+        from vcdebug.views.flow import flow_table, whole_flow
 
         moment = self.panel.moment
         if moment is None or bool(text) == bool(self.panel.filter_text):
             return None
-        return whole_flow(moment.recording, moment.seq) if text else flow(moment.recording, self._opened, moment.seq)
+        return (
+            whole_flow(moment.recording, moment.seq) if text else flow_table(moment.recording, self._opened, moment.seq)
+        )
 
-    def act(self, name: str) -> None:
+    def run_key(self, name: str) -> None:
         """Open or close the span under the cursor; closing what is not open goes to the span around it."""
-        from vcdebug.views.flow import flow
+        from vcdebug.views.flow import flow_table
 
         row, moment = self.panel.cursor_row, self.panel.moment
         if row is None or moment is None:
@@ -63,7 +65,7 @@ class Flow(Extra):
         elif name == "close":
             self._to_parent()
             return
-        self.panel.set_table(flow(moment.recording, self._opened, moment.seq), follow=False)
+        self.panel.set_table(flow_table(moment.recording, self._opened, moment.seq), follow=False)
 
     def _to_parent(self) -> None:
         """Up to the last row before the cursor that stands less deep."""

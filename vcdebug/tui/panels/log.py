@@ -7,65 +7,65 @@ from typing import ClassVar
 from textual.binding import Binding
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.logs.levels import LEVELS, USUAL
-from vcdebug.tui.panels.base import GO, Extra, Panel
+from vcdebug.logs.levels import DEFAULT_LEVEL, LOG_LEVELS
+from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
 from vcdebug.views.base import Table
 
-AT_ONCE = 1_000
+FIRST_LINES = 1_000
 """Lines found before the first look."""
-PART = 4_000
+LINES_PER_PART = 4_000
 """Lines found between two keys."""
-PAUSE = 0.03
+PAUSE_SECONDS = 0.03
 
 
-class Log(Extra):
+class LogPanel(PanelExtra):
     """The lines at one -v level, around the present event."""
 
     FOOTER = (("log.level", "level"), ("panel.go", "go there"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
-        GO,
+        GO_BINDING,
         Binding("space", "extra('louder')", "the next -v level", id="log.level"),
     )
 
     def __init__(self, panel: Panel) -> None:
         super().__init__(panel)
-        self.level = USUAL
+        self.level = DEFAULT_LEVEL
         self._writing = False
 
-    def view(self, moment: DebuggerState) -> Table:
+    def build_table(self, moment: DebuggerState) -> Table:
         """The log at the chosen level, or as much louder as the event's own lines need.
 
         The lines of a long one are found while keys go on working.
         """
-        from vcdebug.views.log import heard_at, log_so_far, narration
+        from vcdebug.views.log import log_reading, log_so_far, quietest_level_at
 
-        told = narration(moment.recording)
-        if not told.done and not self._writing and not told.write(AT_ONCE):
+        told = log_reading(moment.recording)
+        if not told.done and not self._writing and not told.read_lines(FIRST_LINES):
             self._writing = True
-            self.panel.set_timer(PAUSE, self._go_on)
-        return log_so_far(moment.recording, moment.seq, heard_at(moment.recording, moment.seq, self.level))
+            self.panel.set_timer(PAUSE_SECONDS, self._write_more)
+        return log_so_far(moment.recording, moment.seq, quietest_level_at(moment.recording, moment.seq, self.level))
 
-    def _go_on(self) -> None:
-        from vcdebug.views.log import narration
+    def _write_more(self) -> None:
+        from vcdebug.views.log import log_reading
 
         moment = self.panel.moment if self.panel.display else None
         self._writing = moment is not None
         if moment is None:
             return
-        told = narration(moment.recording)
-        if told.write(PART):
+        told = log_reading(moment.recording)
+        if told.read_lines(LINES_PER_PART):
             self._writing = False
-            self.panel.draw()
+            self.panel.draw_moment()
             self.panel.post_message(Panel.Grown())
             return
-        self.panel.note(f"writing: event {told.lines[-1].seq}")
-        self.panel.set_timer(PAUSE, self._go_on)
+        self.panel.set_frame_note(f"writing: event {told.lines[-1].seq}")
+        self.panel.set_timer(PAUSE_SECONDS, self._write_more)
 
-    def act(self, name: str) -> None:
+    def run_key(self, name: str) -> None:
         """The next level; after the last one the first again."""
-        self.set_level(LEVELS[(LEVELS.index(self.level) + 1) % len(LEVELS)])
+        self.set_level(LOG_LEVELS[(LOG_LEVELS.index(self.level) + 1) % len(LOG_LEVELS)])
 
     def set_level(self, level: int) -> None:
         """Show the lines of another level."""
         self.level = level
-        self.panel.draw()
+        self.panel.draw_moment()

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
-from vcdebug.tui.messages import Command
-from vcdebug.tui.panels.base import Extra
+from vcdebug.tui.messages import CommandRequested
+from vcdebug.tui.panels.base import PanelExtra
 
 
-class Moment(Extra):
+class MomentPanel(PanelExtra):
     """Enter goes into a row of the overview; elsewhere it shows the whole cell, as in any table."""
 
     FOOTER = (("moment.go", "look into it"),)
@@ -18,12 +18,12 @@ class Moment(Extra):
         Binding("enter", "extra('go')", "the whole cell; in the overview into the row", id="moment.go"),
     )
 
-    def act(self, name: str) -> None:
+    def run_key(self, name: str) -> None:
         """Run the command that the row stands for."""
         from vcdebug.views.overview import is_overview
 
         row = self.panel.cursor_row
         if row is not None and is_overview(self.panel.table):
-            self.panel.post_message(Command(row.key))
+            self.panel.post_message(CommandRequested(row.key))
         else:
             self.panel.action_open_cell()

@@ -7,14 +7,14 @@ from typing import ClassVar
 from textual.binding import Binding
 
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
-from vcdebug.tui.messages import Command
-from vcdebug.tui.panels.base import GO, Extra
-from vcdebug.views.base import NO, Column, Piece, Row, Table, line, muted, plain_columns
+from vcdebug.tui.messages import CommandRequested
+from vcdebug.tui.panels.base import GO_BINDING, PanelExtra
+from vcdebug.views.base import NO, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
 
-COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=True), *plain_columns("stops#", "next#"))
+BREAKPOINT_COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=True), *plain_columns("stops#", "next#"))
 
 
-class Breakpoints(Extra):
+class BreakpointsPanel(PanelExtra):
     """Each with how often it stops in this recording, and where it stops next."""
 
     FOOTER = (("breaks.change", "change"), ("breaks.switch", "on/off"), ("breaks.remove", "remove"))
@@ -26,23 +26,23 @@ class Breakpoints(Extra):
         Binding("delete,x", "extra('delete')", "remove the breakpoint", id="breaks.remove"),
     )
 
-    def view(self, moment: DebuggerState) -> Table:
+    def build_table(self, moment: DebuggerState) -> Table:
         """All breakpoints."""
-        rows = [_row(stand, moment) for stand in moment.breakpoints]
-        foot = () if rows else (line(muted('none yet: b sets one, or :break victim if job == "ns/name"')),)
-        return Table("Breaks", COLUMNS, rows, foot=foot)
+        rows = [_breakpoint_row(stand, moment) for stand in moment.breakpoints]
+        foot = () if rows else (make_line(muted_piece('none yet: b sets one, or :break victim if job == "ns/name"')),)
+        return Table("Breaks", BREAKPOINT_COLUMNS, rows, foot=foot)
 
-    def act(self, name: str) -> None:
+    def run_key(self, name: str) -> None:
         """To change the one under the cursor, its words stand ready."""
         row, moment = self.panel.cursor_row, self.panel.moment
         if name != "change":
-            super().act(name)
+            super().run_key(name)
         elif row is not None and moment is not None:
             words = next(stand.text for stand in moment.breakpoints if str(stand.number) == row.key)
-            self.panel.post_message(Command(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
+            self.panel.post_message(CommandRequested(f"change {row.key} {words.removeprefix('break ')}", to_edit=True))
 
 
-def _row(stand: BreakpointStatus, moment: DebuggerState) -> Row:
+def _breakpoint_row(stand: BreakpointStatus, moment: DebuggerState) -> Row:
     later = next((seq for seq in stand.hits if seq > moment.seq), 0)
     mark = Piece("◉ on", "good") if stand.enabled else Piece(f"{NO} off", "muted")
     cells = (
@@ -55,17 +55,17 @@ def _row(stand: BreakpointStatus, moment: DebuggerState) -> Row:
     return Row(str(stand.number), cells, later)
 
 
-class Watches(Extra):
+class WatchesPanel(PanelExtra):
     """Takes one off the list."""
 
     FOOTER = (("panel.go", "to its change"), ("watch.remove", "remove"))
     KEYS: ClassVar[tuple[Binding, ...]] = (
-        GO,
+        GO_BINDING,
         Binding("delete,x", "extra('unwatch')", "stop watching it", id="watch.remove"),
     )
 
 
-class Bookmarks(Extra):
+class BookmarksPanel(PanelExtra):
     """Takes one off the list."""
 
     FOOTER = (("bookmarks.go", "go there"), ("bookmarks.remove", "remove"))

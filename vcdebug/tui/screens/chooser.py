@@ -13,17 +13,21 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Input, Label
 
-from vcdebug.snapshot.bundled import bundled
-from vcdebug.tui.folders import short
-from vcdebug.tui.hints import Hint, in_words
-from vcdebug.tui.session_state import Recent
+from vcdebug.snapshot.bundled import list_bundled
+from vcdebug.tui.folders import home_relative
+from vcdebug.tui.hints import KeyHint, hint_line
+from vcdebug.tui.session_state import RecentSnapshot
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Column, Piece, Row, Table, muted
+from vcdebug.views.base import Column, Piece, Row, Table, muted_piece
 
-COLUMNS = (Column("snapshot", flexible=True, least=30), Column("opened"), Column("what is in it", flexible=True))
+SNAPSHOT_COLUMNS = (
+    Column("snapshot", flexible=True, least=30),
+    Column("opened"),
+    Column("what is in it", flexible=True),
+)
 
 
-class Field(Input, inherit_bindings=False):
+class PathInput(Input, inherit_bindings=False):
     """What is typed; the keys that scroll are the list's."""
 
     BINDINGS: ClassVar[list[BindingType]] = Input.BINDINGS
@@ -50,7 +54,7 @@ class ChooserScreen(Screen[str]):
     ChooserScreen #keys { color: $text-muted; }
     """
 
-    def __init__(self, recent: Sequence[Recent] = (), failure: str = "", among: Sequence[Path] = ()) -> None:
+    def __init__(self, recent: Sequence[RecentSnapshot] = (), failure: str = "", among: Sequence[Path] = ()) -> None:
         super().__init__()
         self.recent = tuple(recent)
         self.among = tuple(among)
@@ -62,7 +66,7 @@ class ChooserScreen(Screen[str]):
         several = f" {len(self.among)} snapshots are there:" if self.among else ""
         yield Label(f"vcdebug:{several} which cycle do you want to step through?", id="title")
         yield Label(f"✗ {self.failure}", id="failure", markup=False, classes="-shown" if self.failure else "")
-        yield Field(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
+        yield PathInput(placeholder="type to find, or paste a path: folder, .tar.gz, .zip, file", id="path")
         yield Grid(id="snapshots")
         yield Label("", id="about", markup=False)
         yield Label("", id="keys", markup=False)
@@ -72,51 +76,53 @@ class ChooserScreen(Screen[str]):
         grid = self.query_one(Grid)
         grid.can_focus = False
         grid.cursor_without_focus = True
-        grid.set_table(Table("Snapshots", COLUMNS, [*self._rows()], wraps=False))
+        grid.set_table(Table("Snapshots", SNAPSHOT_COLUMNS, [*self._snapshot_rows()], wraps=False))
         self.set_focus(self.query_one(Input))
-        self._say("Enter opens", "leaves")
+        self._show_keys("Enter opens", "leaves")
 
-    def _rows(self) -> Iterator[Row]:
-        return self._those_of_a_folder() if self.among else self._all()
+    def _snapshot_rows(self) -> Iterator[Row]:
+        return self._folder_rows() if self.among else self._all_rows()
 
-    def _those_of_a_folder(self) -> Iterator[Row]:
+    def _folder_rows(self) -> Iterator[Row]:
         recent = {one.path: one for one in self.recent}
         for path in map(str, self.among):
             opened, about = (recent[path].opened, recent[path].about) if path in recent else ("", "")
-            yield Row(path, (Piece(_name(path), "strong"), Piece(opened), Piece(about)))
+            yield Row(path, (Piece(_display_name(path), "strong"), Piece(opened), Piece(about)))
 
-    def _all(self) -> Iterator[Row]:
-        shows = {snapshot.name: f": {snapshot.description}" for snapshot in bundled()}
+    def _all_rows(self) -> Iterator[Row]:
+        shows = {snapshot.name: f": {snapshot.description}" for snapshot in list_bundled()}
         for one in self.recent:
             about = f"{one.about}{shows.get(one.path, '')}"
-            yield Row(one.path, (Piece(_name(one.path), "strong"), Piece(one.opened), Piece(about)))
+            yield Row(one.path, (Piece(_display_name(one.path), "strong"), Piece(one.opened), Piece(about)))
         known = {one.path for one in self.recent}
-        for snapshot in bundled():
+        for snapshot in list_bundled():
             if snapshot.name not in known and str(snapshot.path) not in known:
-                words = (Piece(snapshot.name, "strong"), muted("bundled"), Piece(snapshot.description))
+                words = (Piece(snapshot.name, "strong"), muted_piece("bundled"), Piece(snapshot.description))
                 yield Row(snapshot.name, words)
 
     @on(Grid.Moved)
-    def moved(self) -> None:
+    def show_about(self) -> None:
         """All that is known about the snapshot under the cursor."""
         row = self.query_one(Grid).cursor_row
         self.query_one("#about", Label).update(Text(row.cells[-1].text if row is not None else ""))
 
     @on(Input.Changed)
-    def edited(self, event: Input.Changed) -> None:
+    def filter_rows(self, event: Input.Changed) -> None:
         """Keep what fits; a path fits nothing, and that is fine."""
         grid = self.query_one(Grid)
         typed = event.value.strip()
         found = grid.set_filter(typed) or grid.set_filter(f"~{typed}")
-        self._say("Enter opens" if found else "Enter opens this path", "clears" if event.value else "leaves")
+        self._show_keys("Enter opens" if found else "Enter opens this path", "clears" if event.value else "leaves")
 
-    def _say(self, opens: str, leaves: str) -> None:
-        choose, leave = Hint(("chooser.up", "chooser.down"), "choose"), Hint(("chooser.leave",), leaves)
+    def _show_keys(self, opens: str, leaves: str) -> None:
+        choose, leave = KeyHint(("chooser.up", "chooser.down"), "choose"), KeyHint(("chooser.leave",), leaves)
         active = self.active_bindings
-        self.query_one("#keys", Label).update(f"{in_words(active, (choose,))}   {opens}   {in_words(active, (leave,))}")
+        self.query_one("#keys", Label).update(
+            f"{hint_line(active, (choose,))}   {opens}   {hint_line(active, (leave,))}"
+        )
 
     @on(Input.Submitted)
-    def entered(self, event: Input.Submitted) -> None:
+    def accept_input(self, event: Input.Submitted) -> None:
         """A path that is there, else the row under the cursor, else what is typed."""
         typed = event.value.strip()
         row = self.query_one(Grid).cursor_row
@@ -128,7 +134,7 @@ class ChooserScreen(Screen[str]):
             self.dismiss(typed)
 
     @on(Grid.Opened)
-    def chosen(self, event: Grid.Opened) -> None:
+    def accept_row(self, event: Grid.Opened) -> None:
         """A click on the row under the cursor opens its snapshot."""
         event.stop()
         self.dismiss(event.row.key)
@@ -150,5 +156,5 @@ class ChooserScreen(Screen[str]):
             self.dismiss("")
 
 
-def _name(path: str) -> str:
-    return short(Path(path)) if "/" in path else path
+def _display_name(path: str) -> str:
+    return home_relative(Path(path)) if "/" in path else path

@@ -10,10 +10,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
-from vcdebug.amount_text import plural
+from vcdebug.amount_text import count_noun
 
 
-class Answer(NamedTuple):
+class LeaveAnswer(NamedTuple):
     """What becomes of the edits."""
 
     stays: bool
@@ -21,7 +21,7 @@ class Answer(NamedTuple):
     file: str = ""
 
 
-class ConfirmLeaveScreen(ModalScreen[Answer]):
+class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
     """Closes with the answer; Esc stays."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,7 +46,7 @@ class ConfirmLeaveScreen(ModalScreen[Answer]):
         """What would be lost, and the keys."""
         with Vertical() as frame:
             frame.border_title = "Leave?"
-            yield Label(f"{plural(self.edits, 'what-if edit')} not saved", markup=False)
+            yield Label(f"{count_noun(self.edits, 'what-if edit')} not saved", markup=False)
             yield Label("")
             yield Label(f"s    save to {self.file} and leave", markup=False)
             yield Label("q    leave without saving", markup=False)
@@ -54,12 +54,12 @@ class ConfirmLeaveScreen(ModalScreen[Answer]):
 
     def action_stay(self) -> None:
         """Back to where one was."""
-        self.dismiss(Answer(stays=True))
+        self.dismiss(LeaveAnswer(stays=True))
 
     def action_save(self) -> None:
         """Write a file that `--set @FILE` takes, then leave."""
-        self.dismiss(Answer(stays=False, saves=True, file=self.file))
+        self.dismiss(LeaveAnswer(stays=False, saves=True, file=self.file))
 
     def action_leave(self) -> None:
         """The edits are lost."""
-        self.dismiss(Answer(stays=False))
+        self.dismiss(LeaveAnswer(stays=False))

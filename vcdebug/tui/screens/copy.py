@@ -12,16 +12,16 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
 
-from vcdebug.amount_text import plural
-from vcdebug.tui.hints import Hint, in_words
+from vcdebug.amount_text import count_noun
+from vcdebug.tui.hints import KeyHint, hint_line
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.views.base import Column, Piece, Row, Table
 
-COLUMNS = (Column(""), Column("copies"), Column("", flexible=True))
-PREVIEW = 60
+COPY_COLUMNS = (Column(""), Column("copies"), Column("", flexible=True))
+PREVIEW_LENGTH = 60
 
 
-class Offer(NamedTuple):
+class CopyOffer(NamedTuple):
     """Something to copy."""
 
     letter: str
@@ -29,14 +29,14 @@ class Offer(NamedTuple):
     text: str
 
 
-class Chosen(NamedTuple):
+class CopyChoice(NamedTuple):
     """What is to be copied, and whether into a file."""
 
-    offer: Offer
+    offer: CopyOffer
     to_file: bool
 
 
-class CopyScreen(ModalScreen[Chosen | None]):
+class CopyScreen(ModalScreen[CopyChoice | None]):
     """Closes with what was chosen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -54,7 +54,7 @@ class CopyScreen(ModalScreen[Chosen | None]):
     CopyScreen Label { width: 100%; height: 1; }
     """
 
-    def __init__(self, offers: Sequence[Offer], where: str) -> None:
+    def __init__(self, offers: Sequence[CopyOffer], where: str) -> None:
         super().__init__()
         self.offers = tuple(offers)
         self.where = where
@@ -71,30 +71,31 @@ class CopyScreen(ModalScreen[Chosen | None]):
         """Fill the list."""
         grid = self.query_one(Grid)
         rows = [
-            Row(one.letter, (Piece(one.letter, "strong"), Piece(one.what), _preview(one.text))) for one in self.offers
+            Row(one.letter, (Piece(one.letter, "strong"), Piece(one.what), _text_preview(one.text)))
+            for one in self.offers
         ]
-        grid.set_table(Table("Copy", COLUMNS, rows, wraps=False))
+        grid.set_table(Table("Copy", COPY_COLUMNS, rows, wraps=False))
         self.set_focus(grid)
-        self._say()
+        self._show_keys()
 
-    def _say(self) -> None:
+    def _show_keys(self) -> None:
         place, other = ("a file", self.where) if self.to_file else (self.where, "a file")
         hints = (
-            Hint(("copy-menu.file",), f"to {other}"),
-            Hint(("table.open",), "or a letter copies"),
-            Hint(("copy-menu.leave",), "back"),
+            KeyHint(("copy-menu.file",), f"to {other}"),
+            KeyHint(("table.open",), "or a letter copies"),
+            KeyHint(("copy-menu.leave",), "back"),
         )
-        self.query_one("#keys", Label).update(f"to {place}   {in_words(self.active_bindings, hints)}")
+        self.query_one("#keys", Label).update(f"to {place}   {hint_line(self.active_bindings, hints)}")
 
     def on_key(self, event: events.Key) -> None:
         """A letter of the list."""
         found = next((one for one in self.offers if one.letter == event.character), None)
         if found is not None:
             event.stop()
-            self.dismiss(Chosen(found, self.to_file))
+            self.dismiss(CopyChoice(found, self.to_file))
 
     @on(Grid.Opened)
-    def opened(self, event: Grid.Opened) -> None:
+    def accept_row(self, event: Grid.Opened) -> None:
         """Enter on a row."""
         event.stop()
         self.action_again()
@@ -104,19 +105,19 @@ class CopyScreen(ModalScreen[Chosen | None]):
         row = self.query_one(Grid).cursor_row
         found = next((one for one in self.offers if row is not None and one.letter == row.key), None)
         if found is not None:
-            self.dismiss(Chosen(found, self.to_file))
+            self.dismiss(CopyChoice(found, self.to_file))
 
     def action_file(self) -> None:
         """To a file, or where it usually goes."""
         self.to_file = not self.to_file
-        self._say()
+        self._show_keys()
 
     def action_leave(self) -> None:
         """Close without copying."""
         self.dismiss(None)
 
 
-def _preview(text: str) -> Piece:
+def _text_preview(text: str) -> Piece:
     first, _, rest = text.strip().partition("\n")
-    more = f"  … {plural(len(rest.splitlines()) + 1, 'line')}" if rest else ""
-    return Piece(f"{first[:PREVIEW]}{more}", "muted")
+    more = f"  … {count_noun(len(rest.splitlines()) + 1, 'line')}" if rest else ""
+    return Piece(f"{first[:PREVIEW_LENGTH]}{more}", "muted")

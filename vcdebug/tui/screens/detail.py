@@ -15,18 +15,18 @@ from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
 from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard, copy_text
-from vcdebug.tui.hints import Hint, in_words
+from vcdebug.tui.hints import KeyHint, hint_line
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.views.base import Table, plain
+from vcdebug.views.base import Table, format_table
 
-HINTS = (
-    Hint(("page.filter",), "filter"),
-    Hint(("table.sort",), "sort"),
-    Hint(("page.copy",), "copy"),
-    Hint(("page.back",), "back"),
+PAGE_HINTS = (
+    KeyHint(("page.filter",), "filter"),
+    KeyHint(("table.sort",), "sort"),
+    KeyHint(("page.copy",), "copy"),
+    KeyHint(("page.back",), "back"),
 )
-LOOKED_AT = 200
+SAMPLED_ROWS = 200
 """Rows looked at to find out whether any of them leads to an event."""
 
 
@@ -70,21 +70,21 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         grid = self.query_one(Grid)
         grid.set_table(self.table)
         self.set_focus(grid)
-        leads = any(row.seq for row in self.table.rows[:LOOKED_AT])
-        hints = (Hint(("table.open",), "goes to the event"), *HINTS) if leads else HINTS
-        self.query_one("#keys", Label).update(in_words(self.active_bindings, hints))
+        leads = any(row.seq for row in self.table.rows[:SAMPLED_ROWS])
+        hints = (KeyHint(("table.open",), "goes to the event"), *PAGE_HINTS) if leads else PAGE_HINTS
+        self.query_one("#keys", Label).update(hint_line(self.active_bindings, hints))
 
     def action_back(self) -> None:
         """Remove the filter, then the order; without either, leave."""
         grid = self.query_one(Grid)
         if grid.filter_text:
-            self._filter("")
+            self._filter_rows("")
         elif grid.shown.order is not None:
             grid.set_order(None)
         else:
             self.action_leave()
 
-    def _filter(self, text: str) -> None:
+    def _filter_rows(self, text: str) -> None:
         grid = self.query_one(Grid)
         shown = grid.set_filter(text)
         note = f"  {grid.filter_note}" if grid.filter_note else ""
@@ -96,7 +96,7 @@ class DetailScreen(ModalScreen[Seq | Figure]):
         self.dismiss(0)
 
     @on(Grid.Opened)
-    def opened(self, event: Grid.Opened) -> None:
+    def open_row(self, event: Grid.Opened) -> None:
         """Enter on a row that tells about an event goes there."""
         event.stop()
         self.action_go()
@@ -117,26 +117,26 @@ class DetailScreen(ModalScreen[Seq | Figure]):
 
     def action_filter(self) -> None:
         """Type a filter."""
-        self.query_one(Prompt).open("filter", self.query_one(Grid).filter_text)
+        self.query_one(Prompt).open_line("filter", self.query_one(Grid).filter_text)
 
     @on(Prompt.Edited)
     @on(Prompt.Entered)
-    def filtered(self, event: Prompt.Edited | Prompt.Entered) -> None:
+    def filter_typed(self, event: Prompt.Edited | Prompt.Entered) -> None:
         """Filter with every key."""
-        self._filter(event.text)
+        self._filter_rows(event.text)
         if isinstance(event, Prompt.Entered):
             self.set_focus(self.query_one(Grid))
 
     @on(Prompt.Closed)
-    def unfiltered(self) -> None:
+    def remove_filter(self) -> None:
         """Show all rows again."""
-        self._filter("")
+        self._filter_rows("")
         self.set_focus(self.query_one(Grid))
 
     def action_copy(self) -> None:
         """The whole table as text."""
         try:
-            said = f"copied {copy_text(self.app, plain(self.table), self.clipboard)}"
+            said = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
         except VcdebugError as error:
-            said = f"✗ {error.line()}"
+            said = f"✗ {error.format_line()}"
         self.query_one("#keys", Label).update(said)

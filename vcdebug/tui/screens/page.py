@@ -57,7 +57,7 @@ class PageScreen(ModalScreen[str]):
         self.dismiss("")
 
     @on(Grid.Opened)
-    def opened(self, event: Grid.Opened) -> None:
+    def open_row(self, event: Grid.Opened) -> None:
         """Enter on a row."""
         event.stop()
         self.action_go(0)

@@ -8,14 +8,14 @@ from typing import Final, Literal, NamedTuple
 
 from vcdebug.linear_pattern import PatternError, compile_pattern
 
-CELLS: Final = "\t"
+CELL_SEPARATOR: Final = "\t"
 """What stands between the cells of a row's text."""
-NO_EXPRESSION: Final = "taken as plain text"
-_SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
+PLAIN_TEXT_NOTE: Final = "taken as plain text"
+_SPECIAL_SIGNS = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _ESCAPED = re.compile(r"\\.")
 
 
-class Filter(NamedTuple):
+class RowFilter(NamedTuple):
     """A question to the text of a row."""
 
     body: str
@@ -26,7 +26,7 @@ class Filter(NamedTuple):
     test: Callable[[str], bool]
     note: str = ""
 
-    def narrows(self, earlier: Filter) -> bool:
+    def is_narrower_than(self, earlier: RowFilter) -> bool:
         """Whether every row that passes this one passes the earlier one too."""
         if self.inverse or earlier.inverse or self.kind != earlier.kind or self.cased != earlier.cased:
             return False
@@ -35,7 +35,7 @@ class Filter(NamedTuple):
         return self.kind == "fuzzy" and self.body.startswith(earlier.body)
 
 
-def parse_filter(text: str) -> Filter:
+def parse_filter(text: str) -> RowFilter:
     """The filter that a line asks for; an expression that is none is plain text, and the note says so."""
     inverse = text.startswith("!")
     body = text[1:] if inverse else text
@@ -45,14 +45,16 @@ def parse_filter(text: str) -> Filter:
     cased = any(letter.isupper() for letter in _ESCAPED.sub("", body))
     if fuzzy:
         letters = body.replace(" ", "")
-        return Filter(body, "fuzzy", inverse, cased, _turned(lambda text: _holds_letters(text, letters), inverse))
-    if not _SPECIAL.search(body):
-        return _plain(body, inverse, cased)
+        return RowFilter(
+            body, "fuzzy", inverse, cased, _maybe_inverted(lambda text: _holds_letters(text, letters), inverse)
+        )
+    if not _SPECIAL_SIGNS.search(body):
+        return _plain_filter(body, inverse, cased)
     try:
         finds = compile_pattern(body.replace("\\ ", " ").replace(" ", r"\s"), cased=cased)
     except PatternError:
-        return _plain(body, inverse, cased, NO_EXPRESSION)
-    return Filter(body, "expression", inverse, cased, _turned(finds, inverse))
+        return _plain_filter(body, inverse, cased, PLAIN_TEXT_NOTE)
+    return RowFilter(body, "expression", inverse, cased, _maybe_inverted(finds, inverse))
 
 
 def _holds_letters(text: str, letters: str) -> bool:
@@ -61,15 +63,15 @@ def _holds_letters(text: str, letters: str) -> bool:
     return all(letter in left for letter in letters)
 
 
-def _plain(body: str, inverse: bool, cased: bool, note: str = "") -> Filter:
+def _plain_filter(body: str, inverse: bool, cased: bool, note: str = "") -> RowFilter:
     """Without special signs nothing but the text counts; a space also stands for the gap between two cells."""
     if " " in body:
         pattern = re.compile(re.escape(body).replace("\\ ", r"\s"))
-        return Filter(body, "plain", inverse, cased, _turned(pattern.search, inverse), note)
-    return Filter(body, "plain", inverse, cased, _turned(lambda text: body in text, inverse), note)
+        return RowFilter(body, "plain", inverse, cased, _maybe_inverted(pattern.search, inverse), note)
+    return RowFilter(body, "plain", inverse, cased, _maybe_inverted(lambda text: body in text, inverse), note)
 
 
-def _turned(finds: Callable[[str], object], inverse: bool) -> Callable[[str], bool]:
+def _maybe_inverted(finds: Callable[[str], object], inverse: bool) -> Callable[[str], bool]:
     if inverse:
         return lambda text: not finds(text)
     return lambda text: bool(finds(text))

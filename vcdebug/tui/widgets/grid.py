@@ -18,27 +18,27 @@ from textual.strip import Strip
 
 from vcdebug.debugger.figures import Figure
 from vcdebug.printable import make_line_printable
-from vcdebug.tui.widgets.column_widths import GUTTER
-from vcdebug.tui.widgets.ordering import Order, marked, next_order
-from vcdebug.tui.widgets.pens import meaning
+from vcdebug.tui.widgets.column_widths import GUTTER_WIDTH
+from vcdebug.tui.widgets.ordering import ColumnOrder, mark_order, next_order
+from vcdebug.tui.widgets.pens import style_of_meaning
 from vcdebug.tui.widgets.rows import ShownRows
-from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, filled, row_strokes
-from vcdebug.tui.widgets.table_layout import Layout, Placed, lay_out, unfolded
-from vcdebug.tui.widgets.tree_rows import above, path
-from vcdebug.tui.widgets.wrapping import wrap
+from vcdebug.tui.widgets.strokes import ShownLine, Sight, Stroke, fill_line, row_strokes
+from vcdebug.tui.widgets.table_layout import PlacedLine, TableLayout, lay_out, unfold_row
+from vcdebug.tui.widgets.tree_rows import enclosing_rows, enclosing_rows_in_sight
+from vcdebug.tui.widgets.wrapping import wrap_line
 from vcdebug.views.base import HERE, Row, Table
 
-CURSOR = "›"
-PAUSE = 0.005
+CURSOR_SIGN = "›"
+PAUSE_SECONDS = 0.005
 """Seconds for keys between two slices of work."""
 
 
-class Measured(NamedTuple):
+class MeasuredLayout(NamedTuple):
     """A layout, and what it was made for."""
 
     rows: Sequence[Row]
     shape: tuple[object, ...]
-    layout: Layout
+    layout: TableLayout
 
 
 class Grid(ScrollView, can_focus=True, inherit_bindings=False):
@@ -93,9 +93,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         self._rows: Sequence[Row] = ()
         self._layout = lay_out(self.table, (), 20)
         self._laid_out_for = -1
-        self._unfolded: Sequence[Placed] = ()
+        self._unfolded: Sequence[PlacedLine] = ()
         """The lines of the cursor's row, where it has more than the others."""
-        self._measured: Measured | None = None
+        self._measured: MeasuredLayout | None = None
         self._seen: Sight | None = None
         self._pens: dict[tuple[str, bool, bool], RichStyle] = {}
         self._on_terminal: dict[int, ShownLine] = {}
@@ -107,7 +107,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def set_table(self, table: Table, *, follow: bool = True) -> None:
         """Show a table; the cursor stays on its row, or follows the present event's."""
-        kept = self._kept()
+        kept = self._cursor_key()
         same = table.title == self.table.title
         if table.rows == self.table.rows:
             table = replace(table, rows=self.table.rows)  # what is known about them still holds
@@ -115,32 +115,32 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             self.shown.order = None
         self.table = table
         self.shown.set_rows(table.rows)
-        self._take()
+        self._lay_out_rows()
         wanted = table.current or table.sought
-        self.cursor = self._find(wanted if wanted and follow else kept if same else wanted)
+        self.cursor = self._position_of(wanted if wanted and follow else kept if same else wanted)
         if not same:
             self.scroll_to(0, 0, animate=False)
         self.show_cursor()
 
-    def let_go(self) -> None:
+    def drop_rows(self) -> None:
         """Keep no row, and nothing that is known about one."""
         self._measured = None
         self.set_table(replace(self.table, rows=(), current="", sought=""))
 
     def set_filter(self, text: str) -> int:
         """Keep the rows that pass; says how many do, of what has been looked at until now."""
-        kept = self._kept()
+        kept = self._cursor_key()
         self.shown.set_filter(text)
-        self._take()
-        self._back_to(kept)
+        self._lay_out_rows()
+        self._restore_cursor(kept)
         return len(self._rows)
 
-    def set_order(self, order: Order | None) -> None:
+    def set_order(self, order: ColumnOrder | None) -> None:
         """Sort by a column, or show the rows as they came."""
-        kept = self._kept()
+        kept = self._cursor_key()
         self.shown.set_order(order)
-        self._take()
-        self._back_to(kept)
+        self._lay_out_rows()
+        self._restore_cursor(kept)
 
     @property
     def filter_text(self) -> str:
@@ -153,9 +153,9 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         return self.shown.filter.note if self.shown.filter is not None else ""
 
     @property
-    def writing(self) -> bool:
+    def is_writing(self) -> bool:
         """Whether rows are still being looked at."""
-        return not self.shown.done
+        return not self.shown.is_done
 
     @property
     def shown_rows(self) -> Sequence[Row]:
@@ -179,65 +179,65 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         row = self.cursor_row
         return None if row is None else self.table.figures(row, min(self.cursor_column, len(row.cells) - 1))
 
-    def _take(self) -> None:
+    def _lay_out_rows(self) -> None:
         """Lay the shown rows out; what has not been looked at yet follows between two keys."""
         self._rows = self.shown.rows
         self._laid_out_for = -1
-        self._relayout()
-        if not self._writing and not self.shown.done and self.is_mounted:
+        self._update_layout()
+        if not self._writing and not self.shown.is_done and self.is_mounted:
             self._writing = True
-            self.set_timer(PAUSE, self._go_on)
+            self.set_timer(PAUSE_SECONDS, self._write_more)
 
-    def _go_on(self) -> None:
+    def _write_more(self) -> None:
         self._writing = False
-        kept = self._kept()
-        self.shown.go_on()
-        self._take()
-        if self.shown.done:
-            self._back_to(kept)
+        kept = self._cursor_key()
+        self.shown.check_more()
+        self._lay_out_rows()
+        if self.shown.is_done:
+            self._restore_cursor(kept)
         self.post_message(self.Filtered())
 
-    def _kept(self) -> str:
+    def _cursor_key(self) -> str:
         return self.cursor_row.key if self.cursor_row is not None else ""
 
-    def _back_to(self, key: str) -> None:
-        self.cursor = self._find(key)
+    def _restore_cursor(self, key: str) -> None:
+        self.cursor = self._position_of(key)
         self.show_cursor()
 
-    def _find(self, key: str) -> int:
-        return max(self.shown.position(key), 0) if key else 0
+    def _position_of(self, key: str) -> int:
+        return max(self.shown.row_position(key), 0) if key else 0
 
     # Geometry
 
-    def _relayout(self) -> None:
+    def _update_layout(self) -> None:
         width = self.scrollable_content_region.width
         if width == self._laid_out_for:
             return
         if width <= 0:
             self._layout = lay_out(self.table, (), 20)  # what has no place yet may be drawn before it learns its size
             self._unfolded = ()
-            self.redraw()
+            self.request_redraw()
             return
         self._laid_out_for = width
-        self._layout = self._laid_out(width)
-        self._unfold()
-        self.redraw()
+        self._layout = self._layout_for(width)
+        self._unfold_cursor_row()
+        self.request_redraw()
 
-    def _unfold(self) -> None:
+    def _unfold_cursor_row(self) -> None:
         """What of the cursor's row is shortened or left out elsewhere is there in full."""
         row, layout, width = self.cursor_row, self._layout, self._laid_out_for
         if width <= 0:
             return
-        self._unfolded = () if row is None else unfolded(layout, self.table.columns, self.cursor, row, width)
-        more = max(len(self._unfolded) - layout.lines_of(self.cursor), 0)
-        self.virtual_size = Size(max(layout.width, width) if self._rows else width, layout.height + more)
+        self._unfolded = () if row is None else unfold_row(layout, self.table.columns, self.cursor, row, width)
+        more = max(len(self._unfolded) - layout.line_count(self.cursor), 0)
+        self.virtual_size = Size(max(layout.columns_width, width) if self._rows else width, layout.total_lines + more)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many lines as the content has: lets `height: auto` work."""
-        layout = self._laid_out(width)
-        return max(layout.height + bool(layout.left_out), 1)
+        layout = self._layout_for(width)
+        return max(layout.total_lines + bool(layout.left_out_columns), 1)
 
-    def _laid_out(self, width: int) -> Layout:
+    def _layout_for(self, width: int) -> TableLayout:
         """The layout for a width; the last one is kept while nothing else is shown than another present row."""
         table = self.table
         shape = (
@@ -251,13 +251,15 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
             width,
         )
         if self._measured is None or self._measured.rows is not self._rows or self._measured.shape != shape:
-            self._measured = Measured(self._rows, shape, lay_out(marked(table, self.shown.order), self._rows, width))
+            self._measured = MeasuredLayout(
+                self._rows, shape, lay_out(mark_order(table, self.shown.order), self._rows, width)
+            )
         return self._measured.layout
 
     def on_resize(self, event: events.Resize) -> None:
         """The width decides how text wraps."""
         self._laid_out_for = -1
-        self._relayout()
+        self._update_layout()
         self.show_cursor()
 
     def show_cursor(self) -> None:
@@ -265,19 +267,21 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if not self._rows or not self.is_mounted:
             return
         layout, column = self._layout, self.cursor_column
-        line = layout.line_of(self.cursor)
-        kept = len(self._staying()) + (
-            len(path(self.table.depths, self.cursor)) if self._rows is self.table.rows else 0
+        line = layout.first_line_of(self.cursor)
+        kept = len(self._sticky_lines()) + (
+            len(enclosing_rows(self.table.depths, self.cursor)) if self._rows is self.table.rows else 0
         )
         top = 0 if self.cursor == 0 else max(line - kept, 0)
-        height = max(1, line - top + (len(self._unfolded) or layout.lines_of(self.cursor)))
-        left, span = layout.span(column)
-        region = Region(left - GUTTER if column else 0, top, span + GUTTER, min(height, max(self.size.height, 1)))
+        height = max(1, line - top + (len(self._unfolded) or layout.line_count(self.cursor)))
+        left, span = layout.column_span(column)
+        region = Region(
+            left - GUTTER_WIDTH if column else 0, top, span + GUTTER_WIDTH, min(height, max(self.size.height, 1))
+        )
         self.scroll_to_region(region, animate=False, force=True)
 
     # Drawing
 
-    def redraw(self) -> None:
+    def request_redraw(self) -> None:
         """Draw the lines that show something else now, once everything that changes them is done."""
         self._stale, self._seen = True, None
         self.check_idle()
@@ -287,7 +291,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         if not self._stale:
             return
         self._stale = False
-        sight = self._sight()
+        sight = self._current_sight()
         other = [y for y in range(sight.height) if self._on_terminal.get(y) != self._shown_line(y)]
         if other:
             self.refresh(*(Region(0, y, sight.width, 1) for y in other))
@@ -296,7 +300,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """Other lines are in sight, some of which show the same as those before."""
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.position = new_value
-        self.redraw()
+        self.request_redraw()
 
     def notify_style_update(self) -> None:
         """Another theme, or the focus came or went."""
@@ -308,7 +312,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
         A place of another width is drawn as it is: the message about it comes later, and finds nothing to change.
         """
-        self._relayout()
+        self._update_layout()
         self._seen = None
         return super().render_lines(crop)
 
@@ -316,96 +320,98 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         """One line of the screen."""
         line = self._on_terminal[y] = self._shown_line(y)
         segments = [
-            Segment(make_line_printable(text), self._pen(style, line.selected, cell))
+            Segment(make_line_printable(text), self._stroke_style(style, line.selected, cell))
             for text, style, cell in line.strokes
         ]
-        return Strip(segments).crop_extend(line.left, line.left + line.width, self._pen("", False, False))
+        return Strip(segments).crop_extend(line.left, line.left + line.width, self._stroke_style("", False, False))
 
-    def _sight(self) -> Sight:
+    def _current_sight(self) -> Sight:
         """What is in sight."""
         if self._seen is None:
             (width, height), (left, top) = self.scrollable_content_region.size, self.scroll_offset
-            stays = self._staying()
+            stays = self._sticky_lines()
             first = top + len(stays) - len(self._layout.top)
-            around = above(self.table.depths, first) if self._rows is self.table.rows else ()
+            around = enclosing_rows_in_sight(self.table.depths, first) if self._rows is self.table.rows else ()
             self._seen = Sight(left, top, width, height, stays, around)
         return self._seen
 
     def _shown_line(self, y: int) -> ShownLine:
         """What a line of the place should show."""
-        sight = self._sight()
-        placed = self._placed(y)
+        sight = self._current_sight()
+        placed = self._placed_line(y)
         if placed is None:
             return ShownLine((), False, sight.left, sight.width)
         selected = 0 <= placed.row == self.cursor and self.shows_cursor
-        return ShownLine(tuple(self._strokes(placed, sight.width)), selected, sight.left, sight.width)
+        return ShownLine(tuple(self._line_strokes(placed, sight.width)), selected, sight.left, sight.width)
 
-    def _placed(self, y: int) -> Placed | None:
+    def _placed_line(self, y: int) -> PlacedLine | None:
         """What a line of the place shows; the heads stay at the top of it."""
-        layout, sight = self._layout, self._sight()
+        layout, sight = self._layout, self._current_sight()
         line, top, heads = sight.top + y, len(layout.top), len(sight.stays)
         if y < heads and line >= sight.stays[y]:
             return layout.top[sight.stays[y]]
         if heads <= y < heads + len(sight.around):
-            return self._uniform(sight.around[y - heads])
+            return self._uniform_line(sight.around[y - heads])
         if line < top:
             return layout.top[line]
         line -= top
         if self._unfolded:
-            inside = line + top - layout.line_of(self.cursor)
+            inside = line + top - layout.first_line_of(self.cursor)
             if 0 <= inside < len(self._unfolded):
                 return self._unfolded[inside]
-            line -= len(self._unfolded) - layout.lines_of(self.cursor) if inside > 0 else 0
+            line -= len(self._unfolded) - layout.line_count(self.cursor) if inside > 0 else 0
         if line < len(layout.body):
             return layout.body[line]
         if line < layout.body_size:
-            return self._uniform(line)
+            return self._uniform_line(line)
         line -= layout.body_size
         return layout.bottom[line] if line < len(layout.bottom) else None
 
-    def _staying(self) -> Sequence[int]:
+    def _sticky_lines(self) -> Sequence[int]:
         """The lines at the top that stay in sight: a title that the frame has no room for, and the heads."""
         layout = self._layout
         top, heads = len(layout.top), layout.head_lines
-        title = len(wrap(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
+        title = len(wrap_line(self.table.head[0], self._laid_out_for)) if self.titled and self.table.head else 0
         if title + heads >= self.size.height:
             title = 0
         return (*range(title), *range(top - heads, top))
 
-    def _uniform(self, line: int) -> Placed:
+    def _uniform_line(self, line: int) -> PlacedLine:
         """A line of a table whose rows all take the same number of lines."""
         layout = self._layout
         row, band = divmod(line - len(layout.body), len(layout.bands))  # exact: ints
-        return layout.placed(layout.wrapped + row, self._rows[layout.wrapped + row], band)
+        return layout.placed_line(layout.wrapped + row, self._rows[layout.wrapped + row], band)
 
-    def _strokes(self, placed: Placed, width: int) -> Iterator[Stroke]:
+    def _line_strokes(self, placed: PlacedLine, width: int) -> Iterator[Stroke]:
         if placed.row < 0 and not placed.heads:
             return (Stroke(piece.text, piece.style) for piece in placed.cells)
         selected = 0 <= placed.row == self.cursor and self.shows_cursor
         columns = self.table.columns
         chosen = self.cursor_column if selected and len(columns) > 1 else -1
         line = row_strokes(placed, self._layout, columns, chosen)
-        return filled([Stroke(self._gutter(placed, selected=selected), "here"), *line], width if selected else 0)
+        return fill_line(
+            [Stroke(self._gutter_text(placed, selected=selected), "here"), *line], width if selected else 0
+        )
 
     @property
     def shows_cursor(self) -> bool:
         """Whether the cursor is drawn."""
         return self.has_focus or self.cursor_without_focus
 
-    def _gutter(self, placed: Placed, *, selected: bool) -> str:
+    def _gutter_text(self, placed: PlacedLine, *, selected: bool) -> str:
         if placed.row < 0 or not placed.first:
-            return " " * GUTTER
+            return " " * GUTTER_WIDTH
         here = bool(self.table.current) and self._rows[placed.row].key == self.table.current
-        return f"{CURSOR if selected else ' '}{HERE if here else ' '}"
+        return f"{CURSOR_SIGN if selected else ' '}{HERE if here else ' '}"
 
-    def _pen(self, style: str, selected: bool, cell: bool) -> RichStyle:
+    def _stroke_style(self, style: str, selected: bool, cell: bool) -> RichStyle:
         """How a stroke is drawn."""
         pen = self._pens.get((style, selected, cell))
         if pen is None:
             names = [name for name, wanted in (("cursor", selected), (style, bool(style)), ("cell", cell)) if wanted]
             pen = self.rich_style
             for name in names:
-                pen += meaning(name, self.app.theme_variables)
+                pen += style_of_meaning(name, self.app.theme_variables)
             self._pens[style, selected, cell] = pen
         return pen
 
@@ -413,13 +419,13 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
 
     def watch_cursor(self) -> None:
         """Another row is marked."""
-        self._unfold()
-        self.redraw()
+        self._unfold_cursor_row()
+        self.request_redraw()
         self.post_message(self.Moved())
 
     def watch_cursor_column(self) -> None:
         """Another cell is marked."""
-        self.redraw()
+        self.request_redraw()
 
     def action_move(self, by: int) -> None:
         """Move the cursor; without rows, scroll."""
@@ -471,7 +477,7 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
         offset = event.get_content_offset(self)
         if offset is None:
             return
-        placed = self._placed(offset.y)
+        placed = self._placed_line(offset.y)
         if placed is None or placed.row < 0:
             return
         again = placed.row == self.cursor and event.chain > 1
@@ -482,6 +488,6 @@ class Grid(ScrollView, can_focus=True, inherit_bindings=False):
     def unseen_columns(self) -> list[str]:
         """Words about the columns beyond the right edge, and about those that had no room at all."""
         edge = self.scroll_offset.x + self.scrollable_content_region.width
-        beyond = len([end for end in self._layout.ends if end > edge])
-        without = ", ".join(filter(None, (self.table.columns[i].title for i in self._layout.left_out)))
+        beyond = len([end for end in self._layout.column_ends if end > edge])
+        without = ", ".join(filter(None, (self.table.columns[i].title for i in self._layout.left_out_columns)))
         return [*([f"{beyond} more →"] if beyond else []), *([f"without {without}"] if without else [])]

@@ -11,14 +11,16 @@ import numpy.typing as npt
 from vcdebug.model.names import IntArray
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
-_BETWEEN: Final = "\x1f"
-_SEPARATOR: Final = ord(_BETWEEN)
+_TEXT_SEPARATOR: Final = "\x1f"
+_SEPARATOR: Final = ord(_TEXT_SEPARATOR)
 _ZERO, _NINE, _SPACE = b"09 "
-_MOST: Final = _SEPARATOR - 2
+_MAX_DIGITS: Final = _SEPARATOR - 2
 """The most digits that a byte counts: all that it may be stand before whatever a name is written with."""
-_WIDTH: Final = 8
+_WORD_BYTES: Final = 8
 """Bytes that are compared at once."""
-_KEPT: Final = np.array([(1 << 64) - (1 << 8 * (_WIDTH - left)) for left in range(_WIDTH + 1)], dtype=np.uint64)
+_WORD_MASKS: Final = np.array(
+    [(1 << 64) - (1 << 8 * (_WORD_BYTES - left)) for left in range(_WORD_BYTES + 1)], dtype=np.uint64
+)
 """What counts of a word of which so many bytes are left."""
 
 
@@ -26,16 +28,18 @@ def natural_places(texts: Sequence[str]) -> IntArray:
     """How many texts come before each: case and leading zeros do not count, and numbers come before words."""
     if not texts:
         return np.empty(0, dtype=np.int64)
-    written = _BETWEEN.join(texts)
-    if written.count(_BETWEEN) >= len(texts):
-        written = _BETWEEN.join([text.replace(_BETWEEN, " ") for text in texts])
-    keys = _with_lengths(np.frombuffer(f"{written}{_BETWEEN}".casefold().encode("utf-8", "surrogatepass"), np.uint8))
+    written = _TEXT_SEPARATOR.join(texts)
+    if written.count(_TEXT_SEPARATOR) >= len(texts):
+        written = _TEXT_SEPARATOR.join([text.replace(_TEXT_SEPARATOR, " ") for text in texts])
+    keys = _prefix_numbers(
+        np.frombuffer(f"{written}{_TEXT_SEPARATOR}".casefold().encode("utf-8", "surrogatepass"), np.uint8)
+    )
     ends = np.flatnonzero(keys == _SEPARATOR)
     starts = np.concatenate(([0], ends[:-1] + 1))
-    return _places(np.concatenate((keys, np.zeros(_WIDTH, dtype=np.uint8))), starts, ends)
+    return _compare_places(np.concatenate((keys, np.zeros(_WORD_BYTES, dtype=np.uint8))), starts, ends)
 
 
-def _with_lengths(written: Bytes) -> Bytes:
+def _prefix_numbers(written: Bytes) -> Bytes:
     """Each number without leading zeros and behind its length, so that its bytes compare as numbers do."""
     if (written < _SEPARATOR).any():
         written = np.where(written < _SEPARATOR, _SPACE, written).astype(np.uint8)
@@ -49,11 +53,11 @@ def _with_lengths(written: Bytes) -> Bytes:
     counting = np.append(np.flatnonzero(digits & (written != _ZERO)), len(written))
     firsts = np.minimum(counting[np.searchsorted(counting, begins)], ends)
     lengths = ends - firsts
-    counted = [np.clip(lengths - low, 0, _MOST) + 1 for low in range(0, int(lengths.max()) or 1, _MOST)]
-    return _respelt(written, begins, firsts, np.stack(counted, axis=1).astype(np.uint8))
+    counted = [np.clip(lengths - low, 0, _MAX_DIGITS) + 1 for low in range(0, int(lengths.max()) or 1, _MAX_DIGITS)]
+    return _replace_zeros_by_length(written, begins, firsts, np.stack(counted, axis=1).astype(np.uint8))
 
 
-def _respelt(written: Bytes, begins: IntArray, firsts: IntArray, lengths: Bytes) -> Bytes:
+def _replace_zeros_by_length(written: Bytes, begins: IntArray, firsts: IntArray, lengths: Bytes) -> Bytes:
     """Each number's leading zeros give way to its length."""
     width = lengths.shape[1]
     grown = width - (firsts - begins)
@@ -73,23 +77,23 @@ def _respelt(written: Bytes, begins: IntArray, firsts: IntArray, lengths: Bytes)
     return result
 
 
-def _places(keys: Bytes, starts: IntArray, ends: IntArray) -> IntArray:
+def _compare_places(keys: Bytes, starts: IntArray, ends: IntArray) -> IntArray:
     """Compare a word of each text that is still level with another, then the next word of those that still are."""
     places = np.zeros(len(starts), dtype=np.int64)
     level, at = np.arange(len(starts)), starts
     while len(level) > 1 and (at < ends).any():
-        words = _words(keys, at, ends)
-        at = at + _WIDTH
+        words = _words_at(keys, at, ends)
+        at = at + _WORD_BYTES
         if (words == words[0]).all():
             continue
         order = np.lexsort((words, places[level]))
         level, at, ends = level[order], at[order], ends[order]
-        places[level], alone = _parted(places[level], words[order])
+        places[level], alone = _split_by_words(places[level], words[order])
         level, at, ends = level[~alone], at[~alone], ends[~alone]
     return places
 
 
-def _parted(places: IntArray, words: npt.NDArray[np.uint64]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
+def _split_by_words(places: IntArray, words: npt.NDArray[np.uint64]) -> tuple[IntArray, npt.NDArray[np.bool_]]:
     """The places of sorted texts, those that were level told apart by their words, and which are level with none."""
     another = np.append(True, places[1:] != places[:-1])
     new = another.copy()
@@ -99,9 +103,9 @@ def _parted(places: IntArray, words: npt.NDArray[np.uint64]) -> tuple[IntArray, 
     return places + first - level, new & np.append(new[1:], True)
 
 
-def _words(keys: Bytes, at: IntArray, ends: IntArray) -> npt.NDArray[np.uint64]:
+def _words_at(keys: Bytes, at: IntArray, ends: IntArray) -> npt.NDArray[np.uint64]:
     """The next bytes of each text as one number; nothing follows its end."""
-    windows = np.lib.stride_tricks.sliding_window_view(keys, _WIDTH)
+    windows = np.lib.stride_tricks.sliding_window_view(keys, _WORD_BYTES)
     words = windows[np.minimum(at, len(windows) - 1)].view(">u8")[:, 0].astype(np.uint64)
-    masked: npt.NDArray[np.uint64] = words & _KEPT[np.clip(ends - at, 0, _WIDTH)]
+    masked: npt.NDArray[np.uint64] = words & _WORD_MASKS[np.clip(ends - at, 0, _WORD_BYTES)]
     return masked

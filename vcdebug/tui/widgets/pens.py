@@ -12,7 +12,7 @@ from typing import Final
 from rich.style import Style
 from textual.color import Color
 
-_WRITTEN: Final[Mapping[str, Style]] = {
+_FONT_STYLES: Final[Mapping[str, Style]] = {
     "title": Style(bold=True),
     "strong": Style(bold=True),
     "muted": Style(dim=True),
@@ -20,7 +20,7 @@ _WRITTEN: Final[Mapping[str, Style]] = {
     "here": Style(bold=True),
     "cell": Style(underline=True),
 }
-_COLOURS: Final[Mapping[str, str]] = {
+_COLOUR_VARIABLES: Final[Mapping[str, str]] = {
     "title": "text-secondary",
     "good": "text-success",
     "bad": "text-error",
@@ -29,20 +29,20 @@ _COLOURS: Final[Mapping[str, str]] = {
     "here": "text-primary",
 }
 """Variables of the theme."""
-_GROUNDS: Final[Mapping[str, str]] = {"cursor": "primary-muted"}
+_BACKGROUND_VARIABLES: Final[Mapping[str, str]] = {"cursor": "primary-muted"}
 
 
-def meaning(name: str, variables: Mapping[str, str]) -> Style:
+def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
     """What a meaning, the cursor's row or its cell adds to what is around it."""
-    style = _WRITTEN.get(name, Style())
-    if name in _COLOURS:
-        style += _coloured(variables[_COLOURS[name]], ground=False)
-    if name in _GROUNDS:
-        style += _coloured(variables[_GROUNDS[name]], ground=True)
+    style = _FONT_STYLES.get(name, Style())
+    if name in _COLOUR_VARIABLES:
+        style += _colour_style(variables[_COLOUR_VARIABLES[name]], ground=False)
+    if name in _BACKGROUND_VARIABLES:
+        style += _colour_style(variables[_BACKGROUND_VARIABLES[name]], ground=True)
     return style
 
 
 @lru_cache(maxsize=64)
-def _coloured(text: str, *, ground: bool) -> Style:
+def _colour_style(text: str, *, ground: bool) -> Style:
     colour = Color.parse(text).rich_color
     return Style(bgcolor=colour) if ground else Style(color=colour)

@@ -15,25 +15,25 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input, Label
 
-Mode = Literal["command", "filter", "goto"]
-Complete = Callable[[str], list[str]]
+PromptMode = Literal["command", "filter", "goto"]
+CompleteFunction = Callable[[str], list[str]]
 """The lines that the beginning of one can become."""
-SIGNS: dict[Mode, str] = {"command": ":", "filter": "/", "goto": "event "}
+MODE_SIGNS: dict[PromptMode, str] = {"command": ":", "filter": "/", "goto": "event "}
 FIRST_ROW = "g"
-REMEMBERED = 200
-OFFERED = 40
+MAX_HISTORY = 200
+MAX_OFFERS = 40
 """Completions shown at most."""
 
 
-def none(_: str) -> list[str]:
+def no_completions(_: str) -> list[str]:
     """No completions, for a line that has none."""
     return []
 
 
-class Completing(Suggester):
+class CompletionSuggester(Suggester):
     """Shows the first completion behind the cursor."""
 
-    def __init__(self, complete: Complete) -> None:
+    def __init__(self, complete: CompleteFunction) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
         self.complete = complete
 
@@ -76,28 +76,28 @@ class Prompt(Vertical):
     class Entered(Message):
         """A line was entered."""
 
-        mode: Mode
+        mode: PromptMode
         text: str
 
     @dataclass(eq=False)
     class Edited(Message):
         """The line changed: filters act at once."""
 
-        mode: Mode
+        mode: PromptMode
         text: str
 
     @dataclass(eq=False)
     class Closed(Message):
         """The line was left without entering it."""
 
-        mode: Mode
+        mode: PromptMode
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.mode: Mode = "command"
-        self.history: dict[Mode, list[str]] = {"command": [], "filter": [], "goto": []}
+        self.mode: PromptMode = "command"
+        self.history: dict[PromptMode, list[str]] = {"command": [], "filter": [], "goto": []}
         self._at = 0
-        self._complete: Complete = none
+        self._complete: CompleteFunction = no_completions
         self._offers: list[str] = []
         self._offer = -1
 
@@ -108,27 +108,27 @@ class Prompt(Vertical):
             yield Label(":", id="sign")
             yield Line(compact=True, select_on_focus=False)
 
-    def remember(self, history: Mapping[str, list[str]]) -> None:
+    def add_history(self, history: Mapping[str, list[str]]) -> None:
         """The lines of earlier sessions."""
         for mode, lines in self.history.items():
             lines[:0] = history.get(mode, [])
 
-    def open(self, mode: Mode, text: str = "", complete: Complete = none) -> None:
+    def open_line(self, mode: PromptMode, text: str = "", complete: CompleteFunction = no_completions) -> None:
         """Show the line and give it the focus."""
         self.mode = mode
         self._at = len(self.history[mode])
         self._complete = complete
-        self._offer_none()
-        self.query_one("#sign", Label).update(SIGNS[mode])
+        self._clear_offers()
+        self.query_one("#sign", Label).update(MODE_SIGNS[mode])
         field = self.query_one(Line)
-        field.suggester = Completing(complete)
-        self._put(text)
+        field.suggester = CompletionSuggester(complete)
+        self._set_text(text)
         self.add_class("-open")
         self.screen.set_focus(field)
 
-    def close(self) -> None:
+    def close_line(self) -> None:
         """Hide the line."""
-        self._offer_none()
+        self._clear_offers()
         self.remove_class("-open")
 
     @property
@@ -137,17 +137,17 @@ class Prompt(Vertical):
         return self.has_class("-open")
 
     @on(Input.Submitted)
-    def submitted(self, event: Input.Submitted) -> None:
+    def stop_submitted(self, event: Input.Submitted) -> None:
         """Enter is this line's own key."""
         event.stop()
 
     @on(Input.Changed)
-    def edited(self, event: Input.Changed) -> None:
+    def line_edited(self, event: Input.Changed) -> None:
         """Hand every state of the line on; `g` alone is no event but the first row."""
         event.stop()
         if not self.is_open:
             return
-        self._offer_none()
+        self._clear_offers()
         if self.mode == "goto" and event.value == FIRST_ROW:
             self.action_enter()
         else:
@@ -160,13 +160,13 @@ class Prompt(Vertical):
         text, history = self.query_one(Line).value, self.history[self.mode]
         if text and text != FIRST_ROW and (not history or history[-1] != text):
             history.append(text)
-            del history[:-REMEMBERED]
-        self.close()
+            del history[:-MAX_HISTORY]
+        self.close_line()
         self.post_message(self.Entered(self.mode, text))
 
     def action_cancel(self) -> None:
         """Leave without entering."""
-        self.close()
+        self.close_line()
         self.post_message(self.Closed(self.mode))
 
     def action_history(self, by: int) -> None:
@@ -179,27 +179,27 @@ class Prompt(Vertical):
     def action_complete(self, by: int) -> None:
         """The next completion; the only one is taken at once."""
         if self._offer < 0:
-            self._offers = self._complete(self.query_one(Line).value)[:OFFERED]
+            self._offers = self._complete(self.query_one(Line).value)[:MAX_OFFERS]
         if not self._offers:
             return
         self._offer = (self._offer + by) % len(self._offers) if self._offer >= 0 or by > 0 else len(self._offers) - 1
-        self._put(self._offers[self._offer])
+        self._set_text(self._offers[self._offer])
         self._show_offers()
 
-    def _put(self, text: str) -> None:
+    def _set_text(self, text: str) -> None:
         """Put a text in without telling anybody."""
         field = self.query_one(Line)
         with field.prevent(Input.Changed):
             field.value = text
         field.cursor_position = len(text)
 
-    def _offer_none(self) -> None:
+    def _clear_offers(self) -> None:
         self._offers, self._offer = [], -1
         self.remove_class("-offers")
 
     def _show_offers(self) -> None:
         if len(self._offers) < 2:
-            self._offer_none()
+            self._clear_offers()
             return
         text = Text(no_wrap=True, overflow="ellipsis")
         for index in range(self._offer, len(self._offers)):

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Final, overload
 
-from vcdebug.tui.widgets.filtering import CELLS, Filter, parse_filter
-from vcdebug.tui.widgets.ordering import Order, Ranks, ranked
-from vcdebug.views.base import OnDemand, Row, position_of
+from vcdebug.tui.widgets.filtering import CELL_SEPARATOR, RowFilter, parse_filter
+from vcdebug.tui.widgets.ordering import ColumnOrder, ColumnRanks, rank_texts
+from vcdebug.views.base import Row, RowsOnDemand, position_of
 
-AT_ONCE: Final = 2_000
+ROWS_AT_ONCE: Final = 2_000
 """Rows whose text is written before the first answer."""
-SLICE: Final = 0.02
+SLICE_SECONDS: Final = 0.02
 """Seconds of writing between two keys."""
-CHECKED: Final = 64
+ROWS_PER_CHECK: Final = 64
 """Rows written between two looks at the clock."""
 
 
-class Texts:
+class RowTexts:
     """The text of each row, cells side by side, written bit by bit: a row of a large table has to be made for it."""
 
     __slots__ = ("cased", "lowered", "rows")
@@ -30,54 +30,54 @@ class Texts:
         self.lowered: list[str] = []
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether every row is written."""
         return len(self.cased) >= len(self.rows)
 
     def write_all(self, most: int) -> None:
         """Write up to so many rows."""
         for index in range(len(self.cased), min(most, len(self.rows))):
-            self._write(index)
+            self._write_row(index)
 
     def write_slice(self) -> None:
         """Write for a moment."""
-        end = perf_counter() + SLICE
-        while not self.done and perf_counter() < end:
-            self.write_all(len(self.cased) + CHECKED)
+        end = perf_counter() + SLICE_SECONDS
+        while not self.is_done and perf_counter() < end:
+            self.write_all(len(self.cased) + ROWS_PER_CHECK)
 
-    def _write(self, index: int) -> None:
-        row = self.rows.fresh(index) if isinstance(self.rows, OnDemand) else self.rows[index]
-        text = CELLS.join([cell.text for cell in row.cells])
+    def _write_row(self, index: int) -> None:
+        row = self.rows.fresh_row(index) if isinstance(self.rows, RowsOnDemand) else self.rows[index]
+        text = CELL_SEPARATOR.join([cell.text for cell in row.cells])
         self.cased.append(text)
         self.lowered.append(text.lower())
 
-    def column(self, column: int) -> list[str]:
+    def column_texts(self, column: int) -> list[str]:
         """One cell of every row, once all are written."""
-        rows = (text.split(CELLS, column + 1) for text in self.cased)
+        rows = (text.split(CELL_SEPARATOR, column + 1) for text in self.cased)
         return [cells[column] if column < len(cells) else "" for cells in rows]
 
 
-class Hits:
+class FilterHits:
     """The rows that pass a filter, as far as they are written."""
 
     __slots__ = ("filter", "indexes", "seen", "texts")
 
-    def __init__(self, texts: Texts, wanted: Filter, earlier: Hits | None = None) -> None:
+    def __init__(self, texts: RowTexts, wanted: RowFilter, earlier: FilterHits | None = None) -> None:
         self.texts = texts
         self.filter = wanted
         self.indexes: list[int] = []
         self.seen = 0
-        if earlier is not None and earlier.texts is texts and wanted.narrows(earlier.filter):
-            self._look(earlier.indexes)
+        if earlier is not None and earlier.texts is texts and wanted.is_narrower_than(earlier.filter):
+            self._check_rows(earlier.indexes)
             self.seen = earlier.seen
-        self.go_on()
+        self.check_written()
 
-    def go_on(self) -> None:
+    def check_written(self) -> None:
         """Look at what has been written since."""
-        self._look(range(self.seen, len(self.texts.cased)))
+        self._check_rows(range(self.seen, len(self.texts.cased)))
         self.seen = len(self.texts.cased)
 
-    def _look(self, indexes: Sequence[int]) -> None:
+    def _check_rows(self, indexes: Sequence[int]) -> None:
         if not self.filter.body and not self.filter.inverse:
             self.indexes.extend(indexes)
             return
@@ -86,7 +86,7 @@ class Hits:
         self.indexes.extend([index for index in indexes if test(texts[index])])
 
 
-class Picked(Sequence[Row]):
+class PickedRows(Sequence[Row]):
     """Some rows of a table, by index."""
 
     __slots__ = ("_ascending", "indexes", "rows")
@@ -108,7 +108,7 @@ class Picked(Sequence[Row]):
             return [self.rows[one] for one in self.indexes[index]]
         return self.rows[self.indexes[index]]
 
-    def position(self, key: str) -> int:
+    def row_position(self, key: str) -> int:
         """Where the row of a key stands; -1 if it is not among them."""
         index = position_of(self.rows, key)
         if index < 0:
@@ -127,65 +127,65 @@ class ShownRows:
     def __init__(self) -> None:
         self.rows: Sequence[Row] = ()
         self.filter_text = ""
-        self.filter: Filter | None = None
-        self.order: Order | None = None
-        self._texts = Texts(())
-        self._ranks: dict[int, Ranks] = {}
-        self._hits: Hits | None = None
+        self.filter: RowFilter | None = None
+        self.order: ColumnOrder | None = None
+        self._texts = RowTexts(())
+        self._ranks: dict[int, ColumnRanks] = {}
+        self._hits: FilterHits | None = None
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether all rows have been looked at, as far as there is anything to look for."""
-        return self._hits is None or self._texts.done
+        return self._hits is None or self._texts.is_done
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """The rows of another table, or of the same one a moment later."""
         if self._texts.rows is not rows:
-            self._texts, self._hits = Texts(rows), None
+            self._texts, self._hits = RowTexts(rows), None
             self._ranks.clear()
-        self._apply()
+        self._apply_filter()
 
     def set_filter(self, text: str) -> None:
         """Keep the rows that pass."""
         self.filter_text = text
         self.filter = parse_filter(text) if text else None
-        self._apply()
+        self._apply_filter()
 
-    def set_order(self, order: Order | None) -> None:
+    def set_order(self, order: ColumnOrder | None) -> None:
         """Sort by a column, or show the rows as they came."""
         self.order = order
-        self._apply()
+        self._apply_filter()
 
-    def go_on(self) -> None:
+    def check_more(self) -> None:
         """Look at further rows for a moment."""
         if self._hits is not None:
             self._texts.write_slice()
-            self._hits.go_on()
-            self.rows = self._picked(self._hits)
+            self._hits.check_written()
+            self.rows = self._picked_rows(self._hits)
 
-    def position(self, key: str) -> int:
+    def row_position(self, key: str) -> int:
         """Where the row of a key stands; -1 if it is not shown."""
         rows = self.rows
-        return rows.position(key) if isinstance(rows, Picked) else position_of(rows, key)
+        return rows.row_position(key) if isinstance(rows, PickedRows) else position_of(rows, key)
 
-    def _apply(self) -> None:
+    def _apply_filter(self) -> None:
         if self.filter is None and self.order is None:
             self._hits, self.rows = None, self._texts.rows
             return
-        self._texts.write_all(AT_ONCE)
-        self._hits = Hits(self._texts, self.filter or parse_filter(""), self._hits)
-        self.rows = self._picked(self._hits)
+        self._texts.write_all(ROWS_AT_ONCE)
+        self._hits = FilterHits(self._texts, self.filter or parse_filter(""), self._hits)
+        self.rows = self._picked_rows(self._hits)
 
-    def _picked(self, hits: Hits) -> Picked:
+    def _picked_rows(self, hits: FilterHits) -> PickedRows:
         """The rows that pass; unsorted, and without a filter all of them, until the last has been looked at."""
         rows, order = self._texts.rows, self.order
-        if self._texts.done and order is not None:
-            ranks = self._ranks_of(order.column)
-            return Picked(rows, ranks.order(hits.indexes, descending=order.descending), ascending=False)
-        return Picked(rows, hits.indexes if self.filter is not None else range(len(rows)))
+        if self._texts.is_done and order is not None:
+            ranks = self._column_ranks(order.column)
+            return PickedRows(rows, ranks.order_rows(hits.indexes, descending=order.descending), ascending=False)
+        return PickedRows(rows, hits.indexes if self.filter is not None else range(len(rows)))
 
-    def _ranks_of(self, column: int) -> Ranks:
+    def _column_ranks(self, column: int) -> ColumnRanks:
         """The order of a column, kept for as long as the rows are the same."""
         if column not in self._ranks:
-            self._ranks[column] = ranked(self._texts.column(column))
+            self._ranks[column] = rank_texts(self._texts.column_texts(column))
         return self._ranks[column]

@@ -9,7 +9,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 
-class Key(NamedTuple):
+class FooterKey(NamedTuple):
     """One entry of the footer."""
 
     key: str
@@ -25,10 +25,10 @@ class Status(Widget):
     """
 
     message: reactive[str] = reactive("", layout=True)
-    keys: reactive[tuple[Key, ...]] = reactive(())
-    always: reactive[tuple[Key, ...]] = reactive(())
+    keys: reactive[tuple[FooterKey, ...]] = reactive(())
+    always: reactive[tuple[FooterKey, ...]] = reactive(())
 
-    def say(self, text: str, *, error: bool = False) -> None:
+    def show_message(self, text: str, *, error: bool = False) -> None:
         """Show a message."""
         self.set_class(error, "-error")
         self.message = f"✗ {text}" if error else text
@@ -37,10 +37,10 @@ class Status(Widget):
         """As many keys as fit; those of `always` first."""
         if self.message:
             return Text(self.message)
-        room = self.size.width - _width(self.always)
-        shown: list[Key] = []
+        room = self.size.width - _keys_width(self.always)
+        shown: list[FooterKey] = []
         for key in self.keys:
-            if _width((*shown, key)) > room:
+            if _keys_width((*shown, key)) > room:
                 break
             shown.append(key)
         text = Text(no_wrap=True)
@@ -50,11 +50,11 @@ class Status(Widget):
         return text
 
 
-def _width(keys: tuple[Key, ...]) -> int:
+def _keys_width(keys: tuple[FooterKey, ...]) -> int:
     return sum(len(key.key) + len(key.does) + 5 for key in keys)
 
 
-LINES: Final = (
+FIRST_KEY_LINES: Final = (
     "First time here?  s into the next event, n over, f out; capitals go back.",
     "b breakpoint, c continue to it   1-9 and Tab panels   e why does the job wait?",
     "? every key   : commands   Ctrl+P finds everything      (any key hides this)",
@@ -69,4 +69,4 @@ class FirstKeys(Widget):
 
     def render(self) -> Text:
         """What to try first."""
-        return Text("\n").join([Text(line) for line in LINES])
+        return Text("\n").join([Text(line) for line in FIRST_KEY_LINES])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.tui.widgets.table_layout import STANDS_IN, Layout, Placed
-from vcdebug.tui.widgets.wrapping import measure_cells, pad
+from vcdebug.tui.widgets.table_layout import INDENT_CELLS, PlacedLine, TableLayout
+from vcdebug.tui.widgets.wrapping import measure_cells, pad_text
 from vcdebug.views.base import Column
 
 
@@ -44,10 +44,10 @@ class Sight(NamedTuple):
     """The rows of a tree around the first one in sight."""
 
 
-def row_strokes(placed: Placed, layout: Layout, columns: Sequence[Column], chosen: int) -> Iterator[Stroke]:
+def row_strokes(placed: PlacedLine, layout: TableLayout, columns: Sequence[Column], chosen: int) -> Iterator[Stroke]:
     """A line of a row or of the heads behind its mark: cells under each other, the chosen column's one marked."""
     if placed.band:
-        yield Stroke(" " * STANDS_IN)
+        yield Stroke(" " * INDENT_CELLS)
     if placed.band < 0:
         yield from (Stroke(piece.text, piece.style) for piece in placed.cells)
         return
@@ -57,10 +57,12 @@ def row_strokes(placed: Placed, layout: Layout, columns: Sequence[Column], chose
         if gap and index != band.columns[0]:
             yield Stroke(" " * gap)
         column = columns[index]
-        yield Stroke(pad(piece.text, room, right=column.right, name=column.name), piece.style, cell=index == chosen)
+        yield Stroke(
+            pad_text(piece.text, room, right=column.right, name=column.name), piece.style, cell=index == chosen
+        )
 
 
-def filled(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
+def fill_line(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
     """A line with spaces up to a width."""
     used = 0
     for stroke in strokes:

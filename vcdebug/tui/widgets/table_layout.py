@@ -12,47 +12,47 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vcdebug.tui.widgets.column_widths import (
-    GAP,
-    GUTTER,
-    NARROWEST,
-    fitted,
-    head_least,
-    least_widths,
+    COLUMN_GAP,
+    GUTTER_WIDTH,
+    MIN_FLEXIBLE_WIDTH,
+    fit_widths,
+    head_min_width,
+    line_width,
+    min_widths,
     natural_widths,
-    sampled,
-    total,
+    sample_rows,
 )
-from vcdebug.tui.widgets.tree_rows import TreeRoom, spread
-from vcdebug.tui.widgets.wrapping import measure_cells, wrap, wrap_text
+from vcdebug.tui.widgets.tree_rows import TreeRoom, spread_cells
+from vcdebug.tui.widgets.wrapping import measure_cells, wrap_line, wrap_text
 from vcdebug.views.base import Column, Line, Piece, Row, Table
 
-STANDS_IN = 4
+INDENT_CELLS = 4
 """Cells by which the further lines of a row stand in."""
-WRAPPED_ROWS = 400
+MAX_WRAPPED_ROWS = 400
 """Tables up to this size wrap long text; larger ones have the same number of lines for each row and shorten it."""
-TALL = 2
+MAX_ANSWER_LINES = 2
 """Lines beyond which a long answer rather stands below its row, over the whole width."""
-SHARE = 16
+MIN_TREE_SHARE = 16
 """Cells that the second column of a tree has beside names, where these leave them."""
-FEW = 8
+MIN_TREE_WORDS = 8
 """Cells below which the second column of a tree shows signs only."""
-A_FEW_WORDS = 12
+UNBROKEN_WIDTH = 12
 """Cells up to which a text is rather not broken."""
-NOTHING = ("", "–")
+EMPTY_CELLS = ("", "–")
 """Cells for which no further line is begun."""
 
 
-class Band(NamedTuple):
+class LineBand(NamedTuple):
     """One line of each row: its columns, and their widths."""
 
     columns: tuple[int, ...] = ()
     widths: tuple[int, ...] = ()
-    gap: int = GAP
+    gap: int = COLUMN_GAP
     headed: bool = True
     """Whether the columns have their heads in this line."""
 
 
-class Placed(NamedTuple):
+class PlacedLine(NamedTuple):
     """One line on the screen."""
 
     row: int
@@ -68,14 +68,14 @@ class Placed(NamedTuple):
     """Cells of each, where the row has its own, side by side without gaps."""
 
 
-class Layout(NamedTuple):
+class TableLayout(NamedTuple):
     """A table laid out for one width."""
 
-    bands: tuple[Band, ...]
-    top: tuple[Placed, ...]
-    body: tuple[Placed, ...]
+    bands: tuple[LineBand, ...]
+    top: tuple[PlacedLine, ...]
+    body: tuple[PlacedLine, ...]
     """The lines of the rows at the beginning that wrap: of all of them where there are few."""
-    bottom: tuple[Placed, ...]
+    bottom: tuple[PlacedLine, ...]
     rows: int
     wrapped: int = 0
     """So many rows wrap; each further one takes as many lines as there are bands."""
@@ -90,19 +90,21 @@ class Layout(NamedTuple):
         return len(self.body) + (self.rows - self.wrapped) * len(self.bands)
 
     @property
-    def height(self) -> int:
+    def total_lines(self) -> int:
         """Lines in all."""
         return len(self.top) + self.body_size + len(self.bottom)
 
     @property
-    def width(self) -> int:
+    def columns_width(self) -> int:
         """Cells that the columns take."""
-        return max(_ends(band, number)[-1] if band.columns else GUTTER for number, band in enumerate(self.bands))
+        return max(
+            _band_ends(band, number)[-1] if band.columns else GUTTER_WIDTH for number, band in enumerate(self.bands)
+        )
 
     @property
-    def ends(self) -> list[int]:
+    def column_ends(self) -> list[int]:
         """Where the columns end that have something in them."""
-        return [end for number, band in enumerate(self.bands) for end in _ends(band, number)]
+        return [end for number, band in enumerate(self.bands) for end in _band_ends(band, number)]
 
     def next_column(self, column: int, by: int) -> int:
         """The next one that has a place, to the right or to the left; the same where there is none."""
@@ -110,7 +112,7 @@ class Layout(NamedTuple):
         return min(onward, key=lambda i: abs(i - column), default=column)
 
     @property
-    def left_out(self) -> list[int]:
+    def left_out_columns(self) -> list[int]:
         """The columns that have no place."""
         placed = {i for band in self.bands for i in band.columns}
         return [i for i in range(len(self.shared)) if self.rows and i not in placed]
@@ -120,96 +122,104 @@ class Layout(NamedTuple):
         """Lines of the heads, which stay in sight."""
         return len([placed for placed in self.top if placed.heads])
 
-    def line_of(self, row: int) -> int:
+    def first_line_of(self, row: int) -> int:
         """The first line of a row."""
         if row >= self.wrapped:
             return len(self.top) + len(self.body) + (row - self.wrapped) * len(self.bands)
         return len(self.top) + next((i for i, placed in enumerate(self.body) if placed.row == row), 0)
 
-    def lines_of(self, row: int) -> int:
+    def line_count(self, row: int) -> int:
         """How many lines a row takes."""
         if row >= self.wrapped:
             return len(self.bands)
         return len([placed for placed in self.body if placed.row == row])
 
-    def span(self, column: int) -> tuple[int, int]:
+    def column_span(self, column: int) -> tuple[int, int]:
         """Where a column begins, and its width."""
         for number, band in enumerate(self.bands):
             if column in band.columns:
                 width = band.widths[band.columns.index(column)]
-                return _ends(band, number)[band.columns.index(column)] - width, width
+                return _band_ends(band, number)[band.columns.index(column)] - width, width
         return 0, 1
 
-    def placed(self, index: int, row: Row, band: int) -> Placed:
+    def placed_line(self, index: int, row: Row, band: int) -> PlacedLine:
         """One line of a row that takes as many lines as there are bands."""
         if self.tree is not None:
-            cells, widths = spread(row.cells, self.tree)
-            return Placed(index, cells, widths=widths)
-        cells = tuple(_without(row.cells[i], self.shared[i]) for i in self.bands[band].columns)
-        return Placed(index, cells, first=band == 0, band=band)
+            cells, widths = spread_cells(row.cells, self.tree)
+            return PlacedLine(index, cells, widths=widths)
+        cells = tuple(_without_prefix(row.cells[i], self.shared[i]) for i in self.bands[band].columns)
+        return PlacedLine(index, cells, first=band == 0, band=band)
 
 
-def unfolded(layout: Layout, columns: Sequence[Column], index: int, row: Row, width: int) -> tuple[Placed, ...]:
+def unfold_row(
+    layout: TableLayout, columns: Sequence[Column], index: int, row: Row, width: int
+) -> tuple[PlacedLine, ...]:
     """The lines of a row of which something is shortened or left out elsewhere; none where nothing of it is."""
     if layout.tree is not None:
         return ()
     if index < layout.wrapped:
         lines = [placed for placed in layout.body if placed.row == index]
     else:
-        lines = [line for number in range(len(layout.bands)) for line in _in_full(layout, columns, index, row, number)]
-    lines += [Placed(index, line, first=False, band=-1) for line in _told(layout, columns, row, width)]
-    return tuple(lines) if len(lines) > layout.lines_of(index) else ()
+        lines = [
+            line for number in range(len(layout.bands)) for line in _full_lines(layout, columns, index, row, number)
+        ]
+    lines += [PlacedLine(index, line, first=False, band=-1) for line in _left_out_lines(layout, columns, row, width)]
+    return tuple(lines) if len(lines) > layout.line_count(index) else ()
 
 
-def _in_full(layout: Layout, columns: Sequence[Column], index: int, row: Row, number: int) -> Iterator[Placed]:
+def _full_lines(
+    layout: TableLayout, columns: Sequence[Column], index: int, row: Row, number: int
+) -> Iterator[PlacedLine]:
     """The lines that the cells of one band take."""
     band = layout.bands[number]
-    cells = layout.placed(index, row, number).cells
+    cells = layout.placed_line(index, row, number).cells
     wrapped = _wrapped_cells(cells, [columns[i] for i in band.columns], band.widths)
-    yield from (Placed(index, line, first=not (number or at), band=number) for at, line in enumerate(wrapped))
+    yield from (PlacedLine(index, line, first=not (number or at), band=number) for at, line in enumerate(wrapped))
 
 
-def _told(layout: Layout, columns: Sequence[Column], row: Row, width: int) -> list[Line]:
+def _left_out_lines(layout: TableLayout, columns: Sequence[Column], row: Row, width: int) -> list[Line]:
     """What a row has in the columns that are left out, each behind its head."""
     told: list[Piece] = []
-    for i in layout.left_out:
-        if row.cells[i].text not in NOTHING:
+    for i in layout.left_out_columns:
+        if row.cells[i].text not in EMPTY_CELLS:
             head = f"{columns[i].title} " if columns[i].title else ""
             told += [Piece(f"  {head}" if told else head, "muted"), row.cells[i]]
-    return wrap(tuple(told), width - GUTTER - STANDS_IN) if told else []
+    return wrap_line(tuple(told), width - GUTTER_WIDTH - INDENT_CELLS) if told else []
 
 
-def _ends(band: Band, number: int) -> list[int]:
-    start = GUTTER + (STANDS_IN if number else 0)
+def _band_ends(band: LineBand, number: int) -> list[int]:
+    start = GUTTER_WIDTH + (INDENT_CELLS if number else 0)
     return [start + sum(band.widths[: i + 1]) + band.gap * i for i in range(len(band.widths))]
 
 
-def lay_out(table: Table, rows: Sequence[Row], width: int) -> Layout:
+def lay_out(table: Table, rows: Sequence[Row], width: int) -> TableLayout:
     """Fit the table into `width` cells."""
-    measured = _Measured(table, rows, [column.title for column in table.columns])
+    measured = _MeasuredTable(table, rows, [column.title for column in table.columns])
     if table.one_line:
-        return _one_line(measured, width)
-    if total(measured.natural) > width:
-        shared = _shared(table, rows)
-        measured = _Measured(table, rows, [_folded(column, common) for column, common in _pairs(table, shared)], shared)
+        return _lay_out_tree(measured, width)
+    if line_width(measured.natural) > width:
+        shared = _shared_namespaces(table, rows)
+        measured = _MeasuredTable(
+            table, rows, [_fold_head(column, common) for column, common in _columns_with_shared(table, shared)], shared
+        )
     found = _side_by_side(measured, width)
     if found is None:
         below = _answers_below(measured, width) if measured.wraps else None
-        below = below or _without_spare(measured, width)
-        return below or measured.laid_out(_packed(measured, width), width)
-    if found.wrapped == len(rows) and _tallest(found.body) > TALL:
+        below = below or _without_spare_columns(measured, width)
+        return below or measured.lay_out_bands(_pack_bands(measured, width), width)
+    if found.wrapped == len(rows) and _tallest_row(found.body) > MAX_ANSWER_LINES:
         below = _answers_below(measured, width)
-        found = below if below is not None and below.height <= found.height else found
+        found = below if below is not None and below.total_lines <= found.total_lines else found
     return found
 
 
 def natural_width(table: Table, rows: Sequence[Row]) -> int:
     """Cells in which every column has its place in one line."""
-    heads = [_folded(column, "") for column in table.columns]
-    return total(natural_widths(table.columns, heads, rows, [""] * len(heads)))
+    heads = [_fold_head(column, "") for column in table.columns]
+    return line_width(natural_widths(table.columns, heads, rows, [""] * len(heads)))
 
 
-class _Measured:
+class _MeasuredTable:
     """A table with what its columns need."""
 
     def __init__(self, table: Table, rows: Sequence[Row], heads: Sequence[str], shared: Sequence[str] = ()) -> None:
@@ -217,100 +227,104 @@ class _Measured:
         self.rows = rows
         self.heads = heads
         self.shared = tuple(shared) or ("",) * len(table.columns)
-        self.wraps = table.wraps and len(rows) <= WRAPPED_ROWS
+        self.wraps = table.wraps and len(rows) <= MAX_WRAPPED_ROWS
         self.natural = natural_widths(table.columns, heads, rows, self.shared)
         self._wrapped_rows = rows if self.wraps else ()
-        self.least = least_widths(table.columns, heads, self._wrapped_rows, self.natural)
+        self.least = min_widths(table.columns, heads, self._wrapped_rows, self.natural)
         self.unbroken = [
             max(
                 [
                     least,
-                    *(size for row in self._wrapped_rows if (size := measure_cells(row.cells[i].text)) <= A_FEW_WORDS),
+                    *(
+                        size
+                        for row in self._wrapped_rows
+                        if (size := measure_cells(row.cells[i].text)) <= UNBROKEN_WIDTH
+                    ),
                 ]
             )
             for i, least in enumerate(self.least)
         ]
         """As narrow as columns get before a few words, such as a sign with a number, are broken."""
 
-    def laid_out(self, bands: tuple[Band, ...], width: int) -> Layout:
+    def lay_out_bands(self, bands: tuple[LineBand, ...], width: int) -> TableLayout:
         """The lines for these bands."""
         table = self.table
-        top = [Placed(-1, line) for entry in table.head for line in wrap(entry, width)]
+        top = [PlacedLine(-1, line) for entry in table.head for line in wrap_line(entry, width)]
         top += _head_lines(self.heads, bands) if len(self.rows) else []
-        bottom = tuple(Placed(-1, line) for entry in table.foot for line in wrap(entry, width))
+        bottom = tuple(PlacedLine(-1, line) for entry in table.foot for line in wrap_line(entry, width))
         wrapped = len(self.rows) if self.wraps else min(table.legend, len(self.rows))
-        body = tuple(self._body(bands, wrapped))
-        return Layout(bands, tuple(top), body, bottom, len(self.rows), wrapped, self.shared)
+        body = tuple(self._body_lines(bands, wrapped))
+        return TableLayout(bands, tuple(top), body, bottom, len(self.rows), wrapped, self.shared)
 
-    def _body(self, bands: tuple[Band, ...], wrapped: int) -> Iterator[Placed]:
+    def _body_lines(self, bands: tuple[LineBand, ...], wrapped: int) -> Iterator[PlacedLine]:
         for index, row in enumerate(self.rows[:wrapped] if wrapped < len(self.rows) else self.rows):
             first = True
-            for number, line in self._lines(row, bands):
-                yield Placed(index, line, first=first, band=number)
+            for number, line in self._row_lines(row, bands):
+                yield PlacedLine(index, line, first=first, band=number)
                 first = False
 
-    def _lines(self, row: Row, bands: tuple[Band, ...]) -> Iterator[tuple[int, tuple[Piece, ...]]]:
-        cells = [_without(cell, self.shared[i]) for i, cell in enumerate(row.cells)]
+    def _row_lines(self, row: Row, bands: tuple[LineBand, ...]) -> Iterator[tuple[int, tuple[Piece, ...]]]:
+        cells = [_without_prefix(cell, self.shared[i]) for i, cell in enumerate(row.cells)]
         if not bands[-1].headed:
             yield from self._with_answer_below(cells, bands)
             return
         for number, band in enumerate(bands):
-            if not number or any(cells[i].text not in NOTHING for i in band.columns):
-                yield from ((number, line) for line in self._wrapped(cells, band))
+            if not number or any(cells[i].text not in EMPTY_CELLS for i in band.columns):
+                yield from ((number, line) for line in self._wrap_band(cells, band))
 
     def _with_answer_below(
-        self, cells: list[Piece], bands: tuple[Band, ...]
+        self, cells: list[Piece], bands: tuple[LineBand, ...]
     ) -> Iterator[tuple[int, tuple[Piece, ...]]]:
         """An answer that would be tall stands below, over the whole width."""
         (last,) = bands[-1].columns
         room = bands[0].widths[bands[0].columns.index(last)]
         answer = cells[last]
-        below = len(wrap_text(answer.text, room)) > TALL if room else bool(answer.text)
+        below = len(wrap_text(answer.text, room)) > MAX_ANSWER_LINES if room else bool(answer.text)
         if below:
             cells = [*cells[:last], Piece(""), *cells[last + 1 :]]
-        yield from ((0, line) for line in self._wrapped(cells, bands[0]))
+        yield from ((0, line) for line in self._wrap_band(cells, bands[0]))
         if below:
             yield from ((1, (Piece(text, answer.style),)) for text in wrap_text(answer.text, bands[1].widths[0]))
 
-    def _wrapped(self, cells: Sequence[Piece], band: Band) -> list[tuple[Piece, ...]]:
+    def _wrap_band(self, cells: Sequence[Piece], band: LineBand) -> list[tuple[Piece, ...]]:
         columns = [self.table.columns[i] for i in band.columns]
         return _wrapped_cells(tuple(cells[i] for i in band.columns), columns, band.widths)
 
 
-def _pairs(table: Table, shared: Sequence[str]) -> Iterator[tuple[Column, str]]:
+def _columns_with_shared(table: Table, shared: Sequence[str]) -> Iterator[tuple[Column, str]]:
     return zip(table.columns, shared, strict=True)
 
 
-def _one_line(measured: _Measured, width: int) -> Layout:
+def _lay_out_tree(measured: _MeasuredTable, width: int) -> TableLayout:
     """A tree: the second column gives way to a share of its text, levels get closer, then it shows signs only."""
     natural, columns = measured.natural, measured.table.columns
-    number = natural[2] + GAP
-    room = width - GUTTER - number
-    second = min(natural[1], max(SHARE, room - GAP - natural[0]))
-    close = natural[0] > room - GAP - second
+    number = natural[2] + COLUMN_GAP
+    room = width - GUTTER_WIDTH - number
+    second = min(natural[1], max(MIN_TREE_SHARE, room - COLUMN_GAP - natural[0]))
+    close = natural[0] > room - COLUMN_GAP - second
     if close:
         number, room = number - 1, room + 1
     second = min(second, max(room - 1 - min(columns[0].least, natural[0]), columns[1].least))
-    words = second >= min(natural[1], FEW)
+    words = second >= min(natural[1], MIN_TREE_WORDS)
     start = max(room - (second if words else 1), 1)
-    found = measured.laid_out((Band((0, 1, 2), (start, max(room - start, 0), number), 0),), width)
-    return found._replace(tree=TreeRoom(width - GUTTER, start, number, close, words))
+    found = measured.lay_out_bands((LineBand((0, 1, 2), (start, max(room - start, 0), number), 0),), width)
+    return found._replace(tree=TreeRoom(width - GUTTER_WIDTH, start, number, close, words))
 
 
-def _side_by_side(measured: _Measured, width: int, kept: Sequence[int] = ()) -> Layout | None:
+def _side_by_side(measured: _MeasuredTable, width: int, kept: Sequence[int] = ()) -> TableLayout | None:
     """All columns in one line, or some, closer to each other or with a few words broken; None where they do not fit."""
     shown = kept or range(len(measured.table.columns))
     columns, natural = [measured.table.columns[i] for i in shown], [measured.natural[i] for i in shown]
-    shortens = not measured.wraps and total(natural) > width
+    shortens = not measured.wraps and line_width(natural) > width
     for least in (measured.unbroken, measured.least):
-        for gap in (GAP - 1,) if shortens else (GAP, GAP - 1):
-            widths = fitted(columns, natural, [least[i] for i in shown], width - GUTTER, gap)
-            if total(widths, gap) <= width:
-                return measured.laid_out((Band(tuple(shown), tuple(widths), gap),), width)
+        for gap in (COLUMN_GAP - 1,) if shortens else (COLUMN_GAP, COLUMN_GAP - 1):
+            widths = fit_widths(columns, natural, [least[i] for i in shown], width - GUTTER_WIDTH, gap)
+            if line_width(widths, gap) <= width:
+                return measured.lay_out_bands((LineBand(tuple(shown), tuple(widths), gap),), width)
     return None
 
 
-def _without_spare(measured: _Measured, width: int) -> Layout | None:
+def _without_spare_columns(measured: _MeasuredTable, width: int) -> TableLayout | None:
     """All columns in one line but those of which their row tells elsewhere, the largest number first."""
     columns = measured.table.columns
     for least in sorted({column.spare for column in columns if column.spare}, reverse=True):
@@ -321,7 +335,7 @@ def _without_spare(measured: _Measured, width: int) -> Layout | None:
     return None
 
 
-def _answers_below(measured: _Measured, width: int) -> Layout | None:
+def _answers_below(measured: _MeasuredTable, width: int) -> TableLayout | None:
     """A column that explains gives its room to the others, and long answers stand below their rows: the last such
 
     column, unless it leaves others tall and another one does better.
@@ -331,81 +345,82 @@ def _answers_below(measured: _Measured, width: int) -> Layout | None:
     if not explains or len(columns) == 1:
         return None
     found = _answer_below(measured, width, explains[-1])
-    if found is None or len(explains) == 1 or _tallest(found.body) <= TALL + 1:
+    if found is None or len(explains) == 1 or _tallest_row(found.body) <= MAX_ANSWER_LINES + 1:
         return found
     others = (_answer_below(measured, width, i) for i in explains[:-1])
-    return min([found, *(each for each in others if each is not None)], key=lambda each: each.height)
+    return min([found, *(each for each in others if each is not None)], key=lambda each: each.total_lines)
 
 
-def _answer_below(measured: _Measured, width: int, last: int) -> Layout | None:
+def _answer_below(measured: _MeasuredTable, width: int, last: int) -> TableLayout | None:
     columns = measured.table.columns
     for whole in (measured.unbroken, measured.least):
-        least = [*whole[:last], max(NARROWEST, head_least(measured.heads[last])), *whole[last + 1 :]]
-        natural = [*measured.natural[:last], max(width // 3, NARROWEST), *measured.natural[last + 1 :]]
-        for gap in (GAP, GAP - 1):
-            widths = fitted(columns, natural, least, width - GUTTER, gap)
-            rest = width - total(widths, gap)
+        least = [*whole[:last], max(MIN_FLEXIBLE_WIDTH, head_min_width(measured.heads[last])), *whole[last + 1 :]]
+        natural = [*measured.natural[:last], max(width // 3, MIN_FLEXIBLE_WIDTH), *measured.natural[last + 1 :]]
+        for gap in (COLUMN_GAP, COLUMN_GAP - 1):
+            widths = fit_widths(columns, natural, least, width - GUTTER_WIDTH, gap)
+            rest = width - line_width(widths, gap)
             if rest >= 0:
                 widths[last] = min(widths[last] + rest, measured.natural[last])
-                below = Band((last,), (width - GUTTER - STANDS_IN,), headed=False)
-                return measured.laid_out((Band(tuple(range(len(widths))), tuple(widths), gap), below), width)
+                below = LineBand((last,), (width - GUTTER_WIDTH - INDENT_CELLS,), headed=False)
+                return measured.lay_out_bands((LineBand(tuple(range(len(widths))), tuple(widths), gap), below), width)
     return None
 
 
-def _packed(measured: _Measured, width: int) -> tuple[Band, ...]:
+def _pack_bands(measured: _MeasuredTable, width: int) -> tuple[LineBand, ...]:
     """As many columns in each line as have room at their narrowest."""
     groups: list[list[int]] = [[]]
-    used = GUTTER
-    gap = GAP - 1
+    used = GUTTER_WIDTH
+    gap = COLUMN_GAP - 1
     for index, column in enumerate(measured.table.columns):
         need = measured.least[index] if column.flexible or column.name else measured.natural[index]
         if groups[-1] and used + need > width:
             groups.append([])
-            used = GUTTER + STANDS_IN
+            used = GUTTER_WIDTH + INDENT_CELLS
         groups[-1].append(index)
         used += need + gap
     return tuple(
-        _band(measured, group, width - GUTTER - (STANDS_IN if number else 0)) for number, group in enumerate(groups)
+        _make_band(measured, group, width - GUTTER_WIDTH - (INDENT_CELLS if number else 0))
+        for number, group in enumerate(groups)
     )
 
 
-def _band(measured: _Measured, group: Sequence[int], room: int) -> Band:
+def _make_band(measured: _MeasuredTable, group: Sequence[int], room: int) -> LineBand:
     """One line of each row, as wide as there is room for."""
     columns = [measured.table.columns[i] for i in group]
     natural, least = [measured.natural[i] for i in group], [measured.least[i] for i in group]
-    widths = fitted(columns, natural, least, room, GAP)
-    gap = GAP if sum(widths) + GAP * (len(widths) - 1) <= room else GAP - 1
-    widths = fitted(columns, natural, least, room, gap)
+    widths = fit_widths(columns, natural, least, room, COLUMN_GAP)
+    gap = COLUMN_GAP if sum(widths) + COLUMN_GAP * (len(widths) - 1) <= room else COLUMN_GAP - 1
+    widths = fit_widths(columns, natural, least, room, gap)
     if len(widths) == 1 and (columns[0].flexible or columns[0].name):
         widths = [min(widths[0], max(room, 1))]
-    return Band(tuple(group), tuple(widths), gap)
+    return LineBand(tuple(group), tuple(widths), gap)
 
 
-def _tallest(body: Sequence[Placed]) -> int:
+def _tallest_row(body: Sequence[PlacedLine]) -> int:
     """Lines of the row that takes most."""
     return max(Counter(placed.row for placed in body).values(), default=0)
 
 
-def _shared(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:
+def _shared_namespaces(table: Table, rows: Sequence[Row]) -> tuple[str, ...]:
     """The namespace that all names of a column have in common; a row that was not looked at keeps its own."""
     return tuple(
-        _namespace([row.cells[i].text for row in sampled(rows)]) if column.name else ""
+        _common_namespace([row.cells[i].text for row in sample_rows(rows)]) if column.name else ""
         for i, column in enumerate(table.columns)
     )
 
 
-def _namespace(names: Sequence[str]) -> str:
+def _common_namespace(names: Sequence[str]) -> str:
     first = next((name for name in names if name.strip()), "")
     space, slash, _ = first.partition("/")
     common = space + slash
     return common if slash and all(name.startswith(common) for name in names if name.strip()) else ""
 
 
-def _without(piece: Piece, shared: str) -> Piece:
+def _without_prefix(piece: Piece, shared: str) -> Piece:
     return Piece(piece.text.removeprefix(shared), piece.style) if shared else piece
 
 
-def _folded(column: Column, shared: str) -> str:
+def _fold_head(column: Column, shared: str) -> str:
     """A head of several words over narrow figures takes two lines; a shared namespace stands in it."""
     if shared:
         return f"{column.title} in {shared.rstrip('/')}"
@@ -416,17 +431,19 @@ def _folded(column: Column, shared: str) -> str:
     return "\n".join(min(halves, key=lambda half: max(map(measure_cells, half))))
 
 
-def _head_lines(heads: Sequence[str], bands: tuple[Band, ...]) -> list[Placed]:
+def _head_lines(heads: Sequence[str], bands: tuple[LineBand, ...]) -> list[PlacedLine]:
     """The heads, standing on the rows below them."""
     headed = [(number, band) for number, band in enumerate(bands) if band.headed]
     return [
         line
         for number, band in headed
-        for line in _band_heads([_broken(heads[i], w) for i, w in zip(band.columns, band.widths, strict=True)], number)
+        for line in _band_heads(
+            [_break_head(heads[i], w) for i, w in zip(band.columns, band.widths, strict=True)], number
+        )
     ]
 
 
-def _broken(head: str, width: int) -> list[str]:
+def _break_head(head: str, width: int) -> list[str]:
     """A head in lines no wider than its column, as far as its words allow."""
     lines = [""]
     for part in head.split("\n"):
@@ -440,12 +457,12 @@ def _broken(head: str, width: int) -> list[str]:
     return lines[1:]
 
 
-def _band_heads(parts: Sequence[list[str]], band: int) -> list[Placed]:
+def _band_heads(parts: Sequence[list[str]], band: int) -> list[PlacedLine]:
     if not any(any(part) for part in parts):
         return []
     height = max((len(part) for part in parts), default=0)
     lines = zip(*([""] * (height - len(part)) + part for part in parts), strict=True)
-    return [Placed(-1, tuple(Piece(text, "muted") for text in line), heads=True, band=band) for line in lines]
+    return [PlacedLine(-1, tuple(Piece(text, "muted") for text in line), heads=True, band=band) for line in lines]
 
 
 def _wrapped_cells(

@@ -13,14 +13,14 @@ from textual.widget import Widget
 from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.model.names import Seq
-from vcdebug.trace.marks import marks
+from vcdebug.trace.marks import timeline_marks
 from vcdebug.trace.recording import Recording
-from vcdebug.tui.messages import Goto
+from vcdebug.tui.messages import GotoRequested
 
 LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"
 LEGEND = f" {HERE} here {COMMIT} commit {DISCARD} discard {EVICT} evict {BREAK} break {BOOKMARK} mark {ACTION} action"
-WIDE = 100
-_STYLES = {
+LEGEND_WIDTH = 100
+_MARK_STYLES = {
     EVICT: "yellow",
     COMMIT: "green",
     DISCARD: "red",
@@ -46,7 +46,7 @@ class Timeline(Widget):
     @property
     def bar_width(self) -> int:
         """Cells of the bar itself."""
-        return self.size.width - (len(LEGEND) + 1 if self.size.width >= WIDE else 0)
+        return self.size.width - (len(LEGEND) + 1 if self.size.width >= LEGEND_WIDTH else 0)
 
     def cell_of(self, seq: Seq) -> int:
         """The cell in which an event lies."""
@@ -58,22 +58,22 @@ class Timeline(Widget):
         width = self.bar_width
         if self.moment is None or width <= 0:
             return Text(LINE * max(width, 0))
-        cells = [*self._background(self.moment, width)]
+        cells = [*self._marked_cells(self.moment, width)]
         cells[self.cell_of(self.moment.seq)] = HERE
         text = Text(no_wrap=True)
         for cell, run in groupby(cells):
-            text.append("".join(run), _STYLES.get(cell, "dim"))
+            text.append("".join(run), _MARK_STYLES.get(cell, "dim"))
         if width < self.size.width:
             text.append(" " + LEGEND, "dim")
         return text
 
-    def _background(self, moment: DebuggerState, width: int) -> list[str]:
+    def _marked_cells(self, moment: DebuggerState, width: int) -> list[str]:
         """Everything but the position: drawn again only where something else has changed."""
         drawn_for = (moment.recording, moment.breakpoints, moment.bookmarks, width)
         if drawn_for == self._drawn_for:
             return self._cells
         self._cells = [LINE] * width
-        found = marks(moment.recording)
+        found = timeline_marks(moment.recording)
         stops = [seq for stand in moment.breakpoints if stand.enabled for seq in stand.hits]
         layers: list[tuple[str, Iterable[Seq]]] = [
             (ACTION, found.actions),
@@ -95,4 +95,4 @@ class Timeline(Widget):
         if self.moment is None or offset is None or offset.x >= self.bar_width:
             return
         total = len(self.moment.recording)
-        self.post_message(Goto(min(-(-offset.x * total // self.bar_width) + 1, total)))
+        self.post_message(GotoRequested(min(-(-offset.x * total // self.bar_width) + 1, total)))

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vcdebug import amount_text
-from vcdebug.amount_text import amounts_apart, listed
+from vcdebug.amount_text import format_amounts_apart, join_names
 from vcdebug.explain.amounts import histogram, pod_lines
-from vcdebug.explain.answer import Advice, sharers
-from vcdebug.explain.equation import NO_JOB, Amount, Equation, Figure, Term, choice
+from vcdebug.explain.answer import Advice, queue_admin_advice
+from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
-from vcdebug.explain.plugin import Kept
-from vcdebug.explain.queue_quota import not_above, victim_queues
+from vcdebug.explain.plugin import VetoReason
+from vcdebug.explain.queue_quota import not_above_share, victim_queues
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import HookEvent, Level, Record
 from vcdebug.model.names import QueueName, Seq, TaskKey
@@ -23,10 +23,10 @@ from vcdebug.model.resource import CPU, PODS
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import Capacity
 from vcdebug.plugins.capacity.attr import (
-    QueueAttr,
-    recalled,
+    CapacityQueueAttr,
     shared_dimensions,
     short_of_guarantee,
+    with_figures,
 )
 from vcdebug.plugins.capacity.reclaim import (
     ANCESTOR,
@@ -34,93 +34,104 @@ from vcdebug.plugins.capacity.reclaim import (
     GUARANTEE,
     NO_OVERLAP,
     NOTHING_DESERVED,
-    Asker,
-    Judged,
-    Reclaim,
-    WholeReclaim,
+    JudgedCandidate,
+    ReclaimAsker,
+    ReclaimCall,
+    WholeReclaimCall,
 )
 from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import before, job_of, plugin_of, task_of
+from vcdebug.trace.state_before import job_of, plugin_of, state_before, task_of
 from vcdebug.trace.timeline import ClusterState
 
 NAME = "capacity"
-VICTIMS = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
-VICTIMS_WHOLE = "the queue keeps its guarantee, and holds more than it deserves in any dimension that it states"
+VICTIMS_FORMULA = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
+VICTIMS_WHOLE_FORMULA = "the queue keeps its guarantee, and holds more than it deserves in any dimension that it states"
 BROKEN_TREE = "the tree of queues is broken: capacity refuses everything"
 
 
-def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> QueueAttr:
+def attr_of(recording: Recording, state: ClusterState, queue: QueueName) -> CapacityQueueAttr:
     """The queue's figures at a moment, as the plugin keeps them."""
-    return recalled(plugin_of(recording, Capacity).queues[queue], state.books[NAME][queue])
+    return with_figures(plugin_of(recording, Capacity).queues[queue], state.books[NAME][queue])
 
 
-def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, QueueAttr]:
+def attrs_of(recording: Recording, state: ClusterState) -> dict[QueueName, CapacityQueueAttr]:
     """The figures of all queues that it keeps."""
     return {queue: attr_of(recording, state, queue) for queue in state.books[NAME] if queue}
 
 
-COLUMNS = ("queue", "dimension", "held", "deserved", "guarantee")
-NONE: tuple[Figure, ...] = (None,) * len(COLUMNS)
+VICTIM_COLUMNS = ("queue", "dimension", "held", "deserved", "guarantee")
+NO_FIGURES: tuple[TermFigure, ...] = (None,) * len(VICTIM_COLUMNS)
 
 
-def reclaimable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
+def reclaimable_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """Candidates in the order of eviction whose queues hold more than they deserve."""
     plugin, title = plugin_of(recording, Capacity), f"capacity: from whom can {event.task} reclaim?"
-    job, attrs = job_of(recording, event.task), attrs_of(recording, before(recording, seq))
+    job, attrs = job_of(recording, event.task), attrs_of(recording, state_before(recording, seq))
     asking = attrs.get(job.queue) if job is not None else None
     if not plugin.ready or asking is None:
-        return Equation(title, VICTIMS, (), "task", (), (), None, BROKEN_TREE if asking is not None else NO_JOB)
-    reclaim = plugin.reclaim(attrs, plugin.ancestor_level, Asker(task_of(recording, event.task), asking))
-    formula = VICTIMS_WHOLE if plugin.reclaim is WholeReclaim else VICTIMS
+        return Equation(
+            title, VICTIMS_FORMULA, (), "task", (), (), None, BROKEN_TREE if asking is not None else JOB_NOT_IN_SESSION
+        )
+    reclaim = plugin.reclaim(attrs, plugin.ancestor_level, ReclaimAsker(task_of(recording, event.task), asking))
+    formula = VICTIMS_WHOLE_FORMULA if plugin.reclaim is WholeReclaimCall else VICTIMS_FORMULA
     if plugin.takes_as_listed:
-        terms = [_judged(recording, reclaim, attrs, key) for key in event.candidates]
-        return choice(title, formula, COLUMNS, terms, "one after the other as they stand on the node")
-    ordered = _in_order_of_eviction(recording, seq, event.candidates, event.task)
-    terms = [_judged(recording, reclaim, attrs, key) for key in ordered]
-    return choice(title, formula, COLUMNS, terms, "one after the other in the order of eviction")
+        terms = [_judge_victim(recording, reclaim, attrs, key) for key in event.candidates]
+        return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other as they stand on the node")
+    ordered = _sort_by_eviction(recording, seq, event.candidates, event.task)
+    terms = [_judge_victim(recording, reclaim, attrs, key) for key in ordered]
+    return victim_equation(title, formula, VICTIM_COLUMNS, terms, "one after the other in the order of eviction")
 
 
-def _in_order_of_eviction(
+def _sort_by_eviction(
     recording: Recording, seq: Seq, candidates: Sequence[TaskKey], reclaimer: TaskKey
 ) -> list[TaskKey]:
     """As the heap of victims gives them, asked again with the figures of that moment."""
 
-    def less(left: TaskKey, right: TaskKey) -> bool:
-        return order_of(recording, seq, "victim", left, right, reclaimer).sign < 0
+    def goes_first(left: TaskKey, right: TaskKey) -> bool:
+        return order_of(recording, seq, "victim", left, right, reclaimer).order_sign < 0
 
-    heap: PriorityQueue[TaskKey] = PriorityQueue(less, "task", str, Record()).extend(candidates)
+    heap: PriorityQueue[TaskKey] = PriorityQueue(goes_first, "task", str, Record()).extend(candidates)
     return [heap.pop() for _ in range(len(candidates))]
 
 
 def unified_evictable(recording: Recording, seq: Seq, event: HookEvent) -> Equation:
     """As Reclaimable in the order given, and without a look at dimensions or ancestors; gangpreempt takes all."""
-    action = recording.tree.around(seq, Level.ACTION)
+    action = recording.span_tree.span_around(seq, Level.ACTION)
     title = "capacity: whose queue holds more than it deserves?"
     if action is not None and not recording.conf.facts_of(action.name).across_queues:
-        everybody = [Term(key, NONE, True) for key in event.candidates]
-        return choice(title, VICTIMS, COLUMNS, everybody, "inside one queue every candidate may go")
+        everybody = [Term(key, NO_FIGURES, True) for key in event.candidates]
+        return victim_equation(
+            title, VICTIMS_FORMULA, VICTIM_COLUMNS, everybody, "inside one queue every candidate may go"
+        )
     if not plugin_of(recording, Capacity).ready:
-        return Equation(title, VICTIMS, (), "task", (), (), None, BROKEN_TREE)
-    attrs = attrs_of(recording, before(recording, seq))
-    reclaim = Reclaim(attrs)
-    return choice(title, VICTIMS, COLUMNS, [_judged(recording, reclaim, attrs, key) for key in event.candidates])
+        return Equation(title, VICTIMS_FORMULA, (), "task", (), (), None, BROKEN_TREE)
+    attrs = attrs_of(recording, state_before(recording, seq))
+    reclaim = ReclaimCall(attrs)
+    return victim_equation(
+        title,
+        VICTIMS_FORMULA,
+        VICTIM_COLUMNS,
+        [_judge_victim(recording, reclaim, attrs, key) for key in event.candidates],
+    )
 
 
-def _judged(recording: Recording, reclaim: Reclaim, attrs: dict[QueueName, QueueAttr], key: TaskKey) -> Term:
+def _judge_victim(
+    recording: Recording, reclaim: ReclaimCall, attrs: dict[QueueName, CapacityQueueAttr], key: TaskKey
+) -> Term:
     """One candidate, with the figures of the dimension that its fate is about."""
     job, task = job_of(recording, key), task_of(recording, key)
     attr = attrs.get(job.queue) if job is not None else None
     if attr is None:
-        return Term(key, NONE, False, NO_JOB)
-    judged = reclaim.judge(task, attr)
+        return Term(key, NO_FIGURES, False, JOB_NOT_IN_SESSION)
+    judged = reclaim.judge_candidate(task, attr)
     short = short_of_guarantee(attr, judged.held, task) if judged.rule == GUARANTEE else ""
-    name = short or _telling(judged, task)
-    sums = [Amount.of(each, name) for each in (judged.held, attr.deserved, attr.guarantee)]
-    figures: tuple[Figure, ...] = (attr.name, name, *sums)
-    return Term(key, figures, not judged.rule, _why(judged, short))
+    name = short or _telling_dimension(judged, task)
+    sums = [DimensionAmount.from_resource(each, name) for each in (judged.held, attr.deserved, attr.guarantee)]
+    figures: tuple[TermFigure, ...] = (attr.name, name, *sums)
+    return Term(key, figures, not judged.rule, _judged_note(judged, short))
 
 
-def _why(judged: Judged, short: str) -> str:
+def _judged_note(judged: JudgedCandidate, short: str) -> str:
     queue = judged.attr.name
     return {
         "": "",
@@ -132,67 +143,69 @@ def _why(judged: Judged, short: str) -> str:
     }[judged.rule]
 
 
-def _telling(judged: Judged, task: TaskInfo) -> str:
+def _telling_dimension(judged: JudgedCandidate, task: TaskInfo) -> str:
     """The dimension of the task that is exceeded, else its first."""
     held, deserved = judged.held, judged.attr.deserved
     names = [name for name in task.resreq.resource_names() if name != PODS]
-    relevant = [name for name in names if deserved.states(name)]
+    relevant = [name for name in names if deserved.states_dimension(name)]
     exceeded = [name for name in relevant if held.get(name) > deserved.get(name)]
     return next(iter(exceeded or relevant or names), CPU)
 
 
-def kept(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> Kept:
+def explain_veto(view: JobView, task: TaskInfo, refused: Sequence[TaskKey], seq: Seq) -> VetoReason:
     """Why capacity keeps these pods from a task, by the first rule that does."""
-    plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, before(view.recording, seq))
+    plugin, attrs = plugin_of(view.recording, Capacity), attrs_of(view.recording, state_before(view.recording, seq))
     if not plugin.ready:
-        return not_above(view, NAME, refused, seq, smaller)
-    order = histogram((key, _reason(view.recording, plugin, attrs, task, key)) for key in refused)
+        return not_above_share(view, NAME, refused, seq, smaller_share_advice)
+    order = histogram((key, _veto_reason(view.recording, plugin, attrs, task, key)) for key in refused)
     queues = victim_queues(view, refused)
     text = "; ".join(f"{len(keys)} {reason}" for reason, keys in order[:2])
-    numbers = not_above(view, NAME, refused, seq, smaller).numbers
-    return Kept(text, numbers, (_kept_advice(attrs, queues),), pod_lines(order))
+    numbers = not_above_share(view, NAME, refused, seq, smaller_share_advice).numbers
+    return VetoReason(text, numbers, (_veto_advice(attrs, queues),), pod_lines(order))
 
 
-def _reason(
-    recording: Recording, plugin: Capacity, attrs: dict[QueueName, QueueAttr], task: TaskInfo, key: TaskKey
+def _veto_reason(
+    recording: Recording, plugin: Capacity, attrs: dict[QueueName, CapacityQueueAttr], task: TaskInfo, key: TaskKey
 ) -> str:
     """The first of capacity's rules that keeps the pod, with nobody taken before it."""
     victim, job = task_of(recording, key), job_of(recording, key)
     attr = attrs[job.queue if job is not None else ""]
     asker = job_of(recording, task.key)
     asking = attrs.get(asker.queue) if asker is not None else None
-    asked = Asker(task, asking) if asking is not None else None
-    judged = plugin.reclaim(attrs, plugin.ancestor_level, asked).judge(victim, attr)
+    asked = ReclaimAsker(task, asking) if asking is not None else None
+    judged = plugin.reclaim(attrs, plugin.ancestor_level, asked).judge_candidate(victim, attr)
     if judged.rule == NO_OVERLAP:
         return f"free nothing that {task.name} asks for"
     if judged.rule == GUARANTEE:
-        return f"of queue {attr.name}, which would fall below its guarantee ({amount_text.resource(attr.guarantee)})"
+        return f"of queue {attr.name}, which would fall below its guarantee ({amount_text.format_resource(attr.guarantee)})"
     if judged.rule == NOTHING_DESERVED:
         return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
     if judged.rule == DESERVED:
-        return f"of queue {attr.name}, which holds {_share(attr, victim)}"
+        return f"of queue {attr.name}, which holds {_format_share(attr, victim)}"
     if judged.rule == ANCESTOR and judged.queue in attrs:
-        return f"below queue {judged.queue}, which holds {_share(attrs[judged.queue], victim)}"
+        return f"below queue {judged.queue}, which holds {_format_share(attrs[judged.queue], victim)}"
     return f"of queue {attr.name}, once those that were taken before are gone"
 
 
-def _share(attr: QueueAttr, victim: TaskInfo) -> str:
+def _format_share(attr: CapacityQueueAttr, victim: TaskInfo) -> str:
     """`4 of the 8 cpu that it deserves`, in the dimensions that count for this pod."""
     names = [name for name in shared_dimensions(victim.resreq, attr.deserved) if name != PODS]
     parts = (
         f"{held} of {least} {name}"
         for name in names
-        for held, least in [amounts_apart(name, attr.allocated.get(name), attr.deserved.get(name))]
+        for held, least in [format_amounts_apart(name, attr.allocated.get(name), attr.deserved.get(name))]
     )
     return f"{' and '.join(parts) or 'nothing'} that it deserves"
 
 
-def _kept_advice(attrs: dict[QueueName, QueueAttr], queues: Sequence[QueueName]) -> Advice:
+def _veto_advice(attrs: dict[QueueName, CapacityQueueAttr], queues: Sequence[QueueName]) -> Advice:
     guaranteed = [queue for queue in queues if not attrs[queue].guarantee.is_empty()]
-    more = f", or its spec.guarantee where that is what holds them ({listed(guaranteed)})" if guaranteed else ""
-    return sharers(f"lower spec.deserved of queue {listed(queues)}{more}; what a queue deserves is never reclaimed")
+    more = f", or its spec.guarantee where that is what holds them ({join_names(guaranteed)})" if guaranteed else ""
+    return queue_admin_advice(
+        f"lower spec.deserved of queue {join_names(queues)}{more}; what a queue deserves is never reclaimed"
+    )
 
 
-def smaller(_: JobView, queues: Sequence[QueueName]) -> Advice:
+def smaller_share_advice(_: JobView, queues: Sequence[QueueName]) -> Advice:
     """How the victims' queues come to deserve less."""
-    return sharers(f"lower spec.deserved of queue {listed(queues)}")
+    return queue_admin_advice(f"lower spec.deserved of queue {join_names(queues)}")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vcdebug.amount_text import plural
-from vcdebug.explain.asked import Asked
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.asked import AskedNode
 from vcdebug.kube.dynamic_resources import ClaimState
 from vcdebug.kube.pod_affinity import AffinityState
 from vcdebug.kube.ports import HostPort
@@ -19,7 +19,7 @@ from vcdebug.plugins.predicates import Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
 from vcdebug.plugins.predicates.volume_filters import DynamicResourcesFilter, VolumeBindingFilter, VolumeZoneFilter
 
-STATES = {
+STATE_KEYS = {
     NodePortsFilter.name: NodePortsFilter.STATE,
     InterPodAffinityFilter.name: InterPodAffinityFilter.STATE,
     PodTopologySpreadFilter.name: PodTopologySpreadFilter.STATE,
@@ -29,7 +29,7 @@ STATES = {
 }
 
 
-class Prepared(NamedTuple):
+class PreparedFilter(NamedTuple):
     """One filter after PreFilter."""
 
     filter: str
@@ -40,33 +40,37 @@ class Prepared(NamedTuple):
     """What it counted, in words."""
 
 
-def prepared(asked: Asked) -> Iterator[Prepared]:
+def prepared_filters(asked: AskedNode) -> Iterator[PreparedFilter]:
     """Every filter in the order in which they are asked."""
     if Predicates.name not in asked.session.plugins:
         return
-    state = asked.state
-    for one in asked.plugin(Predicates).filters:
-        key = STATES.get(one.name, "")
-        yield Prepared(one.name, key, one.name in state.skip, _words(state.data.get(key)))
+    state = asked.cycle_state
+    for one in asked.plugin_of_kind(Predicates).active_filters:
+        key = STATE_KEYS.get(one.name, "")
+        yield PreparedFilter(one.name, key, one.name in state.skip, _format_entry(state.data.get(key)))
 
 
-def _words(entry: object) -> str:
+def _format_entry(entry: object) -> str:
     if isinstance(entry, AffinityState):
         named = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
         told = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
         return "; ".join(told)
     if isinstance(entry, VolumeState):
-        return f"{plural(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"
+        return f"{count_noun(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"
     if isinstance(entry, ClaimState):
-        return f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate" if _any(entry) else ""
-    return ", ".join(_item(item) for item in entry) if isinstance(entry, tuple) else ""
+        return (
+            f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate"
+            if _has_claims(entry)
+            else ""
+        )
+    return ", ".join(_format_item(item) for item in entry) if isinstance(entry, tuple) else ""
 
 
-def _any(entry: ClaimState) -> bool:
+def _has_claims(entry: ClaimState) -> bool:
     return bool(entry.selectors or entry.unallocated)
 
 
-def _item(item: object) -> str:
+def _format_item(item: object) -> str:
     if isinstance(item, HostPort):
         return f"{item.port}/{item.protocol}"
     return f"{item.key} {' or '.join(item.values)}" if isinstance(item, ZoneLimit) else str(item)

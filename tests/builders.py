@@ -20,13 +20,13 @@ from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.cycle import open_plugins
 from vcdebug.framework.record import Record
 from vcdebug.framework.registry import registry_for
+from vcdebug.framework.replay_options import AskExtender
 from vcdebug.framework.session import Session, read_cluster
 from vcdebug.framework.topology import open_topology
-from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
+from vcdebug.recording.replay import parse_conf
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.conf import parse_conf
 
 CREATED = "2026-10-31T12:00:00Z"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.codec import EventEncoder
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import EventEncoder
+from vcdebug.snapshot.loader import load_snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT.parent / "shared" / "golden"

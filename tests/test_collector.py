@@ -8,12 +8,12 @@ from weakref import ref
 import pytest
 
 from tests.recorded import BLOCKED, ROOT
-from vcdebug import collector
-from vcdebug.collector import _HeapState, collector_paused, freeze_heap, unfreeze_heap
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.replay import replay_cycle
+from vcdebug import garbage_collection
+from vcdebug.garbage_collection import _HeapState, collector_paused, freeze_heap, unfreeze_heap
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import disposing
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 pytestmark = pytest.mark.memory
 
@@ -51,7 +51,7 @@ class Ring:
 
 
 def test_what_was_dropped_is_found_before_the_next_cycle_once_much_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collector, "MIN_GROWTH_BLOCKS", 10_000)
+    monkeypatch.setattr(garbage_collection, "MIN_GROWTH_BLOCKS", 10_000)
     monkeypatch.setattr(_HeapState, "most", 10_000)
     monkeypatch.setattr(_HeapState, "blocks", sys.getallocatedblocks())
     with collector_paused(look=True):

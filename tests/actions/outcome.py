@@ -4,8 +4,8 @@ from typing import Any
 
 from tests.builders import cluster, conf_of
 from vcdebug.framework.record import CloseEvent, HookEvent, OpEvent, PopEvent, StatementEvent
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 DEFAULT_TIERS = ("priority gang conformance", "overcommit drf predicates proportion nodeorder")
 

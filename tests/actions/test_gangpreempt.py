@@ -6,7 +6,7 @@ import pytest
 
 from tests.actions.outcome import ops, ran, statements
 from tests.builders import cluster, node, open_session, pod_group, pods, priority_class, tasks
-from vcdebug.framework.bundles import Bundle, BundleType, create_job_bundles
+from vcdebug.framework.gang_eviction import Bundle, BundleType, create_job_bundles
 
 TIERS = ("priority gang", "predicates nodeorder")
 CLASSES = (priority_class("high", 100), priority_class("low", 1))

@@ -7,7 +7,7 @@ import pytest
 from tests.actions.outcome import asked, ops, pops, ran, statements
 from tests.builders import node, pod, pod_group, pods, priority_class, queue
 from vcdebug.framework.record import StatementEvent
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 TIERS = ("gang", "predicates proportion nodeorder")
 CLASSES = (priority_class("high", 100), priority_class("low", 1))

@@ -8,8 +8,8 @@ from tests.actions.outcome import asked, messages, ops, ran, statements, tasks
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.arguments import Arguments
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 
 TIERS = ("priority gang", "predicates nodeorder")
 TOPOLOGY = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"

@@ -5,14 +5,14 @@ from typing import Any
 from tests.actions.outcome import ops, pops, statements
 from tests.actions.test_reclaim import TIERS, poor, victim_queue
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.explain.evictions import carried_out
-from vcdebug.explain.funnel import funnel_at
+from vcdebug.comparison.logs.log_writer import log_lines
+from vcdebug.explain.decisions.evictions import carried_out
+from vcdebug.explain.decisions.victim_funnel import funnel_at
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import HookEvent
-from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 
 def reclaim(*objects: Any) -> Recording:

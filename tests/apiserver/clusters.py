@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.apiserver.server import ApiServer
 from tests.capture.fake_server import ApiRequest, FakeApi
 from tests.capture.small_cluster import small_cluster
-from vcdebug.capture.transport import HttpAnswer, Query
+from vcdebug.capture.api_client import HttpAnswer, Query
 from vcdebug.snapshot.kinds import KIND_BY_NAME
 from vcdebug.snapshot.snapshot import Manifest
 

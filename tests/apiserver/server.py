@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tests.capture.fake_server import DATE, NOT_FOUND_REPLY, ApiReply, ApiRequest, resource_of, status
+from vcdebug.conformance import api_server as verify
+from vcdebug.conformance.api_objects import is_selected
+from vcdebug.conformance.api_requests import ApiAddress, Body
 from vcdebug.snapshot.kinds import KINDS
-from vcdebug.verify import server as verify
-from vcdebug.verify.address import ApiAddress
-from vcdebug.verify.messages import Body
-from vcdebug.verify.selectors import is_selected
 
 Exact = Literal["honoured", "ignored", "refused"]
 PAGE = 500

@@ -12,7 +12,7 @@ from tests.architecture.releases_page import who
 from tests.architecture.source_tree import ROOT
 from tests.recorded import CORPUS, cases
 from vcdebug.framework.quirks import QUIRKS, Quirk
-from vcdebug.releases.table import SUPPORTED_TAGS
+from vcdebug.releases.release import SUPPORTED_TAGS
 
 PAGE = ROOT / "docs" / "fidelity.md"
 TITLES = {

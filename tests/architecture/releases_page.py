@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from tests.architecture.source_tree import ROOT
 from vcdebug.releases import devices, nodes, queues, scheduling, topology
 from vcdebug.releases.change import Tag
-from vcdebug.releases.release import MASTER_DESCRIPTION, release_at_tag
-from vcdebug.releases.table import CHANGES, KUBERNETES_BY_LINE, SUPPORTED_TAGS
+from vcdebug.releases.release import CHANGES, KUBERNETES_BY_LINE, MASTER_DESCRIPTION, SUPPORTED_TAGS, release_at_tag
 
 PAGE = ROOT / "docs" / "releases.md"
 INTRODUCTION = """# Releases: what older schedulers decide differently

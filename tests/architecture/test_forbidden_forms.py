@@ -184,12 +184,12 @@ def test_the_pins_name_no_index_and_no_folder() -> None:
 
 CACHES = {"lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary"}
 CACHES_WITHOUT_RECORDING = {
-    "vcdebug/trace/memo.py": "the cache that lies in the recording",
-    "vcdebug/trace/conf.py": "configurations by their texts",
-    "vcdebug/logs/message.py": "where upstream's own texts have their blanks",
-    "vcdebug/logs/messages.py": "patterns of upstream's own texts",
-    "vcdebug/tui/widgets/pens.py": "colours of the theme by their text",
-    "vcdebug/cli/executors/cluster.py": "one unpickled function per worker",
+    "vcdebug/recording/recording.py": "the cache that lies in the recording",
+    "vcdebug/recording/replay.py": "configurations by their texts",
+    "vcdebug/comparison/logs/message.py": "where upstream's own texts have their blanks",
+    "vcdebug/comparison/logs/messages.py": "patterns of upstream's own texts",
+    "vcdebug/tui/widgets/strokes.py": "colours of the theme by their text",
+    "vcdebug/cli/dask_cluster.py": "one unpickled function per worker",
 }
 
 
@@ -204,7 +204,7 @@ def caches(source: Source) -> Iterator[str]:
 
 
 def test_a_cache_that_may_hold_a_recording_lies_in_the_recording() -> None:
-    """vcdebug/trace/memo.py: what is kept beside recordings would keep them for ever."""
+    """vcdebug/recording/recording.py: what is kept beside recordings would keep them for ever."""
     rooms = ("trace", "explain", "causes", "logs", "questions", "compare", "debugger", "views", "cli", "tui")
     assert [] == [found for source in sources(*rooms) for found in caches(source)]
 

@@ -13,7 +13,7 @@ CEILING = 3
 
 HOMES = (
     "releases/",  # what changed upstream
-    "logs/messages.py",  # upstream's log lines
+    "comparison/logs/messages.py",  # upstream's log lines
     "actions/__init__.py",
     "plugins/__init__.py",
     "explain/plugins/__init__.py",
@@ -23,35 +23,35 @@ HOMES = (
 
 OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
     # a kind of operation
-    "allocate": ("framework/record.py", "framework/statement.py", "logs/event_lines.py"),
+    "allocate": ("framework/record.py", "framework/statement.py", "comparison/logs/event_lines.py"),
     # a field of pods, jobs and queues
     "priority": (
         "model/",
         "snapshot/",
         "framework/cycle.py",
-        "trace/codec.py",
+        "recording/trace_schema.py",
         "explain/plugins/",
-        "questions/holders.py",
+        "explain/questions/holders.py",
         "debugger/figures.py",
-        "debugger/remedies/job.py",
+        "whatif/fixes/job_fixes.py",
         "views/cell_figures.py",
-        "views/editing.py",
+        "views/edit_suggestions.py",
         "views/queue_page.py",
     ),
     # a field of nodes, volumes and devices
     "capacity": ("kube/", "model/", "snapshot/", "verify/", "debugger/figures.py", "plugins/rescheduling.py"),
     # parts of a snapshot, and an option of the command line
-    "usage": ("framework/past.py",),
-    "extender": ("cli/", "framework/past.py"),
+    "usage": ("framework/reuse.py",),
+    "extender": ("cli/", "framework/reuse.py"),
     # a policy of devices
     "binpack": ("model/devices/",),
     # the title of a row
     "predicates": ("views/headline.py",),
     # fields of upstream's NodeInfo, TaskInfo and JobInfo
-    "Allocatable": ("model/gofields.py",),
-    "Preemptable": ("model/gofields.py",),
+    "Allocatable": ("model/go_fields.py",),
+    "Preemptable": ("model/go_fields.py",),
     # a kind of breakpoint
-    "enqueue": ("debugger/breakpoints/", "views/breaks.py"),
+    "enqueue": ("debugger/breakpoints/", "views/notebook.py"),
 }
 """Where a name is an ordinary word, and which."""
 

@@ -7,8 +7,7 @@ from tests.architecture.releases_page import who
 from vcdebug.framework import quirks
 from vcdebug.framework.quirks import QUIRKS
 from vcdebug.releases.change import Change
-from vcdebug.releases.release import Release, release_at_tag
-from vcdebug.releases.table import CHANGES, SUPPORTED_TAGS
+from vcdebug.releases.release import CHANGES, SUPPORTED_TAGS, Release, release_at_tag
 
 
 def test_the_page_of_releases_is_the_table() -> None:

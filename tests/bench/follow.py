@@ -20,10 +20,10 @@ from tests.builders import cluster, conf_of, node, pod_group, pods
 from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCapture
 from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import Driver
-from vcdebug.snapshot.history import CaptureHistory
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.capture_history import CaptureHistory
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
 
 CAPTURES, NODES, JOBS, KEPT = 50, 1000, 40, 30
 GROWTH = 1.05

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from tests.bench import made
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 
 UNREAD = {"env": [{"name": f"V{number}", "value": "x" * 20} for number in range(8)], "args": ["--a", "--b"] * 5}
 MANAGED = [{"manager": "kubectl", "operation": "Update", "fieldsV1": {"f:metadata": {"f:labels": {".": {}}}}}]

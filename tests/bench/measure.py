@@ -12,25 +12,23 @@ from typing import Any
 
 from tests.bench.weight import weights
 from vcdebug.actions import ACTIONS
-from vcdebug.causes.survey import survey_jobs
-from vcdebug.collector import collector_paused
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.debugger.fit_probe import probe_alone, probe_copies
-from vcdebug.debugger.what_if import edited_snapshot, replay_like
+from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.cycle import run_cycle
 from vcdebug.framework.record import PredicateEvent, Record, ScoreEvent
 from vcdebug.framework.registry import registry_for, resolve_reference
+from vcdebug.garbage_collection import collector_paused
 from vcdebug.plugins import OTHER_FORMS, PLUGINS
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import parse_conf, replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.snapshot.edit import Edit, parse_edit
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.conf import parse_conf
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import Table
-from vcdebug.views.predicates import predicate_grid
-from vcdebug.views.scores import score_grid
+from vcdebug.views.node_grids import predicate_grid, score_grid
+from vcdebug.views.table import Table
+from vcdebug.whatif.branch import edited_snapshot, replay_like
+from vcdebug.whatif.fit_probe import probe_alone, probe_copies
 
 clock = time.process_time
 """Seconds of this process: others use the machine too."""

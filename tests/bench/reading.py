@@ -21,11 +21,11 @@ from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.debugger.driver import Driver
 from vcdebug.framework.record import Level
-from vcdebug.snapshot.load import snapshot_from_objects
+from vcdebug.recording.effects import timeline_marks
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.marks import timeline_marks
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.event_view import event_view
 
 EVENTS = 1_000_000

@@ -15,16 +15,15 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from vcdebug.causes.survey import survey_jobs
-from vcdebug.debugger.remedies.lever import FixSituation
-from vcdebug.debugger.remedies.prove import start_search, trials_of
-from vcdebug.debugger.remedies.search import run_search
-from vcdebug.debugger.remedies.trial import FixTrials
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.model.pod import GROUP_ANNOTATION
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.whatif.fixes.fix import FixSituation
+from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
+from vcdebug.whatif.fixes.trial import FixTrials
 
 _CONDITIONS = ("nodeSelector", "affinity", "topologySpreadConstraints", "schedulingGates", "volumes", "overhead")
 _ROOM = {"cpu": "100k", "memory": "1000Ti", "pods": "10000", "ephemeral-storage": "1000Ti"}

@@ -14,8 +14,8 @@ from functools import partial
 from textual.app import App, ComposeResult
 
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.tui.widgets.ordering import ColumnOrder
-from vcdebug.views.base import Column, Piece, Row, RowsOnDemand, Table
+from vcdebug.tui.widgets.row_order import ColumnOrder
+from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Table
 
 SIZE = (200, 60)
 TITLES = ("name", "a", "b", "c", "d", "e", "f", "remarks")

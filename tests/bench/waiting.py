@@ -47,10 +47,10 @@ def parse(snapshot: Path, _: Path) -> Figures:
 
 def cycle(snapshot: Path, folder: Path) -> Figures:
     """Load, cycle, answers about every job, storing."""
-    from vcdebug.causes.survey import survey_jobs
-    from vcdebug.files.recordings import save_recording
-    from vcdebug.snapshot.load import load_snapshot
-    from vcdebug.trace.replay import replay_cycle
+    from vcdebug.explain.pending.explanation import survey_jobs
+    from vcdebug.files.recording_files import save_recording
+    from vcdebug.recording.replay import replay_cycle
+    from vcdebug.snapshot.loader import load_snapshot
 
     started = clock()
     loaded = load_snapshot(snapshot)
@@ -66,10 +66,10 @@ def cycle(snapshot: Path, folder: Path) -> Figures:
 def late(snapshot: Path, _: Path) -> Figures:
     """A what-if of the job that was searched for last, and single probes whether a job fits."""
     from tests.bench.measure import late_edit
-    from vcdebug.debugger.fit_probe import probe_alone
-    from vcdebug.debugger.what_if import edited_snapshot, replay_like
-    from vcdebug.snapshot.load import load_snapshot
-    from vcdebug.trace.replay import replay_cycle
+    from vcdebug.recording.replay import replay_cycle
+    from vcdebug.snapshot.loader import load_snapshot
+    from vcdebug.whatif.branch import edited_snapshot, replay_like
+    from vcdebug.whatif.fit_probe import probe_alone
 
     recording = replay_cycle(load_snapshot(snapshot))
     edit = late_edit(recording)
@@ -88,11 +88,11 @@ def late(snapshot: Path, _: Path) -> Figures:
 
 def frame(snapshot: Path, folder: Path) -> Figures:
     """The whole process until the screen has been drawn with the recording, and the memory that it took."""
-    from vcdebug.collector import raise_gc_threshold
+    from vcdebug.garbage_collection import raise_gc_threshold
 
     raise_gc_threshold()
     from tests.bench.first_screen import SIZE, main_screen
-    from vcdebug.files.kept import RecordingCache
+    from vcdebug.files.recording_files import RecordingCache
     from vcdebug.tui.app import VcdebugApp
     from vcdebug.tui.start import Start
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vcdebug.framework.record import CloseEvent, Event, StateEvent
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 
 class Scale:

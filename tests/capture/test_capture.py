@@ -14,8 +14,8 @@ from tests.capture.small_cluster import CONF, HYPERNODES, small_cluster
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.kinds import KINDS
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.save import save_snapshot, saved_files
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot, saved_files
 
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 

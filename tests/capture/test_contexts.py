@@ -10,7 +10,7 @@ import pytest
 from tests.capture.fake_server import FakeApi
 from vcdebug import __version__
 from vcdebug.capture import CaptureOptions, capture_cluster
-from vcdebug.capture.transport import REVIEWS_PATH
+from vcdebug.capture.api_client import REVIEWS_PATH
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.provenance import Provenance
 

@@ -18,10 +18,10 @@ from tests.capture.fake_server import ApiReply, serving, status, write_kubeconfi
 from tests.capture.small_cluster import CONF, PODS, deployment
 from tests.cli.transcripts import call
 from vcdebug.capture import CaptureOptions, capture_cluster
-from vcdebug.capture.transport import ConnectionFailed, HttpAnswer, NoAnswer, Query, TooSlow
+from vcdebug.capture.api_client import ConnectionFailed, HttpAnswer, NoAnswer, Query, TooSlow
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 OPTIONS = CaptureOptions(first_wait=0.0)

@@ -15,11 +15,11 @@ from tests.golden.compare import first_difference_of_lines, read_lines
 from tests.snapshot.redacted import divergence
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.replay import replay_cycle
 
 SHARED = Path(__file__).parents[3] / "shared" / "api"
 PODS = "/api/v1/pods"

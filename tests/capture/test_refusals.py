@@ -18,7 +18,7 @@ from tests.capture.fake_server import (
 )
 from tests.capture.small_cluster import BUDGETS, HYPERNODES, PODS, QUEUES, small_cluster
 from vcdebug.capture import CaptureOptions, capture_cluster
-from vcdebug.capture.transport import ConnectionFailed, HttpAnswer, NoAnswer, Query
+from vcdebug.capture.api_client import ConnectionFailed, HttpAnswer, NoAnswer, Query
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.snapshot import Manifest
 

@@ -11,9 +11,9 @@ from tests.capture.small_cluster import CONF, CONFIG_MAP, SCHEDULER, config_map,
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.redact import redact_snapshot
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.redaction import redact_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 ANYWHERE = "/apis/apps/v1/deployments"

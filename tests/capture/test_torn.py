@@ -19,11 +19,11 @@ from tests.cli.transcripts import call
 from tests.rows import try_each
 from vcdebug.capture import CaptureOptions, capture_cluster
 from vcdebug.capture.listing import complete_object
+from vcdebug.conformance.object_store import key_of
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.verify.store import key_of
 
 GROUPS = KIND_BY_NAME["PodGroup"].api_path
 OPTIONS = CaptureOptions(page_size=2, first_wait=0.0)

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from vcdebug.capture.usage import measure_usage
-from vcdebug.snapshot.problem import Problem
+from vcdebug.capture.cluster import measure_usage
+from vcdebug.snapshot.problems import Problem
 
 NOW = datetime(2026, 11, 7, 9, 30, tzinfo=UTC)
 CONF = """actions: "allocate"

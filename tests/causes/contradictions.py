@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vcdebug.causes.survey import survey_jobs
 from vcdebug.explain.answer import Evidence, Explanation, Finding
-from vcdebug.explain.evictions import CARRIED_OUT_FATES, planned_evictions
+from vcdebug.explain.decisions.evictions import CARRIED_OUT_FATES, planned_evictions
+from vcdebug.explain.pending.explanation import survey_jobs
 from vcdebug.framework.record import Event, HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.model.pod import Pod
-from vcdebug.model.status import TaskStatus
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
 
 NOBODY = ("nobody is evicted", "without evicting anyone", "nothing was evicted for it")
 PLACED = (TaskStatus.RUNNING, TaskStatus.BOUND, TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED)

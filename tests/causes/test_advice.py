@@ -21,10 +21,10 @@ from tests.causes.situations import (
     running,
     wanted,
 )
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay_cycle
 
 READY = {"type": "Ready", "status": "True"}
 GPU = "nvidia.com/gpu"

@@ -10,18 +10,18 @@ import pytest
 
 from tests.recorded import CORPUS, each_case, recorded
 from tests.scenarios.questions import QUESTIONS, Question
-from vcdebug.causes.survey import survey_jobs
-from vcdebug.debugger.remedies.lever import FixSituation
-from vcdebug.debugger.remedies.plan import FixPlan
-from vcdebug.debugger.remedies.proposals import propose_fixes
-from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.explain.answer import Explanation
-from vcdebug.kube.fitness import CONTROL_PLANE_PREFIXES
+from vcdebug.explain.pending.explanation import survey_jobs
+from vcdebug.kube.taints import CONTROL_PLANE_PREFIXES
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes.fix import FixSituation
+from vcdebug.whatif.fixes.plan import FixPlan
+from vcdebug.whatif.fixes.trial import propose_fixes
 
 OTHERS = [folder for name in ("threads", "audit") for folder in sorted((CORPUS / name).glob("*"))]
 

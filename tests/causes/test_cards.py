@@ -7,10 +7,10 @@ import pytest
 from tests.builders import node, pod_group
 from tests.releases.shown_devices import asking, cards, held, of_memory, shared_by_memory, sharing
 from tests.releases.shown_npus import holding, npus, of_npus, placing
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
 
 CUT = "nvidia: {resourceCountName: volcano.sh/vgpu-number, resourceMemoryName: volcano.sh/vgpu-memory, "
 CUT += "knownMigGeometries: [{models: [NVIDIA], allowedGeometries: [{group: g, geometries: ["

@@ -10,11 +10,10 @@ from tests.builders import cluster, node, pod, pod_group, priority_class, queue
 from tests.causes.contradictions import contradictions, not_in_the_survey
 from tests.recorded import ROOT, bundled
 from tests.scenarios.questions import QUESTIONS, Question, asked
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.causes.survey import Survey
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.explain.pending.explanation import Survey, explain_by_name
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 CONF = "actions: 'allocate, preempt'\ntiers:\n- plugins: [{name: priority}, {name: gang}, {name: predicates}]\n"
 BUNDLED = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())

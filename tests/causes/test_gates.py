@@ -5,11 +5,11 @@ from typing import Any
 
 from tests.builders import cluster, queue
 from tests.causes.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay_cycle
 
 GANG_PREEMPT = "enqueue, allocate, gangpreempt"
 GANG_RECLAIM = "enqueue, allocate, gangreclaim"

@@ -9,14 +9,14 @@ from tests.recorded import BLOCKED, ROOT
 from vcdebug.actions import ACTIONS, OTHER_FORMS
 from vcdebug.actions.gangpreempt import GangPreempt
 from vcdebug.actions.preempt import Preempt
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.explain.evictions import planned_evictions
-from vcdebug.explain.funnel import funnels_around
+from vcdebug.explain.decisions.evictions import planned_evictions
+from vcdebug.explain.decisions.victim_funnel import funnels_around
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import Level
 from vcdebug.framework.registry import ActionFacts, facts_of
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 JOB = "research/llm-finetune"
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import pod_group
 from tests.releases.shown_npus import holding, npus, of_npus, placing
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 
 
 def asked(**limits: Any) -> Explanation:

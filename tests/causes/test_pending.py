@@ -8,12 +8,12 @@ import pytest
 from tests.builders import cluster, metadata, node, pod, pod_group, pods, queue
 from tests.causes.situations import Situation, situations
 from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.cli.reports.pending import explanation_document
+from vcdebug.cli.reports.explanation import explanation_document
 from vcdebug.explain.answer import Explanation
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 COPIES = sorted((Path(__file__).parent / "cases").iterdir())
 CAUSES = sorted(path.parent for path in (CORPUS / "causes").glob("*/question.json"))

@@ -7,17 +7,16 @@ import pickle
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
-from vcdebug.causes import survey as surveys
-from vcdebug.causes.gates import missing_action as what_if
-from vcdebug.causes.pending import explain_by_name, explain_subject
-from vcdebug.causes.subject import ExplainSubject
-from vcdebug.causes.survey import FAULT, survey_jobs, survey_one
-from vcdebug.explain import room_at
+from vcdebug.explain import node_fit
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.room_at import MissingItems
+from vcdebug.explain.node_fit import MissingItems
+from vcdebug.explain.pending import explanation as surveys
+from vcdebug.explain.pending.explanation import FAULT, explain_by_name, explain_subject, survey_jobs, survey_one
+from vcdebug.explain.pending.gates import missing_action as what_if
+from vcdebug.explain.subject import ExplainSubject
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 
@@ -99,13 +98,13 @@ def crowd(jobs: int) -> Snapshot:
 
 def test_twice_the_jobs_that_want_the_same_look_at_no_more_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[None] = []
-    kind = room_at._fit_kind
+    kind = node_fit._fit_kind
 
-    def counted(small: MissingItems, short: MissingItems) -> room_at.FitKind:
+    def counted(small: MissingItems, short: MissingItems) -> node_fit.FitKind:
         looks.append(None)
         return kind(small, short)
 
-    monkeypatch.setattr(room_at, "_fit_kind", counted)
+    monkeypatch.setattr(node_fit, "_fit_kind", counted)
     few, many = replay_cycle(crowd(4)), replay_cycle(crowd(8))
     counts = []
     for recording in (few, many):

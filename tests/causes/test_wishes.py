@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import WINDOWS, cluster, conf_of, hyper_node, node, pod_group, pods, priority_class, queue
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay_cycle
 
 GPU = "nvidia.com/gpu"
 CONF = conf_of(

@@ -21,15 +21,15 @@ from tests.causes.situations import (
 )
 from tests.recorded import GOLDEN, bundled, golden
 from vcdebug import amount_text
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain import amounts
 from vcdebug.explain.answer import Explanation
-from vcdebug.explain.equations import equation_at
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_apply import apply_edits, snapshot_at_release
+from vcdebug.snapshot.edited_snapshot import apply_edits, snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 GPU = "nvidia.com/gpu"
 CAPACITY = {"second": "drf predicates capacity nodeorder", "more": {"drf": {"enablePreemptable": "false"}}}

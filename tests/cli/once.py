@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 
 def one_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:

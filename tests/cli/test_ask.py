@@ -6,7 +6,7 @@ import json
 
 from tests.cli.transcripts import call
 from vcdebug.cli.commands.ask import QUESTION_NAMES
-from vcdebug.debugger.questions import QUESTIONS
+from vcdebug.whatif.forecast import QUESTIONS
 
 BLOCKED = "preempt-blocked-by-gang"
 

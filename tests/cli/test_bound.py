@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.cli.transcripts import call
-from vcdebug.framework import bound
+from vcdebug.framework import replay_options
 
 WORKS = "preempt-works"
 
@@ -52,7 +52,7 @@ def test_a_bound_is_a_positive_number(option: str) -> None:
 def test_other_commands_answer_from_a_whole_recording_only(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bound.SizeBound.__init__, "__defaults__", (30, 8_000))
+    monkeypatch.setattr(replay_options.SizeBound.__init__, "__defaults__", (30, 8_000))
     code, out, err = call(arguments)
     assert (1, "") == (code, out)
     assert "the replay stopped at its bound of 30 events" in err

@@ -14,9 +14,9 @@ import yaml
 from tests.capture.fake_server import FakeApi, resource_of, serving, write_kubeconfig
 from tests.capture.small_cluster import SCHEDULER, small_cluster
 from tests.cli.transcripts import call
-from vcdebug.capture.transport import REVIEWS_PATH
+from vcdebug.capture.api_client import REVIEWS_PATH
 from vcdebug.cli.main import main
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from distributed import Client, Future, LocalCluster
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
-from vcdebug.cli.executors.base import LOST_WORKER, gather_answers
-from vcdebug.cli.executors.cluster import DaskExecutor
+from vcdebug.cli.dask_cluster import DaskExecutor
+from vcdebug.cli.executor import LOST_WORKER, gather_answers
 
 NAME = "reclaim-across-queues"
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -107,7 +107,7 @@ def test_a_cluster_is_sent_nothing_but_bytes(address: str, monkeypatch: pytest.M
 
 
 def test_an_address_where_nobody_listens_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vcdebug.cli.executors.cluster.CONNECT_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr("vcdebug.cli.dask_cluster.CONNECT_TIMEOUT_SECONDS", 0.2)
     expected = "vcdebug: tcp://127.0.0.1:1: no Dask scheduler answers; an address looks like tcp://host:8786\n"
     assert (1, "", expected) == call(["odds", NAME, "-n", "2", "--scheduler", "tcp://127.0.0.1:1"])
 
@@ -119,7 +119,7 @@ def test_without_the_extra_a_scheduler_is_one_line_that_says_how_to_get_it(monke
 
 
 def test_a_cluster_with_another_version_is_one_line(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vcdebug.cli.executors.cluster.__version__", "9.9")
+    monkeypatch.setattr("vcdebug.cli.dask_cluster.__version__", "9.9")
     code, out, err = call(["odds", NAME, "-n", "2", "--scheduler", address])
     assert (1, "") == (code, out)
     assert err.startswith(f"vcdebug: {address}: 3 of 3 do not have vcdebug 9.9; install vcdebug ")

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.runs import Dies, Interrupts, fails_on_three, square
-from vcdebug.cli.executors import choose_executor
-from vcdebug.cli.executors.base import (
+from vcdebug.cli.executor import (
     LOST_WORKER,
     MAX_LOST_WORKERS,
     Executor,
@@ -22,9 +21,8 @@ from vcdebug.cli.executors.base import (
     RunAnswer,
     gather_answers,
 )
-from vcdebug.cli.executors.processes import ABANDONED, ProcessExecutor, WorkerPool
-from vcdebug.cli.failure import RunFailure
-from vcdebug.cli.rounds import TrialRounds
+from vcdebug.cli.output import RunFailure
+from vcdebug.cli.worker_processes import ABANDONED, ProcessExecutor, TrialRounds, WorkerPool, choose_executor
 from vcdebug.errors import VcdebugError
 
 EXECUTORS = (InProcessExecutor(), ProcessExecutor(2))
@@ -90,7 +88,7 @@ class Breaks:
     def __init__(self, answers: int) -> None:
         self.answers = answers
 
-    def run(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
+    def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
         yield from islice(InProcessExecutor().run_all(function, items), self.answers)
         raise VcdebugError("the scheduler has left", where="tcp://127.0.0.1:1")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
-from vcdebug.cli.executors import base
-from vcdebug.cli.packing import NamedBytes, pack_snapshot
+from vcdebug.cli import executor as base
+from vcdebug.cli.batch import NamedBytes, pack_snapshot
 from vcdebug.snapshot.bundled import find_bundled, list_bundled
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 
 WORKS, BLOCKED = "preempt-works", "preempt-blocked-by-gang"
 JOB = "research/llm-finetune"

@@ -16,12 +16,12 @@ from tests.capture.fake_server import ApiReply, ApiRequest, serving
 from tests.cli.transcripts import call
 from tests.effort import PATIENCE
 from vcdebug.cli.extender_client import MAX_BODY_BYTES, ExtenderClient
-from vcdebug.debugger.cycles import CycleChain
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.webhook import WebhookResponse
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.save import save_snapshot
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.framework.replay_options import WebhookResponse
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
+from vcdebug.whatif.cycles import CycleChain
 
 Answer = Callable[[ApiRequest], ApiReply]
 JOB = "default/j"

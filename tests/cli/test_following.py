@@ -8,9 +8,9 @@ from pathlib import Path
 from tests.capture.fake_server import serving, write_kubeconfig
 from tests.capture.small_cluster import small_cluster
 from vcdebug.capture import CaptureOptions
-from vcdebug.cli.following import first_capture
+from vcdebug.cli.commands.open import first_capture
 from vcdebug.cli.output import Output
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 
 
 def test_a_cluster_is_captured_kept_and_captured_again(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ import yaml
 
 from tests.cli.transcripts import call
 from tests.snapshot.manifests import cluster
-from vcdebug.snapshot import meter
+from vcdebug.snapshot import loader
 
 
 def test_a_large_yaml_file_is_announced_on_stderr_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meter, "SLOW_YAML_BYTES", 1_000)
+    monkeypatch.setattr(loader, "SLOW_YAML_BYTES", 1_000)
     path = tmp_path / "cluster.yaml"
     path.write_text("".join(f"---\n{yaml.safe_dump(one)}" for one in cluster()))
     code, out, err = call(["run", str(path)])

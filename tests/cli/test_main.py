@@ -210,7 +210,7 @@ def test_the_debugger_asks_for_a_terminal() -> None:
 def test_a_command_imports_none_of_the_others_nor_what_only_other_questions_need() -> None:
     code = (
         "import sys; from vcdebug.cli.main import main; main(['explain', 'preempt-works'])\n"
-        "print([n for n in sys.modules if n.startswith(('vcdebug.cli.commands.open', 'vcdebug.debugger.remedies', "
+        "print([n for n in sys.modules if n.startswith(('vcdebug.cli.commands.open', 'vcdebug.whatif.fixes', "
         "'vcdebug.debugger.driver', 'multiprocessing'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

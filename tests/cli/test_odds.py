@@ -8,9 +8,9 @@ import pytest
 
 from tests.cli.runs import Interrupts
 from tests.cli.transcripts import call
-from vcdebug.cli.executors import base
-from vcdebug.debugger.odds import CycleDraw, SeedDraws
+from vcdebug.cli import executor as base
 from vcdebug.errors import EngineError
+from vcdebug.whatif.odds import CycleDraw, SeedDraws
 
 NAME = "reclaim-across-queues"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.transcripts import call
-from vcdebug.files import recordings
+from vcdebug.files import recording_files
 
 SNAPSHOT = "preempt-blocked-by-gang"
 TIMES = re.compile(r"in [0-9.]+ s|[0-9]+\.[0-9]+")
@@ -74,7 +74,7 @@ def test_a_damaged_recording_is_one_line(saved: str) -> None:
 
 
 def test_the_recording_of_another_program_says_which(saved: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recordings, "program_id", lambda: "0.0 (another)")
+    monkeypatch.setattr(recording_files, "program_id", lambda: "0.0 (another)")
 
     code, _, err = call(["run", saved])
 

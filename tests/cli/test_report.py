@@ -11,12 +11,12 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.cli.transcripts import call
 from tests.recorded import bundled, golden
-from vcdebug.debugger.bookmark import BookmarkList
+from vcdebug.debugger.notebook import BookmarkList
 from vcdebug.errors import VcdebugError
-from vcdebug.files.html_style import PAGE_STYLE
+from vcdebug.files.html import PAGE_STYLE
 from vcdebug.files.markdown import escape_text, fence_code
-from vcdebug.files.report import form_of, report_text
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.files.report_file import form_of, report_text
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.views import report as report_view
 from vcdebug.views.report import ReportSubject
 

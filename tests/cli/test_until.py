@@ -9,12 +9,12 @@ import pytest
 
 from tests.cli.transcripts import call
 from tests.debugger.test_captures import with_nodes
+from vcdebug.cli.commands.capture import capture_until
 from vcdebug.cli.output import Output
-from vcdebug.cli.watching import capture_until
-from vcdebug.debugger.until import parse_until
+from vcdebug.debugger.expectations import parse_until
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 
 def watched(until: str, folder: Path, keep: int = 100) -> tuple[Path, list[float]]:

@@ -6,13 +6,13 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.compare.cycles import CycleComparison, compare_cycles
-from vcdebug.debugger.what_if import edited_snapshot
+from vcdebug.comparison.cycles import CycleComparison, compare_cycles
 from vcdebug.framework.record import HookEvent, OpEvent, PopEvent
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.branch import edited_snapshot
 
 CONF = conf_of("priority gang", "predicates proportion nodeorder", actions="enqueue, allocate")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.logs.log_cases import CASES
 from tests.recorded import CORPUS
-from vcdebug.compare.dump import (
+from vcdebug.comparison.cache_dump import (
     DOCUMENT_NAMES,
     FieldDifference,
     compare_dump,
@@ -22,7 +22,7 @@ from vcdebug.compare.dump import (
 )
 from vcdebug.errors import VcdebugError
 from vcdebug.model.cluster import ClusterInfo
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 PAIR = CORPUS / "dumps" / "preempt-0000.dump.json.gz"

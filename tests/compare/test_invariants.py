@@ -4,14 +4,14 @@ import pytest
 
 from tests import builders
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.compare.invariants import RULE_TEXTS, find_violations
+from vcdebug.comparison.invariants import RULE_TEXTS, find_violations
 from vcdebug.debugger.breakpoint import parse_breakpoint
-from vcdebug.debugger.breakpoint_list import BreakpointList
 from vcdebug.debugger.debugger import Debugger
+from vcdebug.debugger.notebook import BreakpointList
 from vcdebug.framework.record import ActionEvent
 from vcdebug.model.resource import Resource
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.views import problems as problem_list
 from vcdebug.views.problems import problems_table
 

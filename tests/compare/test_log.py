@@ -14,7 +14,7 @@ from tests.logs.log_cases import (
     quieter,
 )
 from tests.recorded import CORPUS, recorded
-from vcdebug.compare.log import Disagreement, check_log
+from vcdebug.comparison.scheduler_log import Disagreement, check_log
 from vcdebug.errors import VcdebugError
 
 NAMES = sorted(path.name.removesuffix(".log.gz") for path in COPIES.glob("*.log.gz"))

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
-from vcdebug.debugger.between import BetweenCycles, next_snapshot
-from vcdebug.debugger.between.actors import parse_interval
-from vcdebug.debugger.cycles import CycleChain
 from vcdebug.errors import SnapshotError
 from vcdebug.framework.session import SESSION_UID
-from vcdebug.snapshot.arrivals import read_arrivals
-from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import CpuReservation, SchedulerProcess
+from vcdebug.snapshot.gathered_objects import read_arrivals
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.between_cycles import parse_interval
+from vcdebug.whatif.cycles import CycleChain
+from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue, allocate, backfill")
 START = "2026-11-01T00:00:00Z"

@@ -6,15 +6,14 @@ import pytest
 from tests.recorded import GOLDEN, bundled, golden
 from tests.rows import try_each
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
-from vcdebug.debugger.breakpoint_list import BreakpointList
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
-from vcdebug.debugger.breakpoints.base import BreakpointError, BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import BACKWARD, FORWARD, Step
-from vcdebug.debugger.tokens import ExpressionError
+from vcdebug.debugger.expression_tokens import ExpressionError
+from vcdebug.debugger.notebook import BreakpointList
 from vcdebug.errors import VcdebugError
 from vcdebug.framework.record import HookEvent, OpEvent, PredicateEvent, StatementEvent
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 CANDIDATE = "research/bert-pretrain-worker-0"
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.compare.captures import compare_captures
+from vcdebug.comparison.captures import compare_captures
 from vcdebug.debugger.captures import MAX_OPEN_CAPTURES, CaptureSeries, NewCapture
 from vcdebug.debugger.commands import CommandReply, execute_line
 from vcdebug.debugger.driver import Driver
 from vcdebug.errors import VcdebugError
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.captures import capture_changes
+from vcdebug.views.cycles import capture_changes
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="enqueue allocate")
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.between import BetweenCycles, next_snapshot
-from vcdebug.debugger.cycles import CycleChain, find_repeat
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.cycles import CycleChain, find_repeat
+from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
 
 CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, preempt")
 

@@ -4,9 +4,9 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import parse_breakpoint
-from vcdebug.debugger.breakpoint_list import BreakpointList
 from vcdebug.debugger.debugger import Debugger
-from vcdebug.debugger.tokens import ExpressionError
+from vcdebug.debugger.expression_tokens import ExpressionError
+from vcdebug.debugger.notebook import BreakpointList
 from vcdebug.errors import VcdebugError
 
 ALLOCATED = "data queue research allocated cpu"

@@ -8,7 +8,7 @@ from vcdebug.debugger.cursor import CursorSelection
 from vcdebug.debugger.debugger import Debugger, MoveResult
 from vcdebug.debugger.figure_words import parse_figure_line
 from vcdebug.framework.record import Level, OpEvent, StatementEvent
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 Move = Callable[..., MoveResult]
 

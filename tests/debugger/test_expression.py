@@ -1,9 +1,8 @@
 import pytest
 
 from tests.effort import at_most
-from vcdebug.debugger.expression import AnyOf, Value, parse_expression, required_equalities
-from vcdebug.debugger.field_types import KnownFields
-from vcdebug.debugger.tokens import ExpressionError
+from vcdebug.debugger.expression import AnyOf, KnownFields, Value, parse_expression, required_equalities
+from vcdebug.debugger.expression_tokens import ExpressionError
 
 FIELDS: dict[str, Value] = {
     "plugin": "gang",

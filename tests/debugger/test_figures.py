@@ -7,7 +7,7 @@ from vcdebug.debugger import figures
 from vcdebug.debugger.figure_history import figure_history
 from vcdebug.debugger.figure_words import FigureError, iter_figure_completions, parse_figure_line
 from vcdebug.debugger.figures import FIGURE_KINDS, Figure
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 JOB, TASK = "research/llm-finetune", "research/llm-finetune-worker-0"
 

@@ -7,10 +7,10 @@ from tests.recorded import bundled
 from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.commands.base import CommandError
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.fit_probe import probe_alone, probe_copies
 from vcdebug.framework.record import StateEvent
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.whatif.fit_probe import probe_alone, probe_copies
 
 
 def full(cpu: str = "2") -> Recording:

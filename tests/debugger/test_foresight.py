@@ -8,17 +8,16 @@ from typing import Any
 
 from tests.builders import WINDOWS, cluster, conf_of, node, pod_group, pods
 from tests.scenarios.questions import asked
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.causes.subject import find_subject
-from vcdebug.debugger.between import BetweenCycles
-from vcdebug.debugger.cycles import CycleChain, find_repeat
-from vcdebug.debugger.foresight.telling import JobForecast, forecast_reply
-from vcdebug.debugger.foresight.when import ForecastAssumptions, forecast_job, run_forecast
-from vcdebug.debugger.what_if import edited_snapshot
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.subject import find_subject
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.cycles import CycleChain, find_repeat
+from vcdebug.whatif.forecast import ForecastAssumptions, JobForecast, forecast_job, forecast_reply, run_forecast
+from vcdebug.whatif.next_cycle import BetweenCycles
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 CONF = conf_of("priority gang conformance", "predicates nodeorder", actions="enqueue, allocate, backfill")
@@ -45,9 +44,10 @@ def full(cpu: str = "4", **of_long: Any) -> Snapshot:
     )
 
 
-def foreseen(
-    snapshot: Snapshot, word: str = "default/next", assumed: ForecastAssumptions = ForecastAssumptions()
-) -> JobForecast:
+USUAL = ForecastAssumptions()
+
+
+def foreseen(snapshot: Snapshot, word: str = "default/next", assumed: ForecastAssumptions = USUAL) -> JobForecast:
     return run_forecast(replay_cycle(snapshot), find_subject(snapshot, word), assumed)
 
 

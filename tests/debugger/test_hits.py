@@ -4,9 +4,9 @@ import pytest
 
 from tests.recorded import bundled, golden
 from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
-from vcdebug.debugger.breakpoint_list import BreakpointList
 from vcdebug.debugger.cursor import BACKWARD, FORWARD
-from vcdebug.trace.recording import Recording
+from vcdebug.debugger.notebook import BreakpointList
+from vcdebug.recording.recording import Recording
 
 LINES = ('vote if plugin == "gang"', "vote", "victim", 'vote if plugin == "gang" hits % 2 == 0', "statement")
 

@@ -11,13 +11,12 @@ import pytest
 
 from tests.debugger.test_debugger import digest
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.cycles import append_cycles
 from vcdebug.debugger.debugger import Debugger, MoveResult
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, OpenRecordings
-from vcdebug.debugger.what_if import divergence_seq, with_edits
-from vcdebug.debugger.workbench import Workbench
+from vcdebug.debugger.driver import Workbench
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Span
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
+from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings, divergence_seq, with_edits
+from vcdebug.whatif.cycles import append_cycles
 
 HOOK_CALL, OPERATION = "hook call", "statement operation"
 LEVELS = (*(level.name.lower() for level in Level), HOOK_CALL, OPERATION)

@@ -8,8 +8,7 @@ import pytest
 from tests.recorded import bundled
 from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.notebook import Notebook
-from vcdebug.debugger.watch import evaluate_watch
+from vcdebug.debugger.notebook import Notebook, evaluate_watch
 from vcdebug.errors import VcdebugError
 
 JOB = "research/llm-finetune"

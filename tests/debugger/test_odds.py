@@ -5,10 +5,10 @@ from __future__ import annotations
 import pickle
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.debugger.odds import SeedDraws, run_draw, tally_draws
 from vcdebug.framework.record import BestEvent, RandomEvent
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.odds import SeedDraws, run_draw, tally_draws
 
 CONF = conf_of("priority gang", "predicates nodeorder", actions="allocate")
 

@@ -10,22 +10,26 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, queue
 from tests.recorded import bundled, golden
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.causes.survey import survey_jobs
-from vcdebug.debugger.remedies.amounts import smaller_amount
-from vcdebug.debugger.remedies.lever import AmountRange, Fix
-from vcdebug.debugger.remedies.plan import TriedPlan
-from vcdebug.debugger.remedies.prove import describe_conclusion, describe_result, start_search, trials_of
-from vcdebug.debugger.remedies.search import FixSearch, run_search
-from vcdebug.debugger.remedies.trial import EditTexts, TrialOutcome
-from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.explain.answer import AdviceHarm
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.bundled import list_bundled as bundled_names
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes.fix import AmountRange, Fix, smaller_amount
+from vcdebug.whatif.fixes.plan import TriedPlan
+from vcdebug.whatif.fixes.search import (
+    FixSearch,
+    describe_conclusion,
+    describe_result,
+    run_search,
+    start_search,
+    trials_of,
+)
+from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 each_bundled = pytest.mark.parametrize("name", [one.name for one in bundled_names()])
 

@@ -8,13 +8,22 @@ import random
 import pytest
 
 from tests.builders import cluster, node, pod_group, pods
-from vcdebug.debugger.upgrades.search import Upgrade, UpgradeSearch, build_upgrade, run_search, start_search
-from vcdebug.debugger.upgrades.trial import ChangeMixture, MixtureTrial, MixtureTrials, differing_changes
-from vcdebug.releases.naming import resolve_release
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, CSI_LIMIT_KEY
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.upgrades import (
+    ChangeMixture,
+    MixtureTrial,
+    MixtureTrials,
+    Upgrade,
+    UpgradeSearch,
+    build_upgrade,
+    differing_changes,
+    run_search,
+    start_search,
+)
 
 CHANGES: ChangeMixture = tuple(f"c{number:02}" for number in range(24))
 

@@ -7,15 +7,24 @@ import io
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.debugger import what_if
-from vcdebug.debugger.cycles import replay_next_cycle
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, NoRecordingError, OpenRecordings
-from vcdebug.debugger.what_if import divergence_seq, with_comparison, with_edits, with_redone, without_last
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif import branch as what_if
+from vcdebug.whatif.branch import (
+    BRANCH,
+    ORIGINAL,
+    NoRecordingError,
+    OpenRecordings,
+    divergence_seq,
+    with_comparison,
+    with_edits,
+    with_redone,
+    without_last,
+)
+from vcdebug.whatif.cycles import replay_next_cycle
 
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 WEIGHT = "Queue/research:spec.weight=5"

@@ -1,8 +1,8 @@
 """Bundles of gang actions, built anew at the event: they hold the candidates that were recorded."""
 
-from vcdebug.explain.gang_bundles import UNIFIED_POINT, bundles_at
+from vcdebug.explain.decisions.gang_bundles import UNIFIED_POINT, bundles_at
 from vcdebug.framework.record import HookEvent, Level, OpEvent
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 
 def asked(recording: Recording) -> list[int]:

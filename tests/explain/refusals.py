@@ -2,14 +2,14 @@
 
 from collections import Counter
 
-from vcdebug.explain.asked import asked_node_in
+from vcdebug.explain.decisions.node_checks import CACHED_STATUS, NodeCheck, cache_hits, node_checks_in, statuses_of
 from vcdebug.explain.equation import all_hold
-from vcdebug.explain.refusal_parts import CACHED_STATUS, NodeCheck, cache_hits, node_checks_in, statuses_of
+from vcdebug.explain.plugin_explainer import asked_node_in
 from vcdebug.framework.record import Event, Level, PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import FitStatus
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim")
 """Actions for which a node that is merely Unschedulable stays a candidate."""

@@ -8,21 +8,21 @@ import pytest
 
 from tests.builders import cluster, node, pod_group, pods, queue
 from tests.recorded import GOLDEN, golden
-from vcdebug.causes.gates.queue_limits import room_limit
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.explain.answer import Finding
+from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation_at
 from vcdebug.explain.job_view import JobView
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.gates.queue_limits import room_limit
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework.plugin import REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.queue import OPEN
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.state_before import task_of
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.trace.state_before import task_of
 
 WRITTEN = re.compile(r"(?:insufficient|overused) ([^\s,]+)")
 JUDGED_BY_AMOUNTS = ("proportion", "capacity", "overcommit")

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
-from vcdebug.explain.circles import find_order_circle
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.explain.orders import find_order_circle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 YOUNG, MIDDLE, OLD, OLDEST = (f"2026-01-01T10:00:0{second}Z" for second in (3, 2, 1, 0))
 

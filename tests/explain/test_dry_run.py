@@ -4,20 +4,26 @@ from dataclasses import replace
 from functools import cache
 
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class
-from vcdebug.explain.dry_run import ONLY_CANDIDATE, PUT_BACK, TAKE, DryRunSearch, dry_run_at, dry_run_search_at
-from vcdebug.explain.funnel import funnel_at
-from vcdebug.explain.node_room import node_room
-from vcdebug.explain.refusal_parts import simulated_checks
+from vcdebug.explain.decisions.dry_runs import (
+    ONLY_CANDIDATE,
+    PUT_BACK,
+    TAKE,
+    DryRunSearch,
+    dry_run_at,
+    dry_run_search_at,
+    node_room,
+)
+from vcdebug.explain.decisions.node_checks import simulated_checks
+from vcdebug.explain.decisions.victim_funnel import funnel_at
 from vcdebug.framework.record import HookEvent
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import text_of
-from vcdebug.views.dry_run import dry_run_table
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.views.equation import event_equation
 from vcdebug.views.flow import flow_table, open_keys_around
-from vcdebug.views.funnel import funnel_table
 from vcdebug.views.inside import inside_table
+from vcdebug.views.table import text_of
+from vcdebug.views.victim_search import dry_run_table, funnel_table
 
 CONF = """\
 actions: "allocate, preempt"

@@ -6,12 +6,12 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.explain.test_equations import the, wrong
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.bundled import find_bundled
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.process import PersistenceSetting
+from vcdebug.snapshot.cycle_inputs import PersistenceSetting
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 
 def tree(*objects: Any, actions: str = "allocate", level: int = 0) -> Recording:

@@ -4,12 +4,12 @@ from typing import Any
 
 from tests.builders import cluster, conf_of, metadata, node, pod_group, pods, priority_class
 from tests.explain.test_equations import the, wrong
+from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation_at
 from vcdebug.framework.record import HookEvent
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 SCHEDULED = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-10-31T23:55:00Z"}
 """Five minutes before the session."""

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.decisions.score_equations import node_score
 from vcdebug.explain.equation import Equation
-from vcdebug.explain.equations import equation_at
-from vcdebug.explain.equations_scores import node_score
 from vcdebug.framework.record import BestEvent, ScoreEvent
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 SUM = "sum of those below"
 

@@ -4,13 +4,13 @@ from functools import cache
 from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.explain.equations import equation_at
-from vcdebug.explain.equations_scores import score_parts
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.decisions.node_checks import checks_of_node
+from vcdebug.explain.decisions.score_equations import score_parts
 from vcdebug.explain.plugins.extender import ANSWER, NOT_ASKED, NOT_REPLAYED
-from vcdebug.explain.refusal_parts import checks_of_node
 from vcdebug.framework.record import HookEvent, PredicateEvent, ScoreEvent
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 ANSWERS: dict[str, Any] = {
     "enqueueable": {"default/j": [{"status": 1}, {"status": -1}]},

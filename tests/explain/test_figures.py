@@ -9,16 +9,16 @@ import pytest
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group, queue
 from tests.recorded import GOLDEN, ROOT, bundled, golden
 from vcdebug.debugger.figures import QUEUE, Figure
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.decisions.node_checks import NodeCheck, checks_of_node, filter_checks
 from vcdebug.explain.equation import Equation, equation_json, format_figures
-from vcdebug.explain.equations import equation_at
-from vcdebug.explain.refusal_parts import NodeCheck, checks_of_node, filter_checks
 from vcdebug.framework.record import HookEvent, PopEvent, PredicateEvent
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import format_table
 from vcdebug.views.cell_figures import equation_figure
 from vcdebug.views.equation import equation_table
+from vcdebug.views.table import format_table
 
 AMOUNT = re.compile(r"^[0-9.]+([EPTGMK]i?| cpu| GB)?$")
 GROUP = "volcano.sh/nodegroup-name"

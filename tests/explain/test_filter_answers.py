@@ -3,10 +3,10 @@
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.asked import is_filter
-from vcdebug.explain.refusal_parts import filter_checks
-from vcdebug.views.base import format_table
+from vcdebug.explain.decisions.node_checks import filter_checks
+from vcdebug.explain.plugin_explainer import is_filter
 from vcdebug.views.inside import inside_table
+from vcdebug.views.table import format_table
 
 
 @pytest.mark.parametrize("name", ["preempt-works", "preempt-blocked-by-gang"])

@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
-from vcdebug.causes.pending import explain_by_name
+from vcdebug.explain.decisions.node_checks import checks_of_node
 from vcdebug.explain.equation import Term
-from vcdebug.explain.refusal_parts import checks_of_node
-from vcdebug.explain.searches import refusal_reasons
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.predicate_reasons import refusal_reasons
 from vcdebug.framework.record import OpEvent, PredicateEvent
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import text_of
 from vcdebug.views.node_page import node_page
-from vcdebug.views.operation import operation_table
+from vcdebug.views.statement import operation_table
+from vcdebug.views.table import text_of
 
 PORTS = [{"name": "main", "ports": [{"containerPort": 80, "hostPort": 8080}], "resources": {"requests": {"cpu": "1"}}}]
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.evictions import planned_evictions
-from vcdebug.explain.funnel import REACH, VICTIMS, NodeFunnel, VictimFunnel, funnels_around
-from vcdebug.explain.victims import VICTIM_POINTS, VictimDecision, victim_choice
+from vcdebug.explain.decisions.evictions import planned_evictions
+from vcdebug.explain.decisions.victim_funnel import REACH, VICTIMS, NodeFunnel, VictimFunnel, funnels_around
+from vcdebug.explain.decisions.victims import VICTIM_POINTS, VictimDecision, victim_choice
 from vcdebug.framework.record import HookEvent, Level, OpEvent, StatementEvent
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 
 def searches(recording: Recording) -> Iterator[VictimFunnel]:

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.refusals import node_refusals, queue_refusals
-from vcdebug.explain.searches import exhausted_dimensions
+from vcdebug.explain.decisions.victim_funnel import node_refusals, queue_refusals
+from vcdebug.explain.predicate_reasons import exhausted_dimensions
 from vcdebug.framework.record import PredicateEvent
 
 FITS = "pending-no-node-fits"

@@ -2,10 +2,10 @@
 
 from tests.builders import pod_group
 from tests.releases.shown_npus import holding, npus, of_npus, placing, unused_npu
-from vcdebug.explain.equations_scores import score_parts
-from vcdebug.explain.refusal_parts import checks_of_node
+from vcdebug.explain.decisions.node_checks import checks_of_node
+from vcdebug.explain.decisions.score_equations import score_parts
 from vcdebug.framework.record import PredicateEvent, ScoreEvent
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.replay import replay_cycle
 
 
 def test_the_cards_are_drawn_with_who_holds_them() -> None:

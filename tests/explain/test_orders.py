@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, ROOT, bundled
-from vcdebug.explain.equations import equation_at
+from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.orders import (
     ElementKind,
     OrderComparison,
@@ -25,10 +25,10 @@ from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import OpEvent, PopEvent
 from vcdebug.framework.session import Session
 from vcdebug.plugins import PLUGINS
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 
 class Asked(NamedTuple):

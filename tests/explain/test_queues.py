@@ -6,21 +6,23 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from tests.recorded import bundled
-from vcdebug.explain.ledger import reservation_ledger, starved_pairs, total_reserved
-from vcdebug.explain.plugins.proportion import portions_by_queue
-from vcdebug.explain.queues import (
+from vcdebug.explain.decisions.queue_figures import (
     queue_places,
     queue_share,
     real_capability,
+    reservation_ledger,
     sharing_plugin,
+    starved_pairs,
     stated_deserved,
+    total_reserved,
     tree_is_broken,
 )
+from vcdebug.explain.plugins.proportion import portions_by_queue
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.plugins import OVERCOMMIT, PROPORTION
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 
 def names(recording: Recording) -> list[str]:
@@ -78,7 +80,10 @@ def wrong_at(recording: Recording, seq: int, plugin: str, name: str) -> Iterator
     if not equal(
         state.plugin_amount(plugin, name, "inqueue"), total_reserved(reservation_ledger(recording, seq, name))
     ):
-        yield f"inqueue of {name} at {seq}: {state.plugin_amount(plugin, name, 'inqueue')}, not {reservation_ledger(recording, seq, name)}"
+        yield (
+            f"inqueue of {name} at {seq}: {state.plugin_amount(plugin, name, 'inqueue')}, not "
+            f"{reservation_ledger(recording, seq, name)}"
+        )
 
 
 def test_the_largest_fraction_names_its_dimension() -> None:

@@ -8,10 +8,10 @@ from tests.causes.test_contradictions import told
 from tests.explain import test_agreement, test_equations, test_queues
 from tests.golden.test_releases import copies
 from tests.recorded import COPIES
-from vcdebug.compare.invariants import find_violations
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.comparison.invariants import find_violations
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 CASES = [(release, given) for release, _, given in copies()]
 

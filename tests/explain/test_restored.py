@@ -5,17 +5,17 @@ from __future__ import annotations
 from tests.builders import node, pod_group, pods
 from tests.framework.test_persistence import cycle, pipelined
 from tests.recorded import bundled
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.debugger.cycles import CycleChain
-from vcdebug.explain.equations import operation_equation as node_equation
+from vcdebug.explain.decisions.equations import operation_equation as node_equation
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import OpEvent
-from vcdebug.model.status import TaskStatus
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import text_of
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
 from vcdebug.views.cycles import cycle_table
 from vcdebug.views.jobs import jobs_table
-from vcdebug.views.operation import operation_table
+from vcdebug.views.statement import operation_table
+from vcdebug.views.table import text_of
+from vcdebug.whatif.cycles import CycleChain
 
 
 def waiting() -> Recording:

@@ -8,7 +8,7 @@ from tests.recorded import each_case, recorded
 from vcdebug.framework.record import Event
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
-from vcdebug.trace.moment import observe_rerun
+from vcdebug.recording.replay import observe_rerun
 
 
 @each_case

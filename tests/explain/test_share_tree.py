@@ -7,7 +7,7 @@ from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
 from vcdebug.plugins.drf import Drf
 from vcdebug.plugins.drf.hierarchy import HierarchyNode
-from vcdebug.trace.moment import observe_rerun
+from vcdebug.recording.replay import observe_rerun
 
 Branch = dict[str, tuple[float, float, bool, object]]
 

@@ -2,10 +2,10 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.victims import VICTIM_POINTS, VictimDecision, victim_choice, victim_choice_before
+from vcdebug.explain.decisions.victims import VICTIM_POINTS, VictimDecision, victim_choice, victim_choice_before
 from vcdebug.framework.record import HookEvent, OpEvent
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 
 def choice(recording: Recording, number: int = 0) -> VictimDecision:

@@ -2,10 +2,10 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.explain.votes import HookCallGroup, hook_calls_at
+from vcdebug.explain.decisions.votes import HookCallGroup, hook_calls_at
 from vcdebug.framework.record import HookEvent, StatementEvent
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 
 def ask(recording: Recording, point: str, number: int = 0) -> HookCallGroup:

@@ -6,17 +6,16 @@ from pathlib import Path
 
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods
-from vcdebug.debugger.what_if import edited_snapshot
-from vcdebug.framework.draws import RandomDraws
+from vcdebug.framework.chance_draws import RandomDraws
 from vcdebug.framework.record import BestEvent
-from vcdebug.model.ordering import MapOrder
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, MapOrder
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.branch import edited_snapshot
 
 
 def ties() -> Snapshot:

@@ -4,8 +4,8 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, queue
 from vcdebug.framework.record import CloseEvent, PanicEvent
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 
 
 def closed(*, parent: str, root: bool, runs: bool) -> Recording:

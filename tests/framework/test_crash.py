@@ -6,13 +6,12 @@ from typing import NamedTuple
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
-from vcdebug.causes.pending import PANIC_CAUSE, explain_by_name
-from vcdebug.causes.survey import survey_jobs
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name, survey_jobs
+from vcdebug.recording.input_problems import input_problems
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.session_closing import crash_change, crash_lines, find_crash
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.crash import crash_change, crash_lines, find_crash
-from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.replay import replay_cycle
 
 RECORDED = Path(__file__).resolve().parents[1] / "golden" / "crash"
 HIERARCHY = """actions: "{actions}"

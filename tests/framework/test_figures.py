@@ -6,9 +6,9 @@ from vcdebug.framework.columns import Level, Note, NoteLog, SpanLog
 from vcdebug.framework.figures import LEDGER, RIPPLE, FigureHead, FigureLog
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.statement import Statement
-from vcdebug.model.nodeamounts import NodeAmounts
+from vcdebug.model.node_table import NodeAmounts
 from vcdebug.model.resource import MAX_FLOAT64, Resource, deep_equal
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
 
 AMOUNTS = (
     Resource(),

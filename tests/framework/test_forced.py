@@ -10,20 +10,18 @@ import pytest
 from tests.actions.outcome import ran
 from tests.builders import node, pod_group, pods
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.debugger.what_if import edited_snapshot
-from vcdebug.explain.votes import HOOK_AT
+from vcdebug.explain.decisions.votes import HOOK_AT
 from vcdebug.framework.combine import Tiers
-from vcdebug.framework.forced import FORCED_CODE, ForcedCall
-from vcdebug.framework.forced_values import ANSWER_READERS, CHOICE_TEXTS, choice_text
+from vcdebug.framework.forced_answers import ANSWER_READERS, CHOICE_TEXTS, FORCED_CODE, ForcedCall, choice_text
 from vcdebug.framework.hooks import HOOKS
 from vcdebug.framework.record import HookEvent
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.branch import edited_snapshot
 
 VICTIMS = 103
 """In the bundled snapshot: gang is asked whom worker-0 may preempt."""

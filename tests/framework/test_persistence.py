@@ -18,9 +18,6 @@ from tests.builders import (
     queue,
     task,
 )
-from vcdebug.debugger.between import next_snapshot
-from vcdebug.debugger.cycles import CycleChain
-from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.framework import transitions
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.persistence import AnnotationPatch, annotation_patches, clamp_request
@@ -29,14 +26,17 @@ from vcdebug.framework.record import CloseEvent, PanicEvent, PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import PersistenceSetting
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.snapshot.load import snapshot_from_objects
-from vcdebug.snapshot.process import PersistenceSetting
+from vcdebug.snapshot.loader import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.cycles import CycleChain
+from vcdebug.whatif.next_cycle import next_snapshot
 
 STATUS, NODE, EVICTION = (f"volcano.sh/{key}" for key in ("pipelined-status", "pipelined-node", "eviction-occurred"))
 FLAG = {EVICTION: "true"}

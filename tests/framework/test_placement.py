@@ -13,7 +13,7 @@ from vcdebug.framework.placement import (
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Codes
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.snapshot import SchedulerFlags
 

@@ -7,7 +7,7 @@ from tests.actions.outcome import ran
 from tests.builders import node, pod, pod_group, pods, queue
 from vcdebug.framework import quirks
 from vcdebug.framework.record import HookEvent, OpEvent, PredicateEvent
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 ROOT = Path(__file__).parents[2]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.framework.slice_sort import sort_slice
+from vcdebug.framework.go_sort import sort_slice
 
 INCONSISTENT = {
     10: [22, 25, 41, 44, 82, 85, 0, 3, 63, 66],

@@ -7,7 +7,7 @@ from vcdebug.framework.record import NodeAmounts, OpEvent, StatementEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
 
 NODES = (node("n1", cpu="4"), node("n2", cpu="4"))
 

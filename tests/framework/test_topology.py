@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tests.builders import cluster, conf_of, hyper_node, node, open_session, pod, pod_group
 from vcdebug.model.job import JobInfo
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 
 HARD = {"mode": "hard", "highestTierAllowed": 1}
 BY_GROUP = [{"name": "g", "subGroupSize": 1, "matchLabelKeys": ["group"], "networkTopology": HARD}]

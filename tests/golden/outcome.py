@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.framework.record import StateEvent
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
 
 
 class Outcome(NamedTuple):

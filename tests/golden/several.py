@@ -7,12 +7,11 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
-from vcdebug.debugger.between import BetweenCycles
-from vcdebug.debugger.cycles import CycleChain
-from vcdebug.snapshot.arrivals import read_arrivals
-from vcdebug.trace.codec import write_cycles
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.trace_schema import write_cycles
+from vcdebug.snapshot.gathered_objects import read_arrivals
+from vcdebug.whatif.cycles import CycleChain
+from vcdebug.whatif.next_cycle import BetweenCycles
 
 NUMBER = 3
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.golden.compare import first_difference_of_lines, read_lines
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import disposing
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
+from vcdebug.snapshot.loader import load_snapshot
 
 HERE = Path(__file__).parent
 BESIDE = HERE.parents[2] / "shared" / "golden"

@@ -10,10 +10,10 @@ import pytest
 from tests.golden.compare import first_difference_of_lines, read_lines
 from tests.golden.outcome import Outcome
 from tests.recorded import COPIES, CORPUS, GOLDEN, cases, each_case, golden, recorded
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
+from vcdebug.snapshot.loader import load_snapshot
 
 HERE = Path(__file__).resolve().parent
 FAMILIES = (

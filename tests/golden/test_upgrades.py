@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from vcdebug.debugger.upgrades.search import run_search, start_search
-from vcdebug.releases.naming import resolve_release
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.upgrades import run_search, start_search
 
 HERE = Path(__file__).parent
 BESIDE = HERE.parents[2] / "shared" / "golden"

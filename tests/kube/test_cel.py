@@ -2,9 +2,8 @@
 
 import pytest
 
-from vcdebug.kube.cel.evaluation import evaluate_truth
-from vcdebug.kube.cel.values import CelError, DeclaredFields, DefaultMap, Quantity, Semver
-from vcdebug.kube.undecided import Undecided
+from vcdebug.kube.cel.interpreter import evaluate_truth
+from vcdebug.kube.cel.values import CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
 
 GPU = 'device.attributes["gpu.example.com"]'
 MEMORY = 'device.capacity["gpu.example.com"].memory'

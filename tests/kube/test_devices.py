@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster
+from vcdebug.errors import ProcessExit
+from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.devices.allocations import HeldDevice
 from vcdebug.kube.devices.allocator import DeviceAllocators
-from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
-from vcdebug.kube.devices.taken import HeldDevice
+from vcdebug.kube.devices.features import AllocationError, NoDevicesError
 from vcdebug.kube.listers import Listers
-from vcdebug.kube.undecided import Undecided
-from vcdebug.model.ordering import ASCENDING
-from vcdebug.model.panics import ProcessExit
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import NEWEST, release_at_tag
+from vcdebug.snapshot.cycle_inputs import ASCENDING
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 GPU = "gpu.example.com"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from vcdebug.kube.requests import GPU, PodRequests, ScoredAmounts, pod_requests
+from vcdebug.kube.pod_requests import GPU, PodRequests, ScoredAmounts, pod_requests
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 MIB = 2**20

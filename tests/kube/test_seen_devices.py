@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster
+from vcdebug.kube.devices.allocations import HeldDevice
 from vcdebug.kube.devices.allocator import DeviceAllocators
 from vcdebug.kube.devices.device import DeviceId
-from vcdebug.kube.devices.taken import HeldDevice
 from vcdebug.kube.listers import Listers
-from vcdebug.model.ordering import ASCENDING
 from vcdebug.releases.change import Tag
 from vcdebug.releases.release import NEWEST, release_at_tag
+from vcdebug.snapshot.cycle_inputs import ASCENDING
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 ROWS = [json.loads(row) for row in Path(__file__).with_name("seen_devices.jsonl").read_text("utf-8").splitlines()]

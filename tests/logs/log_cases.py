@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from tests.recorded import recorded
-from vcdebug.compare.klog import parse_log
-from vcdebug.logs.log_writer import ReplayedLine, log_lines
-from vcdebug.logs.message import UNKNOWN_TEXT
-from vcdebug.logs.messages import MESSAGE_BY_KEY, recognise_message
-from vcdebug.trace.recording import Recording
+from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
+from vcdebug.comparison.logs.message import UNKNOWN_TEXT
+from vcdebug.comparison.logs.messages import MESSAGE_BY_KEY, recognise_message
+from vcdebug.comparison.scheduler_log import parse_log
+from vcdebug.recording.recording import Recording
 
 HERE = Path(__file__).resolve().parent
 COPIES = HERE / "logs"

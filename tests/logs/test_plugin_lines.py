@@ -4,12 +4,12 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.recorded import bundled
+from vcdebug.comparison.logs.log_writer import log_lines
 from vcdebug.gotime import HOUR, MILLISECOND, MINUTE, SECOND, go_duration_text
-from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 
 def printed(recording: Recording, start: str) -> list[str]:

@@ -7,11 +7,11 @@ import pytest
 from tests.logs.log_cases import CASES
 from tests.recorded import GOLDEN, bundled, golden
 from tests.tui.driving import opened
-from vcdebug.logs.log_writer import log_lines
-from vcdebug.logs.message import LogMessage
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.trace.state_before import job_before
+from vcdebug.comparison.logs.log_writer import log_lines
+from vcdebug.comparison.logs.message import LogMessage
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.state_before import job_before
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.log import log_table
 
 LONG = "basic-0900"

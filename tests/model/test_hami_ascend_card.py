@@ -2,9 +2,9 @@
 
 import pytest
 
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.model.devices.hami_ascend_card import NpuRegistration, decode_container_devices, unmarshal_node_devices
-from vcdebug.model.devices.vgpu_held import HeldCard
-from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
+from vcdebug.model.devices.vgpu_annotations import HeldCard
 
 
 @pytest.mark.parametrize(

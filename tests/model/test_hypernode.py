@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import hyper_node
 from tests.effort import at_most
-from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.names import NodeName
 from vcdebug.snapshot.snapshot import Manifest
 

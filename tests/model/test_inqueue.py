@@ -3,7 +3,8 @@
 import pytest
 
 from tests.builders import amounts, cluster, node, open_session, pod_group, pods
-from vcdebug.model.inqueue import (
+from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import (
     add_allocated,
     add_requested,
     format_resource_names,
@@ -11,9 +12,8 @@ from vcdebug.model.inqueue import (
     get_inqueue_resource,
     reserved_resource,
 )
-from vcdebug.model.job import JobInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
 from vcdebug.snapshot.snapshot import Manifest
 
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from tests.builders import cluster, node, open_session, pod, pod_group, pods
-from vcdebug.model.fiterror import FitErrors, wrap_insufficient_resource_reason
+from vcdebug.model.fit_errors import FitErrors, wrap_insufficient_resource_reason
 from vcdebug.model.job import JobInfo
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
 
 POLICY = {"name": "worker", "subGroupSize": 2, "minSubGroups": 1, "matchLabelKeys": ["volcano.sh/index"]}
 

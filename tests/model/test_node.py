@@ -4,10 +4,9 @@ import pytest
 
 from tests.builders import node, pod
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeTable
+from vcdebug.model.node_table import NodeTable
 from vcdebug.model.pod import Pod
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 

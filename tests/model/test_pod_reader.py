@@ -7,11 +7,11 @@ import pytest
 from tests.builders import CREATED, cluster, conf_of, metadata, node, pod, pod_group
 from vcdebug.framework.record import PanicEvent
 from vcdebug.model.cluster import ClusterInfo
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.snapshot.json_values import Json
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
-from vcdebug.trace.replay import replay_cycle
 
 EARLY = "2026-10-30T12:00:00Z"
 NAMED = {"name": "c", "resourceClaimName": "there"}

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.errors import SchedulerPanic
+from vcdebug.model.limits import exceeded_part, share_of
 from vcdebug.model.resource import (
     INFINITY,
     MAX_FLOAT64,
@@ -15,8 +16,6 @@ from vcdebug.model.resource import (
     is_scalar_resource_name,
     resource_max,
 )
-from vcdebug.model.surplus import exceeded_part
-from vcdebug.model.totals import share_of
 
 GPU = "nvidia.com/gpu"
 

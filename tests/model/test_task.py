@@ -6,9 +6,8 @@ import pytest
 
 from tests.builders import pod
 from vcdebug.model.pod import Pod
-from vcdebug.model.podrequest import get_pod_resource_request
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo, get_task_status
+from vcdebug.model.pod_resources import get_pod_resource_request
+from vcdebug.model.task import TaskInfo, TaskStatus, get_task_status
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 

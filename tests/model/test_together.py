@@ -6,15 +6,14 @@ import pytest
 
 from tests.builders import cluster, node, open_session, pod, pod_group
 from vcdebug.kube.pod_shape import PodShapes
-from vcdebug.model.fiterror import FitErrors, ReasonTable, wrap_insufficient_resource_reason
+from vcdebug.model.fit_errors import FitErrors, ReasonTable, wrap_insufficient_resource_reason
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
-from vcdebug.model.podgroup import PodGroup
-from vcdebug.model.podrequest import PodRequestCache, RequestSums, add_grouped, get_pod_resource_request
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod_resources import PodRequestCache, RequestSums, add_grouped, get_pod_resource_request
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 STATUSES = (TaskStatus.RUNNING, TaskStatus.RELEASING, TaskStatus.PIPELINED, TaskStatus.BOUND, TaskStatus.PENDING)

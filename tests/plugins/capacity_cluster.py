@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tests.builders import cluster, node, open_session, pod_group, pods, queue
 from vcdebug.framework.session import Session
 from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.attr import CapacityQueueAttr
+from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 GIB = 1024.0**3

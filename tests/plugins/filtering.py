@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tests.builders import cluster, conf_of, open_session, pod_group, task
 from vcdebug.framework.hooks import PRE_PREDICATE, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import FitStatus
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 HOSTNAME = "kubernetes.io/hostname"

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import amounts, cluster, conf_of, node, open_session, pod, pod_group, pods, task
 from vcdebug.framework.hooks import NODE_ORDER
 from vcdebug.framework.session import Session
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
 from vcdebug.snapshot.snapshot import Manifest
 
 

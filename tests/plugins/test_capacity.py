@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import amounts, ledger, node, pod, pod_group, pods, queue, task, tasks
 from tests.plugins.capacity_cluster import attr, big_node, flat, new_job, pending, plugin, running
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -17,7 +18,6 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.snapshot.snapshot import SchedulerFlags
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import amounts, metadata, node, pod, pod_group, queue, task
 from tests.plugins.capacity_cluster import attr, flat, new_job, plugin, tree
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -15,7 +16,6 @@ from vcdebug.framework.hooks import (
     SIMULATE_ALLOCATABLE,
 )
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.capacity.devices import parse_device_list
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 

@@ -6,8 +6,8 @@ from tests.builders import amounts, cluster, names, open_session, queue, task, t
 from tests.plugins.capacity_cluster import GIB, Objects, attr, big_node, pending, plugin, running
 from vcdebug.framework.hooks import ALLOCATABLE, PREEMPTIVE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.session import Session
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 
 def session(release: str, *objects: Objects, tree: bool = False) -> Session:

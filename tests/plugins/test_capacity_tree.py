@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import amounts, cluster, node, pod_group, pods, queue, task, tasks
 from tests.plugins.capacity_cluster import GIB, attr, big_node, flat, new_job, pending, plugin, running, tree
+from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -17,11 +18,10 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.record import CloseEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import ProcessExit, SchedulerPanic
 from vcdebug.model.resource import MAX_FLOAT64
-from vcdebug.plugins.capacity.attr import AncestorSlice
+from vcdebug.plugins.capacity.queue_attr import AncestorSlice
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay_cycle
 
 GPU = "nvidia.com/gpu"
 HUGE = 9223372036854775807.0

@@ -6,22 +6,22 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, task
-from vcdebug.debugger.between import BetweenCycles
-from vcdebug.debugger.cycles import CycleChain
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.gpushare import GpuShareLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.device_config import read_vgpu_names
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.cycles import CycleChain
+from vcdebug.whatif.next_cycle import BetweenCycles
 
 VGPU_NODE = {"volcano.sh/vgpu-number": "20", "volcano.sh/vgpu-cores": "200", "volcano.sh/vgpu-memory": "2000"}
 SHORT = "hami-vgpuDeviceSharing error"

@@ -7,18 +7,17 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, task
+from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED, DEVICE_STAYS_CHARGED
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.model.devices.drawn import PARTIAL_CARDS, card_overview
+from vcdebug.model.devices.card_states import PARTIAL_CARDS, card_overview
 from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE
-from vcdebug.model.panics import ProcessExit, SchedulerPanic
+from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE
 from vcdebug.model.pod import Pod
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 WORD, OTHER = "Ascend310P", "Ascend910B3"

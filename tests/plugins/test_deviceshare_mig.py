@@ -7,16 +7,16 @@ import pytest
 
 from tests.builders import cluster, conf_of, open_session, pod_group
 from tests.plugins.test_deviceshare import SHORT, cards, limited, placed, refusal, used, vgpu
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.session import Session
-from vcdebug.model.devices.drawn import card_overview
+from vcdebug.model.devices.card_states import card_overview
 from vcdebug.model.devices.vgpu import VgpuLedger
-from vcdebug.model.devices.vgpu_request import CardRules
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.devices.vgpu_annotations import CardRules
 from vcdebug.model.pod import Pod
-from vcdebug.releases.naming import resolve_release
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.device_config import MigSettings, dump_vgpu_config, read_mig_settings, read_vgpu_names
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 CONFIG = """nvidia:

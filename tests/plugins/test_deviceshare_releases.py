@@ -7,12 +7,12 @@ import pytest
 
 from tests.builders import node, pod, task
 from tests.plugins.test_deviceshare import SHORT, cards, gpus, limited, opened, placed, refusal, used, vgpu
+from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, PRE_PREDICATE
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.devices.vgpu import VgpuLedger
-from vcdebug.model.devices.vgpu_request import CardRules
-from vcdebug.model.panics import ProcessExit, SchedulerPanic
+from vcdebug.model.devices.vgpu_annotations import CardRules
 from vcdebug.snapshot.snapshot import Manifest
 
 ONE = "gpu-a,10,1000,NVIDIA,true,hami-core"

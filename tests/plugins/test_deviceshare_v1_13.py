@@ -8,7 +8,7 @@ from tests.builders import node, task
 from tests.plugins.test_deviceshare import cards, gpus, limited, opened, placed, refusal, used, vgpu
 from vcdebug.framework.hooks import BATCH_NODE_ORDER
 from vcdebug.framework.session import Session
-from vcdebug.model.devices.vgpu_request import ContainerRequest, requests_of
+from vcdebug.model.devices.vgpu_annotations import ContainerRequest, requests_of
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import VgpuNames
 from vcdebug.snapshot.snapshot import Manifest

@@ -16,14 +16,14 @@ from tests.builders import (
     task,
     tasks,
 )
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.drf import Drf
 from vcdebug.plugins.drf.hierarchy import parse_weight
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.replay import replay_cycle
 
 HIERARCHY = {"drf": {"enableHierarchy": "true"}}
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod_group, pods, task, tasks
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
     JOB_ENQUEUEABLE,
@@ -20,13 +21,12 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.plugin import ScoreError
 from vcdebug.framework.quirks import EXTENDER_UNKNOWN
+from vcdebug.framework.replay_options import AskExtender, WebhookResponse
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.framework.webhook import AskExtender, WebhookResponse
-from vcdebug.model.fiterror import FitStatus
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.plugins.extender import Extender, bodies, http_timeout
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 
 VERBS = {
     "predicate": "predicateVerb",

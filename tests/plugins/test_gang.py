@@ -18,9 +18,8 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.plugin import ValidateResult
 from vcdebug.framework.session import Session
-from vcdebug.model.podgroup import Condition
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TransactionContext
+from vcdebug.model.pod_group import Condition
+from vcdebug.model.task import TaskStatus, TransactionContext
 from vcdebug.snapshot.snapshot import Manifest
 
 GROUPS = [{"name": "group", "subGroupSize": 1, "minSubGroups": 3, "matchLabelKeys": ["volcano.sh/group"]}]

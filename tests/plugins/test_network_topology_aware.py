@@ -17,6 +17,7 @@ from tests.builders import (
     task,
 )
 from tests.effort import at_most
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
     HYPER_NODE_GRADIENT_FOR_JOB,
@@ -25,9 +26,8 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.gomath import int_power
-from vcdebug.model.hypernode import TOP_HYPER_NODE
-from vcdebug.model.panics import SchedulerPanic
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins.network_topology_aware import NetworkTopologyAware
 from vcdebug.snapshot.snapshot import Manifest
 

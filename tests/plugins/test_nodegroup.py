@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod, pod_group, pods, queue, task
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "nodegroup"

@@ -9,7 +9,7 @@ from tests.builders import amounts, cluster, conf_of, node, open_session, pod, p
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, ScoreError
 from vcdebug.framework.session import Session
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest
 
 HOSTNAME = "kubernetes.io/hostname"

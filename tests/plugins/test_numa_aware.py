@@ -9,8 +9,8 @@ from vcdebug.framework.hooks import BATCH_NODE_ORDER, PREDICATE
 from vcdebug.framework.plugin import Event
 from vcdebug.framework.session import Session
 from vcdebug.model.numa import CpuPlace, CpuTopology, bit_set, format_cpu_list, parse_cpu_list, set_members
-from vcdebug.plugins.numa_aware.accumulator import take_by_topology
-from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
+from vcdebug.plugins.numa_aware.assignment import take_by_topology
+from vcdebug.snapshot.cycle_inputs import CpuReservation, SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
 
 TWO_BY_FOUR = CpuTopology({cpu: CpuPlace(cpu // 4, cpu // 4, cpu // 2) for cpu in range(8)})

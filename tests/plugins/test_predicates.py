@@ -14,7 +14,7 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.plugin import ScoreError
-from vcdebug.model.fiterror import FitStatus
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import amounts, cluster, names, node, open_session, pod, pod_group, pods, queue, task, tasks
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -20,10 +21,9 @@ from vcdebug.framework.hooks import (
 )
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.resource import MAX_FLOAT64
 from vcdebug.plugins.proportion import Proportion, ProportionQueueAttr
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Manifest
 
 GIGA = 1e9

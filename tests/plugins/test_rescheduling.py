@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, open_session, pod, pod_group
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import SchedulerPanic
-from vcdebug.model.status import TaskStatus
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.model.task import TaskStatus
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
 
 STRATEGY = """

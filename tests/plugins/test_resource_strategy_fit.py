@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.builders import amounts, cluster, conf_of, node, open_session, pod, pod_group, pods, task
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "resource-strategy-fit"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tests.builders import amounts, cluster, conf_of, node, open_session, pod, pod_group, pods, task
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import NODE_ORDER, TASK_ORDER
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.snapshot.snapshot import Manifest
 
 NAME = "task-topology"

@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import cluster, conf_of, names, node, open_session, pod, pod_group, pods, task, tasks
 from tests.recorded import bundled
-from vcdebug.explain.equations import equation_at
+from vcdebug.errors import SchedulerPanic
+from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.framework.hooks import (
     JOB_ORDER,
     JOB_PIPELINED,
@@ -21,13 +22,11 @@ from vcdebug.framework.hooks import (
 from vcdebug.framework.quirks import VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.plugins.tdm import Tdm, parse_amount
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.replay import replay_cycle
 
 ZONE = "volcano.sh/revocable-zone"
 PREEMPTABLE_KEY = "volcano.sh/preemptable"

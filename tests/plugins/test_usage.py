@@ -9,7 +9,7 @@ import pytest
 from tests.builders import CREATED, amounts, cluster, conf_of, node, open_session, pod, pod_group, pods, task
 from vcdebug.framework.hooks import NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.plugins.usage import Usage
 from vcdebug.snapshot.snapshot import Manifest
 

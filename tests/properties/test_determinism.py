@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import hashlib, io
 from tests.properties.clusters import random_cluster
-from vcdebug.snapshot.edit_apply import released
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.replay import replay
+from vcdebug.snapshot.edited_snapshot import released
+from vcdebug.recording.trace_schema import write_jsonl
+from vcdebug.recording.replay import replay
 file = io.StringIO()
 for seed in range(12):
     write_jsonl(replay(random_cluster(seed)), file)

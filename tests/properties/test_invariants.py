@@ -9,10 +9,9 @@ from tests.properties.clusters import random_cluster
 from tests.rows import try_rules
 from vcdebug.framework.record import CloseEvent, NodeAmounts, OpEvent, PanicEvent, StateEvent, StatementEvent
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus, is_allocated_status
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.model.task import TaskStatus, is_allocated_status
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import replay_cycle
 
 SEEDS = range(150)
 

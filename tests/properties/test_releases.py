@@ -10,12 +10,10 @@ import pytest
 from tests.properties import test_invariants as invariants
 from tests.properties.clusters import ACTIONS, random_cluster
 from tests.recorded import written
-from vcdebug.releases.release import Release, release_at_tag
-from vcdebug.releases.table import SUPPORTED_TAGS
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.trace.conf import actions_of_release
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import disposing
+from vcdebug.recording.replay import actions_of_release, replay_cycle
+from vcdebug.releases.release import SUPPORTED_TAGS, Release, release_at_tag
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
 EACH, BATCH = 150, 25
 AGAIN = 5

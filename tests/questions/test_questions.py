@@ -8,17 +8,15 @@ import pytest
 
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class, queue
 from tests.recorded import GOLDEN, bundled, golden
-from vcdebug.causes.subject import NotFoundError
-from vcdebug.explain.evictions import planned_evictions
+from vcdebug.explain.decisions.evictions import planned_evictions
+from vcdebug.explain.questions import QUESTIONS
+from vcdebug.explain.questions.holders import who_holds
+from vcdebug.explain.questions.next_job import who_is_next
+from vcdebug.explain.questions.nodes import why_node, why_refused
+from vcdebug.explain.questions.victims import why_evicted, why_victim
+from vcdebug.explain.subject import NotFoundError
 from vcdebug.framework.record import OpEvent
-from vcdebug.questions import QUESTIONS
-from vcdebug.questions.evicted import why_evicted
-from vcdebug.questions.holders import who_holds
-from vcdebug.questions.next_job import who_is_next
-from vcdebug.questions.node_choice import why_node
-from vcdebug.questions.refused import why_refused
-from vcdebug.questions.victim_choice import why_victim
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.replay import replay_cycle
 
 WORKS, BLOCKED, RECLAIMED = "preempt-works", "preempt-blocked-by-gang", "reclaim-across-queues"
 PREEMPT = """
@@ -195,8 +193,8 @@ def test_the_next_job_is_named_with_what_puts_it_first() -> None:
 
 def test_the_order_is_the_one_in_which_allocate_popped_them() -> None:
     """Before the first pop, who is next is who is popped first."""
+    from vcdebug.explain.questions.next_job import next_at
     from vcdebug.framework.record import PopEvent
-    from vcdebug.questions.next_job import next_at
 
     for name in ("preempt-0003", "basic-0005", "reclaim-0004"):
         recording = golden(name)

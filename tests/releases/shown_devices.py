@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from tests.builders import amounts, cluster, conf_of, metadata, node, pod, pod_group, priority_class
-from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import CpuReservation, SchedulerProcess
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 OLD = "2026-10-01T00:00:00Z"

@@ -23,17 +23,17 @@ from tests.builders import (
 from tests.releases.shown import high, low, starving_in_two_queues
 from tests.releases.shown_before_1_13 import scored_without_predicates
 from tests.releases.shown_devices import CLASSES, TOPOLOGY_AWARE
-from vcdebug.explain.ledger import reservation_ledger, total_reserved
+from vcdebug.explain.decisions.queue_figures import reservation_ledger, total_reserved
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.record import CloseEvent, HookEvent, OpEvent, PanicEvent
 from vcdebug.framework.session import Session
-from vcdebug.model.csi import limit_key_function
-from vcdebug.releases.naming import resolve_release
+from vcdebug.model.pod_claims import limit_key_function
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
-from vcdebug.trace.replay import replay_cycle
 
 
 def older(snapshot: Snapshot, *changes: str) -> Snapshot:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.releases.shown import BESIDE, SHOWN
-from vcdebug.releases.table import CHANGES
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import EventEncoder
+from vcdebug.releases.release import CHANGES
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.codec import EventEncoder
-from vcdebug.trace.replay import replay_cycle
 
 INPUTS = Path(__file__).parents[1] / "golden" / "random"
 ALTERED = [

@@ -13,12 +13,12 @@ from tests.releases.shown_topology import (
     racks,
     with_topology,
 )
+from vcdebug.comparison.logs.log_writer import log_lines
 from vcdebug.framework.record import CloseEvent, HookEvent, ScoreEvent
-from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 
 OLD = "v1.13.3"
 V12 = "+nta-soft-only,+nta-hypernode-score"

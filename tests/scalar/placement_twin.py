@@ -8,8 +8,7 @@ from typing import Any
 from vcdebug.framework.session import Session
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import is_allocated_status
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, is_allocated_status
 
 GROUP = "volcano.sh/nodegroup-name"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -8,7 +8,7 @@ from tests.scalar.world import World, required
 from vcdebug.kube.node_affinity import required_node_affinity
 from vcdebug.kube.selector import SELECTS_EVERYTHING, Selector, equality_selector, label_selector
 from vcdebug.kube.taints import is_tolerated, parse_taints, parse_tolerations, tolerates_cordon
-from vcdebug.model.fiterror import FitStatus
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.pod import Pod
 
 Pairs = dict[tuple[str, str], int]

@@ -9,7 +9,7 @@ from tests.scalar.predicates_twin import PredicatesTwin
 from tests.scalar.world import World, random_session
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import FitStatus
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.task import TaskInfo
 
 SEEDS = range(120)

@@ -10,9 +10,8 @@ from tests.rows import over
 from tests.scalar import placement_twin as twin
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PREDICATE
 from vcdebug.framework.session import Session
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.snapshot.snapshot import Manifest
 
 SEEDS = range(80)

@@ -7,11 +7,11 @@ import numpy as np
 from tests.rows import over
 from tests.scalar.world import random_session
 from vcdebug.framework.session import Session
-from vcdebug.kube.requests import PodRequests, ScoredAmounts
+from vcdebug.kube.pod_requests import PodRequests, ScoredAmounts
 from vcdebug.kube.resource_scores import ResourceScores, ScoreWeights, least_allocated, most_allocated
-from vcdebug.model.nodetable import LIVE_FIELDS, NodeTable
+from vcdebug.model.node_table import LIVE_FIELDS, NodeTable
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins.binpack import Binpack
 
 SEEDS = range(60)

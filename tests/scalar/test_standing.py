@@ -9,11 +9,11 @@ from tests.rows import over
 from tests.scalar.test_single_rows import moved
 from tests.scalar.world import random_session
 from vcdebug.framework.hooks import PRE_PREDICATE
+from vcdebug.framework.node_verdict_cache import NodeVerdictCache
 from vcdebug.framework.placement import QUESTION_OF_JUDGE, NodeJudge, PredicateHelper
 from vcdebug.framework.record import PredicateEvent
 from vcdebug.framework.session import Session
-from vcdebug.framework.standing import NodeVerdictCache
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo
 
 SEEDS = range(60)

@@ -32,9 +32,9 @@ from tests.scenarios.claims_of_rules import MORE_PREEMPTION, RULES
 from vcdebug.cli.reports.script import AnswerReport
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.script import run_script
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.panels import PANELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "articles.md"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.scenarios.questions import Question, asked
-from vcdebug.causes.pending import explain_by_name
+from vcdebug.explain.pending.explanation import explain_by_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "questions.md"
 GITHUB = "https://github.com"

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 CLUSTERS = Path(__file__).parent / "clusters"
 COMMAND = re.compile(r"^# \$ vcdebug explain (\S+) (\S+)$", re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.rows import over
 from tests.scenarios.document import GROUPS, PAGE, page
 from tests.scenarios.questions import CLUSTERS, COMMAND, QUESTIONS, Question
-from vcdebug.causes.pending import explain_by_name
+from vcdebug.explain.pending.explanation import explain_by_name
 
 MINIMUM = (
     2100, 2357, 2416, 4385, 2633, 3220, 4235, 5814, 3536, 479, 4817, 2034, 2547, 3079, 3291, 5131, 5044, 5022, 2083,

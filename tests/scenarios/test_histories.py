@@ -7,15 +7,15 @@ from collections import Counter
 import pytest
 
 from tests.scenarios.questions import asked
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.debugger.between import BetweenCycles
-from vcdebug.debugger.cycles import CycleChain, find_repeat
-from vcdebug.explain.ledger import reservation_ledger
+from vcdebug.explain.decisions.queue_figures import reservation_ledger
 from vcdebug.explain.orders import OrderComparison, order_of
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.explain.plugins.proportion import portions_by_queue
 from vcdebug.framework.record import HookEvent, Level, OpEvent, PopEvent, StatementEvent
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
+from vcdebug.whatif.cycles import CycleChain, find_repeat
+from vcdebug.whatif.next_cycle import BetweenCycles
 
 CYCLES = 5
 

@@ -14,13 +14,13 @@ import pytest
 from tests.cli.transcripts import call
 from tests.scenarios.questions import asked
 from tests.scenarios.test_histories import gone, placed
-from vcdebug.debugger.between import BetweenCycles, next_snapshot
-from vcdebug.debugger.cycles import CycleChain
-from vcdebug.snapshot.process import PersistenceSetting, SchedulerProcess
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import PersistenceSetting, SchedulerProcess
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.cycles import CycleChain
+from vcdebug.whatif.next_cycle import BetweenCycles, next_snapshot
 
 Scenario = Callable[[PersistenceSetting], Snapshot]
 CYCLES = 10

@@ -9,14 +9,13 @@ from typing import Any
 
 from tests.golden.compare import Difference, first_difference_of_lines
 from vcdebug.plugins import PLUGINS
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import write_jsonl
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.pseudonyms import Pseudonyms
-from vcdebug.snapshot.redact import make_redaction
-from vcdebug.snapshot.save import archive_bytes
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.snapshot.redaction import make_redaction
+from vcdebug.snapshot.saved_files import archive_bytes
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 """As traces are spelt, so that what is equal is seen at once."""

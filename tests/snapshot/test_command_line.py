@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
-from vcdebug.snapshot.report import ProblemReport
+from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.settings import with_flags
 from vcdebug.snapshot.snapshot import SchedulerFlags
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.snapshot.manifests import cluster
-from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
 from vcdebug.snapshot.snapshot import Manifest
 
 CLASSES: list[Manifest] = [

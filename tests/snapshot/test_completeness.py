@@ -3,13 +3,12 @@
 import pytest
 
 from tests.snapshot.manifests import cluster
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.causes.subject import NotFoundError
-from vcdebug.causes.survey import survey_jobs
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.subject import NotFoundError
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.completeness import completeness_problems, missing_kinds
-from vcdebug.snapshot.load import snapshot_from_objects
+from vcdebug.snapshot.loader import snapshot_from_objects
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
 
 
 def without(*kinds: str) -> Snapshot:

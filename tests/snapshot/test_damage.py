@@ -7,7 +7,7 @@ import pytest
 from tests.effort import at_most
 from tests.snapshot.damage import Damaged, damaged, missing_fields, wrong_types
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 
 CASES = damaged()
 SOUND_AFTER_ALL = ("YAML dates", "lone surrogates", "UTF-16")

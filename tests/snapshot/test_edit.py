@@ -10,8 +10,8 @@ import yaml
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, queue
 from vcdebug.snapshot.edit import Edit, parse_edit
-from vcdebug.snapshot.edit_apply import apply_edits
 from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.edited_snapshot import apply_edits
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 CONF = conf_of("priority gang", "drf proportion", actions="enqueue, allocate")

@@ -14,8 +14,7 @@ from tests.snapshot.manifests import as_list, cluster, pod
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot import documents, json_objects
 from vcdebug.snapshot.json_objects import ObjectReader
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.meter import LoadStoppedError
+from vcdebug.snapshot.loader import LoadStoppedError, load_snapshot
 from vcdebug.snapshot.shapes import ObjectIntake
 from vcdebug.snapshot.snapshot import Manifest
 

@@ -7,7 +7,7 @@ import yaml
 from tests.snapshot.kubectl_page import PAGE, page
 from tests.snapshot.manifests import cluster
 from vcdebug.snapshot.kinds import KINDS
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 
 
 def test_the_page_is_up_to_date_and_names_every_kind() -> None:

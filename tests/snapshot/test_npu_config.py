@@ -4,7 +4,8 @@ import pytest
 
 from tests.releases.shown_npus import ON_NPUS
 from tests.snapshot.redacted import divergence
-from vcdebug.snapshot.npu_config import (
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.device_config import (
     BUILT_IN_NPUS,
     NpuConfig,
     NpuKind,
@@ -13,7 +14,6 @@ from vcdebug.snapshot.npu_config import (
     is_void,
     read_npu_config,
 )
-from vcdebug.trace.replay import replay_cycle
 
 LISTED = """
 vnpus:

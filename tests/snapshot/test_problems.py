@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from tests.snapshot.manifests import cluster, pod, pod_group, queue
-from vcdebug.snapshot.load import snapshot_from_objects
-from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.report import ProblemReport
+from vcdebug.snapshot.loader import snapshot_from_objects
+from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tests.builders import node, pod_group
-from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
-from vcdebug.snapshot.process import SchedulerProcess
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.saved_files import save_snapshot
 
 PAST = {
     "started": "2026-10-31T00:00:00Z",

@@ -16,15 +16,14 @@ from hypothesis import strategies as st
 from tests.recorded import COPIES, ELSEWHERE, recorded
 from tests.snapshot.redacted import divergence
 from vcdebug.framework.ties import pod_index
-from vcdebug.releases.naming import resolve_release
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import CpuReservation, SchedulerProcess
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, CpuReservation, SchedulerProcess
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.pseudonyms import Pseudonyms
-from vcdebug.snapshot.redact import make_redaction, redact_snapshot
-from vcdebug.snapshot.save import saved_files
+from vcdebug.snapshot.redaction import make_redaction, redact_snapshot
+from vcdebug.snapshot.saved_files import saved_files
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.shapes import BOOL, QUANTITY, TIME, ListOf, MapOf, QuantityMap, Scalar, Shape, Struct
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot

@@ -8,15 +8,14 @@ import pytest
 
 from tests.builders import node
 from vcdebug.releases.change import Change, Tag
-from vcdebug.releases.naming import release_of_image, resolve_release
 from vcdebug.releases.nodes import CSI_LIMIT_KEY, PREFILTER_REGISTRATIONS, VOLUMEBINDING_CAPACITY
-from vcdebug.releases.release import NEWEST, release_at_tag
-from vcdebug.releases.table import CHANGES, SUPPORTED_TAGS
+from vcdebug.releases.release import CHANGES, NEWEST, SUPPORTED_TAGS, release_at_tag
+from vcdebug.releases.release_names import release_of_image, resolve_release
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_apply import apply_edits
 from vcdebug.snapshot.edit_path import EditError
-from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.edited_snapshot import apply_edits
+from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
 
 

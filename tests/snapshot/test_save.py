@@ -8,9 +8,9 @@ import pytest
 from tests.snapshot.manifests import CONF, as_read, cluster
 from vcdebug.errors import SnapshotError
 from vcdebug.snapshot.kinds import KINDS, find_kind
-from vcdebug.snapshot.load import load_snapshot, snapshot_from_objects
-from vcdebug.snapshot.redact import redact_snapshot
-from vcdebug.snapshot.save import archive_bytes, save_snapshot
+from vcdebug.snapshot.loader import load_snapshot, snapshot_from_objects
+from vcdebug.snapshot.redaction import redact_snapshot
+from vcdebug.snapshot.saved_files import archive_bytes, save_snapshot
 from vcdebug.snapshot.schema import SHAPES
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 

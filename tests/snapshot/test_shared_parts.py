@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.snapshot.manifests import pod
-from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.snapshot import documents
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.whatif.branch import edited_snapshot
 
 
 def pods_of(snapshot: Snapshot) -> dict[str, Any]:

@@ -9,11 +9,10 @@ import pytest
 import yaml
 
 from tests.snapshot.manifests import as_list, as_read, cluster, pod
-from vcdebug.snapshot import json_documents, meter
+from vcdebug.snapshot import json_documents, loader
 from vcdebug.snapshot.documents import read_documents
 from vcdebug.snapshot.json_documents import JsonError, OpenList
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.meter import LoadStoppedError
+from vcdebug.snapshot.loader import LoadStoppedError, load_snapshot
 from vcdebug.snapshot.snapshot import Manifest
 
 
@@ -187,8 +186,8 @@ def test_an_answer_of_no_stops_the_loading_within_a_file(name: str, calls: int, 
 
 
 def test_a_large_yaml_file_is_announced_with_an_estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "SLOW_YAML_BYTES", 5_000)
-    monkeypatch.setattr(meter, "YAML_BYTES_PER_SECOND", 100)
+    monkeypatch.setattr(loader, "SLOW_YAML_BYTES", 5_000)
+    monkeypatch.setattr(loader, "YAML_BYTES_PER_SECOND", 100)
     heard: list[str] = []
     text = yaml_text()
     (tmp_path / "pods.yaml").write_text(text)

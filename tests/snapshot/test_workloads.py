@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, priority_class, queue
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.errors import SnapshotError
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
 from vcdebug.snapshot.workloads import submit_workloads
-from vcdebug.trace.replay import replay_cycle
 
 CONF = "actions: 'enqueue, allocate'\ntiers:\n- plugins: [{name: gang}, {name: predicates}, {name: proportion}]\n"
 

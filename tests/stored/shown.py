@@ -4,17 +4,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.causes.survey import survey_jobs
 from vcdebug.cli.reports import cycle
 from vcdebug.debugger.driver import Driver
-from vcdebug.questions.holders import who_holds
-from vcdebug.trace.codec import write_jsonl
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import format_table
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.explain.questions.holders import who_holds
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.views.detail import subject_detail
 from vcdebug.views.overview import overview_table
 from vcdebug.views.panels import PANELS
+from vcdebug.views.table import format_table
 
 MOMENTS = (0.0, 0.3, 0.6, 1.0)
 """Where the panels are drawn, as parts of the recording."""

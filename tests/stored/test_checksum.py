@@ -2,7 +2,7 @@
 
 import pytest
 
-from vcdebug.stored.checksum import square_checksum
+from vcdebug.recording.file.form import square_checksum
 
 DATA = bytes(range(251)) * 20_000
 

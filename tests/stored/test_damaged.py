@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.stored import form
-from vcdebug.stored.checksum import square_checksum
-from vcdebug.stored.form import DamagedRecordingError, ForeignRecordingError, UnstorableError
-from vcdebug.stored.names import object_named, stored_name
-from vcdebug.stored.read import open_stored_recording
-from vcdebug.stored.write import store_recording
+from vcdebug.recording.file import form
+from vcdebug.recording.file.form import (
+    DamagedRecordingError,
+    ForeignRecordingError,
+    UnstorableError,
+    object_named,
+    square_checksum,
+    stored_name,
+)
+from vcdebug.recording.file.read import open_stored_recording
+from vcdebug.recording.file.write import store_recording
 
 START = len(form.FILE_MAGIC) + form.DIGEST_SIZE
 Directory = list[Any]
@@ -67,13 +72,13 @@ def test_the_same_directory_again_is_the_same_recording() -> None:
         "subprocess:Popen",
         "vcdebug.cli.main:main",
         "vcdebug.files.recording_files:save_recording",
-        "vcdebug.snapshot.load:load_snapshot",
-        "vcdebug.snapshot.load:marshal",
+        "vcdebug.snapshot.loader:load_snapshot",
+        "vcdebug.snapshot.loader:marshal",
         "vcdebug.snapshot.sources:Path",
         "vcdebug.framework.session:re",
         "vcdebug.model.pod:Pod.__init__",
         "vcdebug.model.nothing:Nothing",
-        "vcdebug.model.status:TaskStatus:NOTHING",
+        "vcdebug.model.task:TaskStatus:NOTHING",
         "vcdebug",
         "",
     ],

@@ -7,15 +7,14 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group
 from tests.recorded import GOLDEN, ROOT, bundled
 from tests.stored.shown import shown
-from vcdebug.debugger.what_if import edited_snapshot
+from vcdebug.recording.file.read import open_stored_recording
+from vcdebug.recording.file.write import store_recording
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.bundled import list_bundled as bundled_snapshots
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.stored.read import open_stored_recording
-from vcdebug.stored.write import store_recording
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.whatif.branch import edited_snapshot
 
 BUNDLED = [one.name for one in bundled_snapshots()]
 DRAWN = sorted(random.Random(16).sample(GOLDEN, 8))

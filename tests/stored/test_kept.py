@@ -9,20 +9,20 @@ import pytest
 
 from tests.cli.transcripts import call
 from tests.recorded import ROOT, bundled
-from vcdebug.causes import survey
-from vcdebug.causes.pending import explain_subject
-from vcdebug.causes.subject import ExplainSubject
 from vcdebug.cli import snapshots
-from vcdebug.cli.keeping import CACHE_VARIABLE
+from vcdebug.cli.recording_cache import CACHE_VARIABLE
 from vcdebug.explain.answer import Explanation
-from vcdebug.files import kept
-from vcdebug.files.kept import RecordingCache, cache_key
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.explain.pending import explanation
+from vcdebug.explain.pending.explanation import explain_subject
+from vcdebug.explain.subject import ExplainSubject
+from vcdebug.files import recording_files as kept
+from vcdebug.files.recording_files import RecordingCache, cache_key
+from vcdebug.recording.file.read import open_stored_recording
+from vcdebug.recording.file.write import store_recording
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.stored.read import open_stored_recording
-from vcdebug.stored.write import store_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 from vcdebug.tui import worker
 from vcdebug.tui.messages import CycleReady
 
@@ -68,7 +68,7 @@ def test_the_second_time_nobody_is_explained_again(monkeypatch: pytest.MonkeyPat
         explained.append(subject.job)
         return explain_subject(recording, subject)
 
-    monkeypatch.setattr(survey, "explain_subject", counted)
+    monkeypatch.setattr(explanation, "explain_subject", counted)
 
     first, second = call(["explain", "preempt-works"]), call(["explain", "preempt-works"])
 
@@ -81,7 +81,7 @@ def test_what_is_no_survey_is_not_taken_for_one() -> None:
     recording.answered["survey"] = "nobody waits"
     opened = open_stored_recording(b"".join(store_recording(recording, "this")), "this")
 
-    assert survey.survey_jobs(replay_cycle(load_snapshot(SNAPSHOT))) == survey.survey_jobs(opened)
+    assert explanation.survey_jobs(replay_cycle(load_snapshot(SNAPSHOT))) == explanation.survey_jobs(opened)
 
 
 @pytest.mark.parametrize("option", [["--set", "conf:actions=allocate"], ["--release", "v1.14.4"], ["--complete"]])

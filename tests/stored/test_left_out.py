@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import vcdebug
-from vcdebug.stored.left_out import STORED_INSTEAD
+from vcdebug.recording.file.contents import STORED_INSTEAD
 
 ROOMS = ("model", "kube", "framework", "plugins", "actions", "trace")
 NEVER_STORED = ("PodReader", "PodRequestCache", "RequestSums", "StatedAmounts", "Past", "Standing")

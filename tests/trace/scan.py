@@ -13,7 +13,7 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.model.names import SubJobId, TaskKey
-from vcdebug.trace.index import JOB, NODE, PLUGIN, QUEUE, TASK, Owners
+from vcdebug.recording.event_index import JOB, NODE, PLUGIN, QUEUE, TASK, Owners
 
 Key = tuple[str, str]
 

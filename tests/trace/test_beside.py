@@ -12,19 +12,17 @@ from random import Random
 import pytest
 
 from tests.recorded import BLOCKED, bundled, each_case, recorded, written
-from vcdebug.debugger.what_if import edited_snapshot
 from vcdebug.framework.placement import PredicateHelper
 from vcdebug.framework.record import OpEvent, PredicateEvent, StateEvent
 from vcdebug.model.pod import Pod
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.edit import parse_edit
 from vcdebug.snapshot.edit_path import EditError
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.whatif.branch import edited_snapshot
 
 EDITS = (
     ("Queue", "spec.weight=7"),

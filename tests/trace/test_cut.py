@@ -1,18 +1,17 @@
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.framework.bound import BYTES_PER_EVENT, RecordFullError, SizeBound
+from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.framework.record import CutEvent, ScoreEvent
-from vcdebug.trace.codec import event_json
-from vcdebug.trace.cut import CutOffError, cut_off_error, require_whole
-from vcdebug.trace.effects import cycle_effects
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.trace.writes import api_writes
-from vcdebug.views.base import format_table
+from vcdebug.framework.replay_options import BYTES_PER_EVENT, RecordFullError, SizeBound
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import CutOffError, Recording, cut_off_error, require_whole
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.trace_schema import event_json
+from vcdebug.recording.writes import api_writes
 from vcdebug.views.event_view import event_view
 from vcdebug.views.flow import flow_table
+from vcdebug.views.table import format_table
 
 BOUNDS = (1, 20, 60, 110)
 

@@ -2,7 +2,7 @@
 
 from tests.actions.outcome import ran, tasks
 from tests.builders import hyper_node, node, pod_group, pods
-from vcdebug.trace.effects import cycle_effects
+from vcdebug.recording.effects import cycle_effects
 
 
 def test_what_an_action_has_bound_stays_bound_though_a_later_one_tries_it_again() -> None:

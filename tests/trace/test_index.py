@@ -5,8 +5,8 @@ import pytest
 from tests.recorded import GOLDEN, bundled, golden
 from tests.trace.scan import subjects
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Record, Span, StatementEvent
-from vcdebug.trace.index import JOB, NODE, PLUGIN, QUEUE, TASK, EventIndex, seq_after, seq_before
-from vcdebug.trace.spans import SpanTree
+from vcdebug.recording.event_index import JOB, NODE, PLUGIN, QUEUE, TASK, EventIndex, seq_after, seq_before
+from vcdebug.recording.spans import SpanTree
 
 
 @pytest.mark.parametrize("name", GOLDEN[::3])

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods
+from vcdebug.recording.input_problems import input_problems
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.nodes import nodes_table
 
 

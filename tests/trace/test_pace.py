@@ -4,14 +4,13 @@ import pytest
 
 from tests.recorded import ROOT, bundled
 from vcdebug.framework.record import ActionEvent, PopEvent
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace import pace
-from vcdebug.trace.pace import ProgressBound
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording import replay
+from vcdebug.recording.replay import ProgressBound, replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 
 
 def test_the_action_its_jobs_and_the_events_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "EVENTS_PER_REPORT", 10)
+    monkeypatch.setattr(replay, "EVENTS_PER_REPORT", 10)
     said: list[str] = []
     jobs: list[tuple[int, int]] = []
 

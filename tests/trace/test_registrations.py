@@ -1,11 +1,11 @@
 """What plugins registered, with the switches that let a hook take part or not."""
 
 from tests.builders import cluster, conf_of, node
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.registrations import event_handlers, iter_registrations
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import text_of
-from vcdebug.views.tiers import tiers_table
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.registrations import event_handlers, iter_registrations
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.views.table import text_of
+from vcdebug.views.votes import tiers_table
 
 
 def opened(**switches: object) -> Recording:

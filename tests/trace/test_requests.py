@@ -4,11 +4,11 @@ from typing import Any
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
 from vcdebug.framework.record import Level
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.state_before import RequestLine, request_lines
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.trace.requests import RequestLine, request_lines
-from vcdebug.views.request import event_request_table
+from vcdebug.views.job_page import event_request_table
 
 
 def container(name: str, cpu: str, **more: Any) -> Manifest:

@@ -9,15 +9,13 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import COPIES, bundled, golden, recorded
 from tests.recorded import GOLDEN as CASES
 from vcdebug.framework.record import OpEvent
+from vcdebug.recording.predicates_view import pods_in_view
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.session_closing import closing_step
+from vcdebug.recording.session_steps import SessionStep, opening_step
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.ending import closing_step
-from vcdebug.trace.node_map import pods_in_view
-from vcdebug.trace.opening import opening_step
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.trace.steps import SessionStep
-from vcdebug.views.flow import flow_table, open_keys_around, whole_flow
-from vcdebug.views.steps import present_branches
+from vcdebug.views.flow import flow_table, open_keys_around, present_branches, whole_flow
 
 
 def every(step: SessionStep | None) -> Iterator[SessionStep]:

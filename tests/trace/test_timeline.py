@@ -9,8 +9,8 @@ from vcdebug.framework.columns import StateChange
 from vcdebug.framework.record import CloseEvent, OpEvent, StateEvent, StatementEvent
 from vcdebug.model.pod import Pod, PodIdentity
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.trace.recording import Recording
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.recording import Recording
 
 WORKER = "research/llm-finetune-worker-0"
 VICTIM = "research/resnet-sweep-worker-0"

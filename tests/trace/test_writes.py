@@ -7,13 +7,12 @@ import pytest
 
 from tests.actions.outcome import ran
 from tests.builders import cluster, node, pod, pod_group, pods, priority_class
-from vcdebug.errors import VcdebugError
+from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, VcdebugError
 from vcdebug.framework.record import PanicEvent
-from vcdebug.model.panics import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.plugins.gang import Gang
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.trace.writes import ClusterWrite, api_writes
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.recording.writes import ClusterWrite, api_writes
 
 TIERS = ("priority gang", "predicates nodeorder")
 

@@ -26,7 +26,7 @@ from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.start import Start
 from vcdebug.tui.widgets.prompt import Prompt
 from vcdebug.tui.widgets.status import Status
-from vcdebug.views.base import format_table
+from vcdebug.views.table import format_table
 
 NARROW, WIDE = (80, 24), (120, 40)
 NEVER = 86400.0

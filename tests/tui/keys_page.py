@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
-from vcdebug.debugger.breakpoints.base import BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import list_verbs
-from vcdebug.debugger.field_types import describe_fields
+from vcdebug.debugger.expression import describe_fields
 from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.tui.clipboard import CLIPBOARDS
+from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import binding_keys, key_scopes
-from vcdebug.tui.keynames import key_name
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.themes import THEMES
 
@@ -150,7 +149,10 @@ def _commands() -> Iterator[str]:
 
 def _breakpoints() -> Iterator[str]:
     yield "## Breakpoints\n"
-    yield f"`break KIND`, words that narrow it, then any of {', '.join(f'`{option}`' for option in BREAKPOINT_OPTIONS)}.\n"
+    yield (
+        "`break KIND`, words that narrow it, then any of "
+        f"{', '.join(f'`{option}`' for option in BREAKPOINT_OPTIONS)}.\n"
+    )
     yield "| kind | stops | narrower with |\n|---|---|---|"
     for name, module in BREAKPOINT_KINDS.items():
         kind: type[BreakpointKind] = resolve_reference(module)

@@ -10,7 +10,7 @@ from unittest.mock import patch
 from textual.css.stylesheet import Stylesheet
 
 from vcdebug.snapshot.bundled import list_bundled
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
 PARSE: Callable[..., Any] = Stylesheet._parse_rules
@@ -40,5 +40,5 @@ def loaded(source: Any, **options: Any) -> Snapshot:
 @contextmanager
 def quick_start() -> Iterator[None]:
     """Both are worked out once in a process."""
-    with patch.object(Stylesheet, "_parse_rules", parsed), patch("vcdebug.snapshot.load.load_snapshot", loaded):
+    with patch.object(Stylesheet, "_parse_rules", parsed), patch("vcdebug.snapshot.loader.load_snapshot", loaded):
         yield

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
-from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 
 WHOLE = Path(__file__).parents[1] / "golden" / "random" / "basic-0001"
 """Every job has all of its pods when this cycle ends."""

@@ -8,13 +8,12 @@ import pytest
 
 from tests.tui.driving import Desk, opened
 from tests.tui.settling import working
-from vcdebug.debugger.remedies import prove
-from vcdebug.debugger.remedies.trial import EditTexts, FixTrials, TrialOutcome
 from vcdebug.explain.answer import Explanation
-from vcdebug.trace.recording import Recording
-from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.page import PageScreen
-from vcdebug.views.base import format_table
+from vcdebug.recording.recording import Recording
+from vcdebug.tui.screens.pages import DetailScreen, PageScreen
+from vcdebug.views.table import format_table
+from vcdebug.whatif.fixes import search as prove
+from vcdebug.whatif.fixes.trial import EditTexts, FixTrials, TrialOutcome
 
 
 async def test_one_key_lists_the_questions_about_the_row_and_enter_asks() -> None:

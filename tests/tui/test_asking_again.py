@@ -7,9 +7,9 @@ from unittest.mock import patch
 import pytest
 
 from tests.tui.driving import Desk, opened
-from vcdebug.trace import moment
-from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.views.base import format_table
+from vcdebug.recording import replay
+from vcdebug.tui.screens.pages import DetailScreen
+from vcdebug.views.table import format_table
 
 SNAPSHOT = "pending-refused-by-filters"
 WAITS, ANSWERED = "the cycle runs again up to event", "each plugin asked again"
@@ -18,16 +18,16 @@ WAITS, ANSWERED = "the cycle runs again up to event", "each plugin asked again"
 @pytest.fixture
 def held() -> Iterator[Event]:
     """Every run counts as long, and waits for the event."""
-    go, run = Event(), moment.observe_rerun
+    go, run = Event(), replay.observe_rerun
 
     def look_on(*arguments: object) -> None:
         assert go.wait(30)
         run(*arguments)  # type: ignore[arg-type]
 
     with (
-        patch.object(moment, "UNNOTICED_SIZE", 0),
-        patch.object(moment, "CANCEL_CHECK_INTERVAL", 1),
-        patch.object(moment, "observe_rerun", look_on),
+        patch.object(replay, "UNNOTICED_SIZE", 0),
+        patch.object(replay, "CANCEL_CHECK_INTERVAL", 1),
+        patch.object(replay, "observe_rerun", look_on),
     ):
         yield go
         go.set()

@@ -6,7 +6,7 @@ import pytest
 from textual import events
 
 from tests.tui.driving import Desk, opened
-from vcdebug.tui.screens.breakpoint import BreakpointScreen
+from vcdebug.tui.screens.dialogs import BreakpointScreen
 from vcdebug.tui.widgets.prompt import Prompt
 
 SIGNS = {":": "colon", "/": "slash", "-": "minus", " ": "space", "\n": "enter", "\x1b": "escape", "\t": "tab"}

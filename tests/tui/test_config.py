@@ -9,11 +9,11 @@ from textual.color import Color
 from tests.tui.driving import NARROW, opened
 from vcdebug.errors import ConfigError
 from vcdebug.tui.config import UserSettings, example_config, read_settings
+from vcdebug.tui.key_names import key_name, textual_key
 from vcdebug.tui.keymap import bindings_by_id
-from vcdebug.tui.keynames import key_name, textual_key
 from vcdebug.tui.themes import THEMES
-from vcdebug.tui.widgets.pens import style_of_meaning
 from vcdebug.tui.widgets.status import Status
+from vcdebug.tui.widgets.strokes import style_of_meaning
 
 
 def settings(tmp_path: Path, text: str) -> UserSettings:

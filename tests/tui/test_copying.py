@@ -9,8 +9,8 @@ from tests.tui.driving import Desk, opened
 from vcdebug.tui import clipboard
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.config import UserSettings
-from vcdebug.tui.screens.copy import CopyScreen
-from vcdebug.views.base import format_table
+from vcdebug.tui.screens.dialogs import CopyScreen
+from vcdebug.views.table import format_table
 
 
 @pytest.fixture

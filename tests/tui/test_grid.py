@@ -7,8 +7,8 @@ from textual.strip import Strip
 from tests.effort import at_most
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import lay_out
-from vcdebug.tui.widgets.wrapping import pad_text, wrap_line, wrap_text
-from vcdebug.views.base import Column, Piece, Row, RowsOnDemand, Table, make_line, text_of
+from vcdebug.tui.widgets.text_wrap import pad_text, wrap_line, wrap_text
+from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Table, make_line, text_of
 
 MANY = 100_000
 NAMES = [str(index) for index in range(MANY)]

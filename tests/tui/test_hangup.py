@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from vcdebug.tui.leaving import is_hung_up
+from vcdebug.tui.app import is_hung_up
 
 LOOKS = 10
 """In a second."""

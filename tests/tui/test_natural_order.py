@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.effort import at_most
-from vcdebug.tui.widgets.natural_order import natural_places
-from vcdebug.tui.widgets.ordering import rank_texts
+from vcdebug.tui.widgets.row_order import natural_places, rank_texts
 
 MANY = 100_000
 Part = tuple[int, int, str]

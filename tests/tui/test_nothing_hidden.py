@@ -8,14 +8,13 @@ from rich.cells import cell_len
 
 from tests.recorded import ROOT, bundled
 from vcdebug.debugger.driver import DebuggerState, Driver
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.passing import disposing
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.tui.widgets.table_layout import EMPTY_CELLS, PlacedLine, TableLayout, lay_out, unfold_row
-from vcdebug.tui.widgets.wrapping import pad_text, tighten_leaf, tighten_levels
-from vcdebug.views.base import Piece, Table
+from vcdebug.tui.widgets.text_wrap import pad_text, tighten_leaf, tighten_levels
 from vcdebug.views.panels import PANELS
+from vcdebug.views.table import Piece, Table
 
 MIDDLE = ("moment", "equation", "statement")
 FLOW = ("flow",)

@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from tests.tui.driving import NARROW, WIDE, Desk, opened
-from vcdebug.tui.main.marks import NO_FIGURE
+from vcdebug.tui.main.cursor_commands import NO_FIGURE
 from vcdebug.tui.session_state import SessionStore
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.prompt import Line

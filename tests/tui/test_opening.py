@@ -17,9 +17,9 @@ from tests.tui import driving
 from tests.tui.driving import NARROW, opened
 from vcdebug.snapshot.bundled import find_bundled, list_bundled
 from vcdebug.tui import worker
-from vcdebug.tui.main import layout, loading
+from vcdebug.tui.main import background_work, layout
 from vcdebug.tui.screens.chooser import ChooserScreen
-from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
 
 
@@ -100,7 +100,7 @@ async def test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypa
 @pytest.mark.memory
 async def test_nor_while_modules_are_still_imported_for_its_first_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     over = threading.Event()
-    monkeypatch.setattr(loading, "import_modules_ahead", lambda _: over.wait(PATIENCE))
+    monkeypatch.setattr(background_work, "import_modules_ahead", lambda _: over.wait(PATIENCE))
     try:
         await test_a_snapshot_that_gave_way_to_another_takes_no_more_memory(monkeypatch)
     finally:
@@ -166,7 +166,7 @@ async def test_a_fault_of_the_replay_is_one_line_too(monkeypatch: pytest.MonkeyP
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("vcdebug.trace.replay.replay_cycle", broken)
+    monkeypatch.setattr("vcdebug.recording.replay.replay_cycle", broken)
     async with opened("preempt-works", wait=False) as desk:
         await desk.until_failed()
         assert "the replay failed: ZeroDivisionError: division by zero" == desk.failure()

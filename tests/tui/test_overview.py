@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tui.driving import NARROW, WIDE, opened
-from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.views.base import format_table
+from vcdebug.tui.screens.pages import DetailScreen
+from vcdebug.views.table import format_table
 
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE, (200, 60)], ids=["80x24", "120x40", "200x60"])
 

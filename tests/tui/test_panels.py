@@ -10,11 +10,11 @@ from vcdebug.snapshot.bundled import find_bundled
 from vcdebug.tui.main.layout import MainLayout
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import log as log_panel
-from vcdebug.tui.screens.detail import DetailScreen
+from vcdebug.tui.screens.pages import DetailScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.tabs import Tabs
-from vcdebug.views.base import format_table
 from vcdebug.views.panels import PANEL_GROUPS
+from vcdebug.views.table import format_table
 
 TOPOLOGY = Path(__file__).parents[1] / "golden" / "random" / "hypernode-0005"
 SIZES = pytest.mark.parametrize("size", [NARROW, WIDE], ids=["80x24", "120x40"])

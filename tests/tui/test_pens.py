@@ -4,7 +4,7 @@ import pytest
 from textual.app import App
 
 from vcdebug.tui.themes import THEMES
-from vcdebug.tui.widgets.pens import style_of_meaning
+from vcdebug.tui.widgets.strokes import style_of_meaning
 
 
 @pytest.mark.parametrize("name", THEMES)

@@ -12,15 +12,15 @@ import pytest
 from tests.effort import PATIENCE
 from tests.tui.driving import NARROW, Desk, opened
 from vcdebug.debugger.commands import CommandReply
-from vcdebug.debugger.recordings import OpenRecordings
 from vcdebug.tui.completion import complete_line
-from vcdebug.tui.screens.confirm_leave import ConfirmLeaveScreen
-from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.screens.dialogs import ConfirmLeaveScreen
+from vcdebug.tui.screens.pages import PageScreen
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.header import Header
 from vcdebug.tui.widgets.prompt import Prompt
-from vcdebug.views.base import format_table
 from vcdebug.views.conf import conf_table
+from vcdebug.views.table import format_table
+from vcdebug.whatif.branch import OpenRecordings
 
 GANG_OFF = "conf:plugins.gang.enablePreemptable=false"
 VICTIMS = 103

@@ -8,8 +8,8 @@ import yaml
 from textual.message import Message
 
 from tests.snapshot.manifests import as_list, cluster
-from vcdebug.framework import bound
-from vcdebug.snapshot import json_documents, meter
+from vcdebug.framework import replay_options
+from vcdebug.snapshot import json_documents, loader
 from vcdebug.tui import worker
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress
 
@@ -79,13 +79,13 @@ def test_how_far_it_is_is_said_now_and_then(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_stop_during_the_cycle_ends_the_replay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bound, "EVENTS_PER_CHECK", 10)
+    monkeypatch.setattr(replay_options, "EVENTS_PER_CHECK", 10)
     *_, last = told("preempt-works", at="replaying")
     assert "the replay was stopped" == (last.line if isinstance(last, CycleFailed) else "")
 
 
 def test_a_large_yaml_file_is_named_beside_the_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meter, "SLOW_YAML_BYTES", 1_000)
+    monkeypatch.setattr(loader, "SLOW_YAML_BYTES", 1_000)
     path = tmp_path / "cluster.yaml"
     path.write_text("".join(f"---\n{yaml.safe_dump(one)}" for one in cluster()))
     said = texts(told(str(path)))

@@ -8,12 +8,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from vcdebug.conformance import SchedulerProgram
+from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
+from vcdebug.conformance.object_store import key_of
+from vcdebug.conformance.served_snapshot import moved_to_present
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify import SchedulerProgram
-from vcdebug.verify.outcome import CycleOutcome, predicted_outcome
-from vcdebug.verify.present import moved_to_present
-from vcdebug.verify.store import key_of
 
 SCRIPT = Path(__file__).with_name("scripted_scheduler.py")
 

@@ -3,10 +3,10 @@
 import pytest
 
 from tests.builders import cluster, node, pod
-from vcdebug.verify.canonical import canonical_amount, canonical_pod
-from vcdebug.verify.messages import ApiRequest
-from vcdebug.verify.program import fill_server
-from vcdebug.verify.server import ApiServer
+from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_server import ApiServer
+from vcdebug.conformance.scheduler_program import fill_server
+from vcdebug.conformance.served_snapshot import canonical_amount, canonical_pod
 
 
 @pytest.mark.parametrize(

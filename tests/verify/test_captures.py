@@ -15,16 +15,16 @@ from tests.verify.deeds import after
 from vcdebug.capture import CaptureOptions
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name
+from vcdebug.conformance import Patience, judge_captures, verify_cluster
+from vcdebug.conformance.api_requests import ApiAddress
+from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
+from vcdebug.conformance.object_store import key_of
+from vcdebug.conformance.verdicts import OutcomeDifference, find_decision
 from vcdebug.framework.columns import Level
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify import Patience, judge_captures, verify_cluster
-from vcdebug.verify.address import ApiAddress
-from vcdebug.verify.compare import OutcomeDifference, find_decision
-from vcdebug.verify.outcome import CycleOutcome, predicted_outcome
-from vcdebug.verify.store import key_of
 
 RANDOM = Path("tests/golden/random")
 CASES = sorted(path.name for path in RANDOM.iterdir() if path.name.split("-")[0] in ("basic", "preempt", "reclaim"))

@@ -5,17 +5,17 @@ from pathlib import Path
 
 from tests.builders import cluster, conf_of, hyper_node, node, pod_group, pods
 from tests.verify.deeds import recorded, scheduler
-from vcdebug.debugger.what_if import edited_snapshot
-from vcdebug.framework.draws import DomainRows
-from vcdebug.logs.log_writer import log_lines
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.comparison.logs.log_writer import log_lines
+from vcdebug.conformance import verify_program
+from vcdebug.conformance.cycle_outcome import predicted_outcome
+from vcdebug.conformance.scheduler_log import DomainLog
+from vcdebug.framework.chance_draws import DomainRows
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.edit import parse_edit
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify import verify_program
-from vcdebug.verify.domains import DomainLog
-from vcdebug.verify.outcome import predicted_outcome
+from vcdebug.whatif.branch import edited_snapshot
 
 LINE = 'I1123 16:47:07.412099   25111 allocate.go:393] "Try to allocate resource for {}"'
 OF_JOB = 'job in hyperNode" job="default/j" hyperNode="{}'

@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
 from tests.verify.deeds import recorded, scheduler
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.conformance import verify_program
+from vcdebug.conformance.scheduler_log import DryRunLog
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify import verify_program
-from vcdebug.verify.dry_runs import DryRunLog
 
 TOPOLOGY = "configurations:\n- name: preempt\n  arguments:\n    enableTopologyAwarePreemption: true\n"
 

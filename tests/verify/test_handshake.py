@@ -5,13 +5,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.builders import cluster, node
-from vcdebug.model.devices.vgpu_held import HANDSHAKE_ANNOTATION, is_plugin_alive
+from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_server import ApiServer
+from vcdebug.conformance.scheduler_program import fill_server
+from vcdebug.conformance.served_snapshot import answered_node, delayed_node, moved_to_present
+from vcdebug.model.devices.vgpu_annotations import HANDSHAKE_ANNOTATION, is_plugin_alive
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.verify.handshake import answered_node, delayed_node
-from vcdebug.verify.messages import ApiRequest
-from vcdebug.verify.present import moved_to_present
-from vcdebug.verify.program import fill_server
-from vcdebug.verify.server import ApiServer
 
 NOW = datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
 

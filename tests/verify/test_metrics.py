@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
 from tests.builders import cluster, conf_of, node
-from vcdebug.capture.usage import USAGE_QUERIES, measure_usage
+from vcdebug.capture.cluster import USAGE_QUERIES, measure_usage
+from vcdebug.conformance.api_server import ApiServer
+from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
+from vcdebug.conformance.node_metrics import conf_with_metrics, metrics_of, with_metrics
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.verify.metrics import conf_with_metrics, metrics_of, with_metrics
-from vcdebug.verify.server import ApiServer
-from vcdebug.verify.wire import LoopbackServer, serve_on_loopback
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 CPU = (

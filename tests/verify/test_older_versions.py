@@ -1,9 +1,9 @@
 """Objects in the versions that older schedulers ask for."""
 
+from vcdebug.conformance.api_objects import FIRST_OF_DEVICES, converted_object
+from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_server import ApiServer
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.verify.messages import ApiRequest
-from vcdebug.verify.older_versions import FIRST_OF_DEVICES, converted_object
-from vcdebug.verify.server import ApiServer
 
 CLAIM = {"spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": 2}}]}}}
 SLICE = {"spec": {"driver": "d", "devices": [{"name": "a", "attributes": {"kind": {"string": "x"}}}]}}

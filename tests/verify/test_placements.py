@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from tests.actions.outcome import ops
 from tests.builders import amounts, cluster, conf_of, node, pod, pod_group
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.conformance.cycle_outcome import predicted_outcome
+from vcdebug.conformance.nearest_replay import follow_scheduler
+from vcdebug.conformance.scheduler_log import PlacementLog
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify.follow import follow_scheduler
-from vcdebug.verify.outcome import predicted_outcome
-from vcdebug.verify.placements import PlacementLog
 
 LINE = "I1123 14:40:08.49 7 statement.go:287] After {} Task <default/j-0> to Node <{}>: idle <>"
 

@@ -11,16 +11,16 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from tests.cli.transcripts import call
 from tests.verify.deeds import recorded, scheduler
+from vcdebug.conformance import SchedulerProgram, verify_program
+from vcdebug.conformance.api_requests import ApiAddress
+from vcdebug.conformance.api_server import ApiWrite
+from vcdebug.conformance.cycle_outcome import CycleOutcome
+from vcdebug.conformance.scheduler_program import quiet_after
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.edit_apply import snapshot_at_release
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.snapshot.save import save_snapshot
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.verify import SchedulerProgram, verify_program
-from vcdebug.verify.address import ApiAddress
-from vcdebug.verify.outcome import CycleOutcome
-from vcdebug.verify.program import quiet_after
-from vcdebug.verify.server import ApiWrite
 
 PREEMPT = Path("tests/golden/random/preempt-0007")
 

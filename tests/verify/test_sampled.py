@@ -11,15 +11,14 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods
 from tests.verify.deeds import recorded, scheduler
+from vcdebug.conformance import verify_program
+from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
+from vcdebug.conformance.nearest_replay import follow_scheduler
+from vcdebug.conformance.scheduler_log import SchedulerLog, SearchLog
 from vcdebug.framework.record import PredicateEvent
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify import verify_program
-from vcdebug.verify.follow import follow_scheduler
-from vcdebug.verify.kept_log import SchedulerLog
-from vcdebug.verify.outcome import CycleOutcome, predicted_outcome
-from vcdebug.verify.searches import SearchLog
 
 POD = "default/j-0"
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from kubernetes import client, watch
 
+from vcdebug.conformance import loopback_server
+from vcdebug.conformance.api_objects import apply_patch
+from vcdebug.conformance.api_requests import ApiRequest
+from vcdebug.conformance.api_server import ApiServer
+from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
+from vcdebug.conformance.protobuf import CONTENT_TYPE, MAGIC, decode_object
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.verify import wire
-from vcdebug.verify.messages import ApiRequest
-from vcdebug.verify.patches import apply_patch
-from vcdebug.verify.protobuf import CONTENT_TYPE, MAGIC, decode_object
-from vcdebug.verify.server import ApiServer
-from vcdebug.verify.wire import LoopbackServer, serve_on_loopback
 
 PODS = KIND_BY_NAME["Pod"].api_path
 POD = {
@@ -128,7 +128,7 @@ def test_a_client_of_the_kubernetes_package_lists_watches_and_writes() -> None:
 
 
 def test_the_list_that_is_given_last_waits_until_nothing_else_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "STILL_SECONDS", 0.05)
+    monkeypatch.setattr(loopback_server, "STILL_SECONDS", 0.05)
     api, order = server(), list[str]()
     api.metrics = None
     held = LoopbackServer(api, "secret", last_list=PODS)

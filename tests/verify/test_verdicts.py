@@ -3,7 +3,7 @@
 import pytest
 
 from tests.explain.test_circles import MIDDLE, OLD, OLDEST, YOUNG, replayed
-from vcdebug.verify.compare import BOUND, NOTHING_DONE, OutcomeDifference, judge_jobs
+from vcdebug.conformance.verdicts import BOUND, NOTHING_DONE, OutcomeDifference, judge_jobs
 
 
 def swapped(bound: str, instead: str) -> list[OutcomeDifference]:

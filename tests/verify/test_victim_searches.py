@@ -7,12 +7,12 @@ from tests.actions.outcome import ops
 from tests.actions.test_reclaim import TIERS
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class, queue
 from tests.verify.deeds import recorded, scheduler
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.snapshot.edit_apply import snapshot_at_release
+from vcdebug.conformance import verify_program
+from vcdebug.conformance.scheduler_log import PREEMPT_MARK, RECLAIM_MARK, VictimSearchLog
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify import verify_program
-from vcdebug.verify.victim_searches import PREEMPT_MARK, RECLAIM_MARK, VictimSearchLog
 
 OF_PREEMPT = "I1124 14:24:26.796526   29168 preempt.go:269] Considering Task <{}> on Node <{}>."
 LINE = "I1123 23:43:16.407115   7904 reclaim.go:155] Considering Task <{}> on Node <{}>."

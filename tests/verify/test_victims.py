@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, conf_of, node, pod_group, pods, queue
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.conformance.cycle_outcome import predicted_outcome
+from vcdebug.conformance.nearest_replay import ENOUGH_ALIKE, follow_scheduler, other_victims
+from vcdebug.conformance.verdicts import BOUND, EVICTED, NOTHING_DONE, OutcomeDifference
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.verify.compare import BOUND, EVICTED, NOTHING_DONE, OutcomeDifference
-from vcdebug.verify.follow import ENOUGH_ALIKE, follow_scheduler, other_victims
-from vcdebug.verify.outcome import predicted_outcome
 
 MEMBERS = 9
 KEEPS_THE_LAST_BUT_ONE = 14

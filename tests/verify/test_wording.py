@@ -1,6 +1,6 @@
 """Messages that differ by chance alone."""
 
-from vcdebug.verify.wording import certain_part, is_alike
+from vcdebug.conformance.verdicts import certain_part, is_alike
 
 HEAD = "Unschedulable: 0/3 nodes are unavailable: "
 

@@ -4,7 +4,7 @@ import pytest
 
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.resource import CPU, Resource
-from vcdebug.views.pictures import draw_bar, fullest_dimension, node_bar
+from vcdebug.views.bars import draw_bar, fullest_dimension, node_bar
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from vcdebug.debugger.figure_words import parse_figure_line
 from vcdebug.debugger.figures import Figure
 from vcdebug.framework.record import HookEvent, OpEvent
 from vcdebug.model.resource import Resource
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Table, value_text
+from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.job_page import job_page
@@ -21,6 +20,7 @@ from vcdebug.views.node_page import node_page
 from vcdebug.views.nodes import nodes_table
 from vcdebug.views.queues import queues_table
 from vcdebug.views.statement import statement_table
+from vcdebug.views.table import Table, value_text
 
 RECORDINGS: dict[str, Callable[[], Recording]] = {
     BLOCKED: bundled,

@@ -7,22 +7,22 @@ from weakref import ref
 import pytest
 
 from tests.recorded import ROOT
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.compare.invariants import find_violations
+from vcdebug.comparison.invariants import find_violations
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.figure_history import figure_history
 from vcdebug.debugger.figures import Figure
-from vcdebug.debugger.what_if import with_edits, without_last
-from vcdebug.explain.equations import equation_at
-from vcdebug.explain.evictions import planned_evictions
-from vcdebug.explain.funnel import funnels_around
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import format_table
-from vcdebug.views.outcome import span_outcome
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.decisions.evictions import planned_evictions
+from vcdebug.explain.decisions.victim_funnel import funnels_around
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.panels import PANEL_VIEWS
 from vcdebug.views.pending import pending_jobs_table
+from vcdebug.views.span_outcomes import span_outcome
+from vcdebug.views.table import format_table
+from vcdebug.whatif.branch import with_edits, without_last
 
 SNAPSHOTS = sorted(path.name for path in (ROOT / "fixtures").iterdir() if path.is_dir())[:12]
 pytestmark = pytest.mark.memory

@@ -4,14 +4,14 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.debugger.breakpoint import parse_breakpoint
-from vcdebug.debugger.breakpoints.base import BreakpointError
-from vcdebug.debugger.commands.asking import VERBS, find_stops
+from vcdebug.debugger.breakpoints import BreakpointError
 from vcdebug.debugger.commands.base import CommandError
+from vcdebug.debugger.commands.find_and_fit import VERBS, find_stops
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.tokens import ExpressionError
+from vcdebug.debugger.expression_tokens import ExpressionError
 from vcdebug.framework.record import OpEvent
-from vcdebug.views.base import text_of
-from vcdebug.views.finding import found_table
+from vcdebug.views.found_events import found_table
+from vcdebug.views.table import text_of
 
 LINE = 'victim if plugin == "gang"'
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.recorded import bundled
 from vcdebug.framework.record import ActionEvent
-from vcdebug.views.base import format_table
-from vcdebug.views.funnel import funnel_table
+from vcdebug.views.table import format_table
+from vcdebug.views.victim_search import funnel_table
 
 CAUSES = {
     "pending-nothing-starves": "no starving job has a task to place",

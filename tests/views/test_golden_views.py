@@ -15,31 +15,29 @@ from tests.builders import cluster, conf_of, node, pod_group, pods, queue
 from vcdebug.debugger.debugger import Debugger
 from vcdebug.framework.record import PopEvent
 from vcdebug.model.names import Seq
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.bundled import find_bundled
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import Table, format_table
 from vcdebug.views.conf import conf_table
 from vcdebug.views.detail import subject_detail
-from vcdebug.views.effects import effects_table
+from vcdebug.views.effects import effects_table, evictions_table
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
-from vcdebug.views.evictions import evictions_table
 from vcdebug.views.flow import flow_table, span_key
-from vcdebug.views.funnel import funnel_table
 from vcdebug.views.hypernodes import hypernodes_table
 from vcdebug.views.jobs import jobs_table
 from vcdebug.views.log import log_table
 from vcdebug.views.nodes import nodes_table
 from vcdebug.views.order import orders_table
-from vcdebug.views.problems import problems_table
+from vcdebug.views.problems import problems_table, quirks_table
 from vcdebug.views.queue_page import cluster_page, queue_page
 from vcdebug.views.queues import queues_table
-from vcdebug.views.quirks import quirks_table
 from vcdebug.views.statement import statement_table
+from vcdebug.views.table import Table, format_table
+from vcdebug.views.victim_search import funnel_table
 
 EXPECTED = Path(__file__).parent / "expected"
 BLOCKED, WORKS, FITS = "preempt-blocked-by-gang", "preempt-works", "pending-no-node-fits"

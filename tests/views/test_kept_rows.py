@@ -3,11 +3,11 @@
 import pytest
 
 from tests.recorded import bundled
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Table, format_table
+from vcdebug.recording.recording import Recording
 from vcdebug.views.flow import flow_table, open_keys_around
 from vcdebug.views.jobs import jobs_table
 from vcdebug.views.nodes import nodes_table
+from vcdebug.views.table import Table, format_table
 
 
 def made_anew(recording: Recording, seq: int) -> list[str]:

@@ -1,8 +1,8 @@
 """Columns that have nothing to say in a whole cycle are left out; those that have something stay throughout."""
 
 from tests.recorded import BLOCKED, ROOT, bundled
-from vcdebug.snapshot.load import load_snapshot
-from vcdebug.trace.replay import replay_cycle
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.views.nodes import nodes_table
 from vcdebug.views.queues import queues_table
 

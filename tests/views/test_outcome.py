@@ -2,7 +2,7 @@
 
 from tests.scenarios.questions import asked
 from vcdebug.framework.record import Level
-from vcdebug.views.outcome import span_outcome
+from vcdebug.views.span_outcomes import span_outcome
 
 
 def test_a_task_whose_promise_was_refused_says_that_and_not_an_earlier_no() -> None:

@@ -17,9 +17,9 @@ from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import new_panel as new_panel
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Table
 from vcdebug.views.detail import subject_detail
 from vcdebug.views.panels import PanelView
+from vcdebug.views.table import Table
 
 STORED = Path(__file__).parent / "panels"
 SIZES = ((80, 24), (120, 40), (200, 60))

@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, queue
 from vcdebug.amount_text import format_amount, short_name
-from vcdebug.causes.pending import explain_by_name
 from vcdebug.debugger import figures
 from vcdebug.debugger.figures import Figure
-from vcdebug.files.report import report_text
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.files.report_file import report_text
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
-from vcdebug.views.base import format_table
 from vcdebug.views.node_page import node_page
 from vcdebug.views.nodes import nodes_table
 from vcdebug.views.report import ReportSubject
+from vcdebug.views.table import format_table
 
 CSI = "ebs.csi.aws.com"
 VOLUMES = f"attachable-volumes-csi-{CSI}"

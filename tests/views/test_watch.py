@@ -3,9 +3,8 @@
 from tests.recorded import bundled
 from vcdebug.debugger.commands import execute_line
 from vcdebug.debugger.driver import DebuggerState, Driver
-from vcdebug.views.base import Table
-from vcdebug.views.bookmarks import bookmarks_table
-from vcdebug.views.watch import watches_table
+from vcdebug.views.notebook import bookmarks_table, watches_table
+from vcdebug.views.table import Table
 
 
 def here(*lines: str) -> DebuggerState:

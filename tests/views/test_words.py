@@ -5,10 +5,10 @@ import re
 import pytest
 
 from tests.recorded import GOLDEN, golden
-from vcdebug.views.base import format_table
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
 from vcdebug.views.headline import placing_words
+from vcdebug.views.table import format_table
 
 RAW = re.compile(r"\{'|\['|\bNone\b|\bTrue\b|\bFalse\b| object at |\bnan\b|e\+30")
 

@@ -5,6 +5,7 @@ Upstream: actions/backfill.
 
 from __future__ import annotations
 
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework import transitions
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid, pre_predicate_errors
 from vcdebug.framework.hooks import PRE_PREDICATE
@@ -13,13 +14,11 @@ from vcdebug.framework.placement import PredicateHelper, predicate_for_allocate_
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import prioritize_nodes, select_best
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import FitErrors
+from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 class Backfill(Action):

@@ -10,7 +10,7 @@ from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
-from vcdebug.model.podgroup import INQUEUE
+from vcdebug.model.pod_group import INQUEUE
 
 
 class Enqueue(Action):

@@ -14,8 +14,7 @@ from vcdebug.framework.gang_eviction import GangEviction
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.status import is_preemptable_status
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, is_preemptable_status
 
 
 class GangPreempt(Action):

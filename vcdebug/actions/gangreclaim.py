@@ -15,8 +15,7 @@ from vcdebug.framework.hooks import OVERUSED, PREEMPTIVE
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 class GangReclaim(Action):

@@ -10,8 +10,7 @@ from vcdebug.framework.action import Action
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.session import Session
 from vcdebug.model.names import TaskId
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 SHUFFLE_REASON = "shuffle"
 

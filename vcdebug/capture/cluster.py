@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from urllib.error import URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import urlopen
 
-from vcdebug.capture.consistent_read import ClusterReading, read_at_one_moment
+from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport, object_in
+from vcdebug.capture.listing import ClusterReading, read_at_one_moment
 from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import PROBLEM_FILE
-from vcdebug.capture.scheduler import SchedulerSettings, read_settings
-from vcdebug.capture.transport import Api, ApiRefusal, NoAnswer, Transport, object_in
-from vcdebug.capture.usage import measure_usage
+from vcdebug.capture.scheduler_settings import SchedulerSettings, read_settings
+from vcdebug.plugins import USAGE
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.kinds import KIND_BY_NAME
-from vcdebug.snapshot.manifest import name_of
-from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import SchedulerProcess
+from vcdebug.snapshot.manifest import Json, JsonDict, name_of
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance, stated_time
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags, Snapshot
 
@@ -67,7 +72,7 @@ def capture_cluster(
     )
     if not options.redact:
         return snapshot
-    from vcdebug.snapshot.redact import redact_snapshot
+    from vcdebug.snapshot.redaction import redact_snapshot
 
     return redact_snapshot(snapshot)
 
@@ -146,3 +151,75 @@ def _creation_time(manifest: Manifest) -> datetime | None:
 def _describe_cluster(version: tuple[int, int], image: str) -> str:
     text = f"captured from a Kubernetes {version[0]}.{version[1]} cluster"
     return f"{text}, scheduler image {image}" if image else text
+
+
+# How busy the nodes are, from the Prometheus that the plugin usage is configured with, by its own queries.
+
+USAGE_PLUGIN, USAGE_SOURCE = USAGE, "prometheus"
+USAGE_PERIOD = "10m"
+USAGE_QUERIES = {
+    "cpu": (
+        'avg_over_time(clamp_min(100 - (avg by (instance) (rate(node_cpu_seconds_total{mode="idle"}[5m])) * 100), 0)'
+        f"[{USAGE_PERIOD}:30s])"
+    ),
+    "mem": f"100*avg_over_time(((1-node_memory_MemAvailable_bytes/node_memory_MemTotal_bytes))[{USAGE_PERIOD}:30s])",
+}
+"""As the scheduler asks, for all nodes at once."""
+TIMEOUT_SECONDS = 10.0
+UNMEASURED_EFFECT = "every node counts as unmeasured; name a reachable address with --usage-url, or add usage.json"
+
+Ask = Callable[[str], bytes]
+
+
+class NotMeasured(Exception):
+    """No measurements: the source does not answer, or not as Prometheus does."""
+
+
+def measure_usage(
+    conf: str | None, url: str, nodes: list[str], now: datetime, problems: list[Problem], ask: Ask | None = None
+) -> JsonDict:
+    """Node to usage, as usage.json has it; empty where the scheduler does not ask either."""
+    from vcdebug.recording.replay import parse_conf
+
+    parsed = parse_conf(conf)
+    if USAGE_PLUGIN not in parsed.plugin_names() or (parsed.metrics.get("type") != USAGE_SOURCE and not url):
+        return {}
+    address = url or parsed.metrics.get("address", "")
+    try:
+        found = {name: _values_by_instance(address, query, ask or _get_url) for name, query in USAGE_QUERIES.items()}
+    except NotMeasured as failure:
+        problems.append(
+            Problem(PROBLEM_FILE, "node usage", "", f"cannot be read from {USAGE_SOURCE}: {failure}", UNMEASURED_EFFECT)
+        )
+        return {}
+    time = now.isoformat().replace("+00:00", "Z")
+    return {
+        node: {"time": time, **{name: {USAGE_PERIOD: values.get(node, 0.0)} for name, values in found.items()}}
+        for node in nodes
+    }
+
+
+def _values_by_instance(address: str, query: str, ask: Ask) -> Mapping[str, float]:
+    """What one query says of each node."""
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise NotMeasured("no address")
+    try:
+        answer = json.loads(ask(f"{address.rstrip('/')}/api/v1/query?query={quote(query)}"))
+        return dict(_iter_instance_values(answer["data"]["result"]))
+    except (URLError, OSError) as failure:
+        raise NotMeasured("no answer") from failure
+    except (ValueError, KeyError, TypeError, IndexError) as failure:
+        raise NotMeasured("the answer is none of Prometheus") from failure
+
+
+def _iter_instance_values(result: list[Json]) -> Iterator[tuple[str, float]]:
+    for row in result:
+        value = float(row["value"][1])
+        yield str(row["metric"]["instance"]), value if math.isfinite(value) else 0.0
+
+
+def _get_url(url: str) -> bytes:
+    """One GET, without credentials."""
+    with urlopen(url, timeout=TIMEOUT_SECONDS) as answer:
+        content: bytes = answer.read()
+    return content

@@ -17,6 +17,7 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import ApiException
 
 from vcdebug import __version__
+from vcdebug.capture.api_client import ConnectionFailed, HttpAnswer
 from vcdebug.capture.kubeconfig import (
     ContextChoice,
     choose_context,
@@ -25,9 +26,8 @@ from vcdebug.capture.kubeconfig import (
     shown_kubeconfig,
 )
 from vcdebug.capture.options import CaptureOptions
-from vcdebug.capture.transport import ConnectionFailed, HttpAnswer
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 
 ACCEPT = {"Accept": "application/json", "Accept-Encoding": "gzip"}
 PIECE_BYTES = 1 << 20

@@ -11,7 +11,7 @@ import yaml
 
 from vcdebug.capture.options import CaptureOptions
 from vcdebug.errors import CaptureError
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 
 KubeconfigEntry = JsonObject
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vcdebug.capture.transport import Api, ApiRefusal
+from vcdebug.capture.api_client import Api, ApiRefusal
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME as DEVICES
 from vcdebug.snapshot.kinds import KINDS, ResourceKind
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
 
 FORBIDDEN = 403
 NOT_FOUND = 404

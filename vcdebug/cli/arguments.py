@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vcdebug.cli.keeping import CACHE_VARIABLE
+from vcdebug.cli.recording_cache import CACHE_VARIABLE
+from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.framework.bound import SizeBound
-    from vcdebug.framework.webhook import AskExtender
+    from vcdebug.framework.replay_options import AskExtender, SizeBound
+    from vcdebug.whatif.next_cycle import BetweenCycles
+
 
 SNAPSHOT_HELP: Final = (
     "a folder, .tar.gz, .zip or file of manifests, - for standard input, the name of a bundled snapshot, or a "
@@ -135,7 +139,7 @@ def extender_client(url: str | None) -> AskExtender | None:
 
 def recording_limits(args: Namespace) -> tuple[int, int]:
     """Events and megabytes that one recording may hold."""
-    from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES
+    from vcdebug.framework.replay_options import MAX_EVENTS, MAX_MEGABYTES
 
     events, megabytes = getattr(args, "max_events", None), getattr(args, "max_memory", None)
     return events or MAX_EVENTS, megabytes or MAX_MEGABYTES
@@ -143,6 +147,73 @@ def recording_limits(args: Namespace) -> tuple[int, int]:
 
 def recording_bound(args: Namespace) -> SizeBound:
     """The same as a bound."""
-    from vcdebug.framework.bound import SizeBound
+    from vcdebug.framework.replay_options import SizeBound
 
     return SizeBound(*recording_limits(args))
+
+
+# The arguments of commands that run several cycles.
+
+FINISH_RULES: Final = ("none", "thirds")
+
+
+def add_cycle_arguments(parser: ArgumentParser, more: str = "") -> None:
+    """Further cycles, each from what the one before left."""
+    parser.add_argument(
+        "--cycles",
+        metavar="N",
+        type=positive_number,
+        default=1,
+        help=f"run so many cycles of one scheduler process, one after another{more}",
+    )
+    parser.add_argument(
+        "--every",
+        metavar="TIME",
+        type=_parse_time_between,
+        help="time between two cycles, such as 31s or 1m30s; 1s by default",
+    )
+    parser.add_argument(
+        "--recreate", action="store_true", help="between cycles a controller makes a new pod for each that has left"
+    )
+    parser.add_argument(
+        "--finish",
+        metavar="RULE",
+        choices=FINISH_RULES,
+        help="which running pods succeed between cycles: none, the default, or thirds, every third by name in turn",
+    )
+    parser.add_argument(
+        "--arrivals",
+        metavar="FILE",
+        help='objects that arrive between cycles: {"2": [manifest, ...]} before cycle 2, and so on',
+    )
+
+
+def _parse_time_between(text: str) -> timedelta:
+    """Seconds, or a duration as Go writes it."""
+    from vcdebug.whatif.between_cycles import parse_interval
+
+    found = parse_interval(text)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no time that passes, such as 31s or 1m30s")
+    return found
+
+
+def check_cycle_arguments(args: Namespace) -> None:
+    """What is said about the time between cycles needs more than one; raises VcdebugError."""
+    between = ("every", "recreate", "finish", "arrivals")
+    given = [f"--{name}" for name in between if getattr(args, name) not in (None, False)]
+    if args.cycles == 1 and given:
+        raise VcdebugError(f"{given[0]} is about what happens between cycles", "give --cycles N")
+
+
+def between_cycles(args: Namespace) -> BetweenCycles:
+    """What happens between cycles, as the arguments say."""
+    from vcdebug.snapshot.gathered_objects import read_arrivals
+    from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles
+
+    return BetweenCycles(
+        every=args.every or ONE_SECOND,
+        recreate=args.recreate,
+        finish=args.finish or "none",
+        arrivals={} if args.arrivals is None else read_arrivals(Path(args.arrivals)),
+    )

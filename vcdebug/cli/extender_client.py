@@ -21,7 +21,7 @@ from urllib.request import (
 )
 
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.webhook import WebhookResponse
+from vcdebug.framework.replay_options import WebhookResponse
 
 MAX_BODY_BYTES = 10 << 20
 """Bytes of an answer that are taken in."""

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vcdebug import __version__
-from vcdebug.cli.commands import load_commands
-from vcdebug.cli.commands.base import Command, CommandOutcome
-from vcdebug.cli.failure import RunFailure, run_or_failure
-from vcdebug.cli.output import Output
-from vcdebug.collector import freeze_heap, raise_gc_threshold
+from vcdebug.cli.commands import Command, CommandOutcome, load_commands
+from vcdebug.cli.output import Output, RunFailure, run_or_failure
 from vcdebug.errors import VcdebugError
+from vcdebug.garbage_collection import freeze_heap, raise_gc_threshold
 
 EXIT_ERROR = 1
 EXIT_INTERRUPTED = 130

@@ -8,9 +8,8 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Final, ParamSpec
 
 from vcdebug.cli.output import Output
-from vcdebug.views.base import Line, Style, Table, pad_cells, text_of
-from vcdebug.views.document import Block, Code, Listed, Paragraph
-from vcdebug.views.printable import make_block_printable
+from vcdebug.views.document import Block, Code, Listed, Paragraph, make_block_printable
+from vcdebug.views.table import Line, Style, Table, pad_cells, text_of
 
 if TYPE_CHECKING:
     from rich.console import Console

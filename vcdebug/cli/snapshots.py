@@ -11,23 +11,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vcdebug.cli.arguments import extender_client
-from vcdebug.cli.keeping import CachedRecordings
 from vcdebug.cli.output import Output
 from vcdebug.cli.progress import StatusCallback, ignore_progress, status_line
-from vcdebug.cli.sources import one_snapshot_source
+from vcdebug.cli.recording_cache import CachedRecordings, one_snapshot_source
 from vcdebug.errors import ConfigError, VcdebugError
-from vcdebug.files.recordings import is_recording_file, open_recording
-from vcdebug.framework.bound import SizeBound
-from vcdebug.snapshot.chance import ChanceSettings
+from vcdebug.files.recording_files import is_recording_file, open_recording
+from vcdebug.framework.replay_options import SizeBound
+from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.replay import ProgressBound, parse_conf, replay_cycle
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.file_access import read_file
-from vcdebug.snapshot.load import load_snapshot
+from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.snapshot.sources import Source
-from vcdebug.trace.conf import parse_conf
-from vcdebug.trace.cut import require_whole
-from vcdebug.trace.pace import ProgressBound
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import replay_cycle
 from vcdebug.views.estimate import TimeEstimate
 
 
@@ -84,9 +80,8 @@ def with_edits(snapshot: Snapshot, edits: Sequence[str]) -> Snapshot:
     """The snapshot with what-if edits made, those of `@FILE` too; itself where there are none."""
     if not edits:
         return snapshot
-    from vcdebug.debugger.what_if import edited_snapshot
-    from vcdebug.snapshot.edit import parse_edit
-    from vcdebug.snapshot.edit_file import expand_edits
+    from vcdebug.snapshot.edit import expand_edits, parse_edit
+    from vcdebug.whatif.branch import edited_snapshot
 
     return edited_snapshot(snapshot, [parse_edit(text) for text in expand_edits(edits)])
 
@@ -159,7 +154,7 @@ def _expand_edits(edits: Sequence[str]) -> list[str]:
     """With what files of edits say."""
     if not edits:
         return []
-    from vcdebug.snapshot.edit_file import expand_edits
+    from vcdebug.snapshot.edit import expand_edits
 
     return list(expand_edits(edits))
 

@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from dataclasses import field as part
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
-from vcdebug.debugger.breakpoints.base import BreakpointError, BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointError, BreakpointKind
 from vcdebug.debugger.cursor import FORWARD, Step
-from vcdebug.debugger.expression import Expression, Fields, Value, read_expression, required_equalities
-from vcdebug.debugger.field_types import KnownFields
+from vcdebug.debugger.expression import Expression, Fields, KnownFields, Value, read_expression, required_equalities
+from vcdebug.debugger.expression_tokens import TokenReader
 from vcdebug.debugger.fields import FIELD_NAMES, FIELD_TYPES, fields_of
-from vcdebug.debugger.tokens import TokenReader
 from vcdebug.framework.record import Level, PredicateEvent, ScoreEvent
 from vcdebug.framework.registry import resolve_reference
 from vcdebug.model.names import Seq
-from vcdebug.trace.index import JOB, NODE, PLUGIN, TASK, Seqs
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.event_index import JOB, NODE, PLUGIN, TASK, Seqs
+from vcdebug.recording.recording import Recording
 
 HIT_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "==": operator.eq,

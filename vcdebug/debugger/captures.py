@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from vcdebug.debugger.recordings import ORIGINAL, NoRecordingError, OpenRecordings
+from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
+from vcdebug.whatif.branch import ORIGINAL, NoRecordingError, OpenRecordings
 
 MAX_OPEN_CAPTURES: Final = 8
 """Captures whose recordings are kept in memory; earlier ones are read again when somebody goes back to them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vcdebug.debugger.breakpoint_list import BreakpointList, BreakpointLogLine
 from vcdebug.debugger.cursor import (
     BACKWARD,
     MOVES,
@@ -19,11 +18,12 @@ from vcdebug.debugger.cursor import (
 from vcdebug.debugger.fields import fields_of
 from vcdebug.debugger.figure_history import figure_history
 from vcdebug.debugger.figures import Figure, format_figure
+from vcdebug.debugger.notebook import BreakpointList, BreakpointLogLine
 from vcdebug.framework.record import Event, Span
 from vcdebug.model.names import Seq
-from vcdebug.trace.index import Seqs, seq_after, seq_before
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.timeline import ClusterState
+from vcdebug.recording.event_index import Seqs, seq_after, seq_before
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.timeline import ClusterState
 
 
 class MoveResult(NamedTuple):

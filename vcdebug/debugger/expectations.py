@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.causes.subject import NotFoundError
-from vcdebug.causes.survey import survey_jobs
+from vcdebug.debugger.breakpoint import parse_breakpoint
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name, explain_subject, survey_jobs
+from vcdebug.explain.subject import NotFoundError, find_subject
+from vcdebug.recording.effects import Effect, Effects, cycle_effects
+from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
-from vcdebug.trace.effects import Effect, Effects, cycle_effects
-from vcdebug.trace.recording import Recording
 
 TOTAL_FIELDS: Final = ("evictions", "nodes", "waiting")
 """Numbers of the whole cycle: pods evicted, nodes that get pods, jobs that stay unscheduled."""
@@ -211,3 +212,32 @@ def _compare_value(about: str, field: str, expected: object, actual: object) -> 
         return ExpectationVerdict(about, field, expected, actual, sorted(map(str, expected)) == actual)
     met = actual in expected if isinstance(expected, list) else expected == actual
     return ExpectationVerdict(about, field, expected, actual, met)
+
+
+# What is waited for in capture after capture: a breakpoint that stops, or a job that waits or does so no more.
+
+JOB_STATE: Final = re.compile(r"(\S+) is (not )?(pending|placed|there)", re.IGNORECASE)
+MetReason = Callable[[Recording], str]
+"""Why it is met in a recording, in words; empty where it is not."""
+
+
+def parse_until(text: str) -> MetReason:
+    """`JOB is Pending`, `JOB is placed`, `JOB is there`, with `not`; or the words of a breakpoint."""
+    state = JOB_STATE.fullmatch(text.strip())
+    if state is not None:
+        return lambda recording: _job_state_reason(recording, state[1], state[3].lower(), wanted=state[2] is None)
+    point = parse_breakpoint(text, 1)
+    return lambda recording: _stop_text(list(point.hit_seqs(recording)[:1]), point.command_line())
+
+
+def _job_state_reason(recording: Recording, word: str, state: str, *, wanted: bool) -> str:
+    try:
+        explained = explain_subject(recording, find_subject(recording.snapshot, word))
+    except NotFoundError:
+        return f"{word} is not there" if state == "there" and not wanted else ""
+    holds = {"there": True, "placed": explained.scheduled, "pending": not explained.scheduled}[state]
+    return f"{word}: {explained.sentence}" if holds is wanted else ""
+
+
+def _stop_text(hits: list[int], line: str) -> str:
+    return f"{line} at event {hits[0]}" if hits else ""

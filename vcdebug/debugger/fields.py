@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from vcdebug.debugger.expression import AnyOf, Fields, Value
-from vcdebug.debugger.field_types import KnownFields, field_type
+from vcdebug.debugger.expression import AnyOf, Fields, KnownFields, Value, field_type
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
@@ -23,7 +22,7 @@ from vcdebug.framework.record import (
 )
 from vcdebug.framework.subject import name_in
 from vcdebug.model.names import Seq
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 
 FieldReader = Callable[[Recording, Seq, Event], Value]
 

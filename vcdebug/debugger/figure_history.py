@@ -13,12 +13,11 @@ from vcdebug.debugger.figures import JOB, NODE, PLUGIN, STATUS_COUNTS, TASK, Fig
 from vcdebug.framework.figures import Value
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.trace import change_index
-from vcdebug.trace.history import JobCounts
-from vcdebug.trace.index import Seqs
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording import change_index
+from vcdebug.recording.event_index import Seqs
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.timeline import JobCounts
 
 
 class FigureChange(NamedTuple):

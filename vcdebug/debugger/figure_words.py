@@ -10,8 +10,7 @@ from vcdebug.amount_text import short_name
 from vcdebug.debugger import figures
 from vcdebug.debugger.figures import FIGURE_KINDS, JOB, NODE, PLUGIN, TASK, Figure
 from vcdebug.errors import VcdebugError
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording, per_recording
 
 FIGURE_USAGE: Final = (
     "KIND NAME PART [DIMENSION], such as node n1 idle cpu, queue research allocated, job ml/train ready"

@@ -14,10 +14,9 @@ from vcdebug.framework.figures import Value
 from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MEMORY, Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.timeline import ClusterState
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.timeline import ClusterState
 
 NODE, QUEUE, JOB, TASK, PLUGIN = "node", "queue", "job", "task", "plugin"
 FIGURE_KINDS: Final = (NODE, QUEUE, JOB, TASK, PLUGIN)

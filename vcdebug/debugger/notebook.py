@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
-from vcdebug.debugger.bookmark import Bookmark, BookmarkList
-from vcdebug.debugger.breakpoint_list import BreakpointList
-from vcdebug.debugger.watch import WatchList
+from vcdebug.debugger import figures
+from vcdebug.debugger.breakpoint import Breakpoint, parse_breakpoint
+from vcdebug.debugger.breakpoints import BreakpointError
+from vcdebug.debugger.cursor import FORWARD, Step
+from vcdebug.debugger.expression import Value, parse_expression
+from vcdebug.debugger.expression_tokens import tokens_of
+from vcdebug.debugger.fields import FIELD_TYPES, fields_of
+from vcdebug.debugger.figure_history import FigureChange, figure_history
+from vcdebug.debugger.figure_words import FigureError, parse_figure
 from vcdebug.errors import VcdebugError
-from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
+from vcdebug.model.names import Seq
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
 
 NOTEBOOK_VERSION: Final = 1
 NOTEBOOK_PARTS: Final = ("breakpoints", "watches", "bookmarks")
@@ -101,3 +109,291 @@ def _bookmark_data(mark: Bookmark) -> JsonDict:
     if mark.branch:
         data["branch"] = True
     return data
+
+
+# What somebody sets one after the other and calls by numbers.
+
+Thing = TypeVar("Thing")
+
+
+class NumberedList(Generic[Thing]):
+    """Things by number; numbers are never used twice."""
+
+    WHAT: ClassVar[str]
+    MISSING: ClassVar[type[VcdebugError]]
+    """What is raised for a number that nothing has."""
+
+    def __init__(self) -> None:
+        self._things: dict[int, Thing] = {}
+        self._last = 0
+
+    def __iter__(self) -> Iterator[Thing]:
+        return iter(self._things.values())
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def __getitem__(self, number: int) -> Thing:
+        if number not in self._things:
+            raise self.MISSING(f"no {self.WHAT} {number}")
+        return self._things[number]
+
+    def remove(self, number: int) -> Thing:
+        """Forget one."""
+        thing = self[number]
+        del self._things[number]
+        return thing
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._things.clear()
+
+
+# Bookmarks: events with a note.
+
+
+class BookmarkError(VcdebugError):
+    """A bookmark that is not there."""
+
+
+class Bookmark(NamedTuple):
+    """An event that somebody wants to find again."""
+
+    number: int
+    seq: Seq
+    note: str = ""
+    cycle: int = 1
+    """Counted from the first recording that is open: 0 is the capture before it."""
+    branch: bool = False
+    """Whether it lies in the recording that edits made, not in the original."""
+
+
+class BookmarkList(NumberedList[Bookmark]):
+    """Bookmarks by number, one per event at most; kept with their cycles counted from the first capture of all."""
+
+    WHAT = "bookmark"
+    MISSING = BookmarkError
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before = 0
+        """How many captures lie before the first one that is open."""
+
+    def __iter__(self) -> Iterator[Bookmark]:
+        return (self._relative_bookmark(mark) for mark in self.absolute_bookmarks())
+
+    def absolute_bookmarks(self) -> list[Bookmark]:
+        """In order, with their cycles counted from the first capture of all."""
+        return sorted(self._things.values(), key=lambda mark: (mark.branch, mark.cycle, mark.seq))
+
+    def _relative_bookmark(self, mark: Bookmark) -> Bookmark:
+        return mark._replace(cycle=mark.cycle - self.before)
+
+    def __getitem__(self, number: int) -> Bookmark:
+        return self._relative_bookmark(super().__getitem__(number))
+
+    def bookmark_at(self, seq: Seq, cycle: int = 1, *, branch: bool = False) -> Bookmark | None:
+        """The bookmark of an event."""
+        return next((mark for mark in self if (mark.seq, mark.cycle, mark.branch) == (seq, cycle, branch)), None)
+
+    def iter_bookmarks_of(self, cycle: int, *, branch: bool = False) -> Iterator[Bookmark]:
+        """The bookmarks of one recording, in order."""
+        return (mark for mark in self if (mark.cycle, mark.branch) == (cycle, branch))
+
+    def set_bookmark(self, seq: Seq, note: str = "", cycle: int = 1, *, branch: bool = False) -> Bookmark:
+        """Mark an event; where it is marked already a new note takes the place of the old one."""
+        known = self.bookmark_at(seq, cycle, branch=branch)
+        if known is None:
+            self._last += 1
+            known = Bookmark(self._last, seq, note.strip(), cycle, branch)
+        elif note.strip():
+            known = known._replace(note=note.strip())
+        self._things[known.number] = known._replace(cycle=known.cycle + self.before)
+        return known
+
+
+# The breakpoints of a debugging session.
+
+
+class BreakpointHit(NamedTuple):
+    """A breakpoint at an event."""
+
+    seq: Seq
+    breakpoint: Breakpoint
+
+
+class BreakpointLogLine(NamedTuple):
+    """What a breakpoint with a log text said."""
+
+    seq: Seq
+    number: int
+    text: str
+
+
+class BreakpointList(NumberedList[Breakpoint]):
+    """Breakpoints by number."""
+
+    WHAT = "breakpoint"
+    MISSING = BreakpointError
+
+    def add_breakpoint(self, line: str, recording: Recording | None = None) -> Breakpoint:
+        """Set one: `victim if plugin == "gang"`, with or without `break` before it.
+
+        With a recording, names that it does not have are an error.
+        """
+        point = parse_breakpoint(line, self._last + 1)
+        if recording is not None:
+            point.kind.check_names(recording)
+        self._last += 1
+        self._things[point.number] = point
+        return point
+
+    def toggle_breakpoint(self, number: int) -> Breakpoint:
+        """Switch one off, or on again."""
+        point = self[number]
+        point.enabled = not point.enabled
+        return point
+
+    def replace_breakpoint(self, number: int, line: str, recording: Recording | None = None) -> Breakpoint:
+        """Other words for one, which keeps its number and its place."""
+        point = parse_breakpoint(line, self[number].number)
+        if recording is not None:
+            point.kind.check_names(recording)
+        self._things[number] = point
+        return point
+
+    def command_lines(self) -> list[str]:
+        """The words that set all of them, for a file."""
+        return [point.command_line() for point in self]
+
+    def next_stop(self, recording: Recording, seq: Seq, step: Step) -> BreakpointHit | None:
+        """The nearest enabled breakpoint beyond an event; the lower number where two meet."""
+        nearest: BreakpointHit | None = None
+        for point in self:
+            if not point.enabled or point.log is not None:
+                continue
+            found = point.next_hit(recording, seq, step)
+            if found is not None and (nearest is None or (found - nearest.seq) * step < 0):
+                nearest = BreakpointHit(found, point)
+        return nearest
+
+    def log_lines_between(self, recording: Recording, seq: Seq, target: Seq, step: Step) -> list[BreakpointLogLine]:
+        """What breakpoints with a log text say on the way from an event to a target, the target included."""
+        lines: list[BreakpointLogLine] = []
+        for point in self:
+            if point.enabled and point.log is not None:
+                passed = (hit for hit in point.hit_seqs(recording) if _is_passed(seq, hit, target, step))
+                lines.extend(BreakpointLogLine(hit, point.number, point.log_text(recording, hit)) for hit in passed)
+        return sorted(lines, key=lambda line: (line.seq * step, line.number))
+
+
+def _is_passed(seq: Seq, hit: Seq, target: Seq, step: Step) -> bool:
+    return seq < hit <= target if step == FORWARD else target <= hit < seq
+
+
+# What one keeps an eye on: figures of the state, and expressions over the fields of an event.
+
+
+class WatchError(VcdebugError):
+    """Something that cannot be watched."""
+
+
+class Watch(NamedTuple):
+    """One thing that is watched, as it was written."""
+
+    number: int
+    text: str
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether it names a figure; otherwise it is an expression."""
+        return names_figure(self.text)
+
+
+class WatchValue(NamedTuple):
+    """A watch at an event, in words."""
+
+    watch: Watch
+    now: str
+    before: str
+    """After the event before."""
+    change: FigureChange | None = None
+    """The last change of a figure; None where there was none, and for expressions."""
+    old: str = ""
+    new: str = ""
+
+
+def names_figure(text: str) -> bool:
+    """`node n1 idle` is a figure, `node == "n1"` and `count(victims)` are expressions."""
+    kind, _, rest = text.strip().partition(" ")
+    begins = rest.strip().partition(" ")[0]
+    return kind in figures.FIGURE_KINDS and begins[:1].isalnum() and begins not in ("in", "not", "matches", "and", "or")
+
+
+def normalize_watch(recording: Recording, text: str) -> str:
+    """The watch as it is kept; raises where it can have no value in this recording."""
+    if not text.strip():
+        raise WatchError(
+            "say what to watch", "a figure such as node n1 idle cpu, or an expression such as count(victims)"
+        )
+    if names_figure(text):
+        return str(parse_figure(recording, _token_words(text)))
+    parse_expression(text, FIELD_TYPES)
+    return text.strip()
+
+
+def evaluate_watch(recording: Recording, seq: Seq, watch: Watch) -> WatchValue:
+    """A watch at an event; what this recording does not have is said in place of the value."""
+    if not watch.is_figure:
+        return WatchValue(
+            watch, _evaluated_text(recording, seq, watch.text), _evaluated_text(recording, seq - 1, watch.text)
+        )
+    try:
+        found = parse_figure(recording, _token_words(watch.text))
+    except FigureError as error:
+        return WatchValue(watch, error.message, "")
+    now, before = (figures.format_figure(found, figures.figure_value(recording, found, at)) for at in (seq, seq - 1))
+    change = figure_history(recording, found).last_change(seq)
+    if change is None:
+        return WatchValue(watch, now, before)
+    return WatchValue(
+        watch, now, before, change, figures.format_figure(found, change.old), figures.format_figure(found, change.new)
+    )
+
+
+def _token_words(text: str) -> tuple[str, ...]:
+    return tuple(token.text_content for token in tokens_of(text) if token.kind != "end")
+
+
+def _evaluated_text(recording: Recording, seq: Seq, text: str) -> str:
+    if seq < 1:
+        return "-"
+    return _value_text(parse_expression(text, FIELD_TYPES).evaluate(fields_of(recording, seq)))
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(value) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else str(value)
+
+
+class WatchList(NumberedList[Watch]):
+    """Watches by number."""
+
+    WHAT = "watch"
+    MISSING = WatchError
+
+    def add_watch(self, text: str, recording: Recording) -> Watch:
+        """Watch a figure or an expression; one that is watched already stays as it is."""
+        return self.keep_watch(normalize_watch(recording, text))
+
+    def keep_watch(self, text: str) -> Watch:
+        """As add, without a look at a recording."""
+        known = next((watch for watch in self if watch.text == text), None)
+        if known is not None:
+            return known
+        self._last += 1
+        self._things[self._last] = Watch(self._last, text)
+        return self._things[self._last]

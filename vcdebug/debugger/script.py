@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from vcdebug.debugger.breakpoint_list import BreakpointLogLine
 from vcdebug.debugger.commands import CommandError, CommandReply, execute_line
 from vcdebug.debugger.driver import DebuggerState, Driver
+from vcdebug.debugger.notebook import BreakpointLogLine
 from vcdebug.errors import VcdebugError
 
 SCREEN_ONLY: tuple[str, ...] = ("filter", "open", "theme")

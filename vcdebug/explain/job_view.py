@@ -13,13 +13,11 @@ from vcdebug.grouping import group_by_key
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
-from vcdebug.model.podgroup import PENDING
+from vcdebug.model.pod_group import PENDING
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.visits import JobVisit, TaskTry, job_visits
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.visits import JobVisit, TaskTry, job_visits
 
 WAITING_PHASES = (PENDING, "")
 """Of a PodGroup that is not admitted: the controller may not have made the pods yet."""

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Final, Literal, NamedTuple
 
+import numpy as np
+
+from vcdebug.errors import PANICS
 from vcdebug.explain.amounts import Histogram, histogram
-from vcdebug.explain.candidates import SkippedVictim, skip_rule, skipped_victim, victim_filter_of
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.room_at import FitKind as FitKind
-from vcdebug.explain.room_at import NodeFit as NodeFit
-from vcdebug.explain.room_at import fits_by_amounts, objections_kind, tasks_by_node
-from vcdebug.explain.searches import iter_refusals
-from vcdebug.framework.evictions import CandidateFilter
+from vcdebug.explain.predicate_reasons import iter_refusals, reasons_text
+from vcdebug.framework.action import Action
+from vcdebug.framework.evictions import (
+    ASKS_NOTHING,
+    GROUP_NOT_PREEMPTABLE,
+    NO_JOB,
+    NOT_LOWER,
+    NOT_PREEMPTABLE,
+    NOT_RECLAIMABLE,
+    NOT_RUNNING,
+    OTHER_JOB,
+    OTHER_QUEUE,
+    SAME_JOB,
+    SAME_QUEUE,
+    CandidateFilter,
+)
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.placement import ask_predicates
 from vcdebug.framework.record import PredicateEvent
+from vcdebug.framework.registry import resolve_reference
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import ERROR, FitStatus
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.fit_errors import ERROR, POD_NUMBER_EXCEEDED, FitStatus, blocks_preemption
+from vcdebug.model.names import FloatArray, JobId, NodeName, Seq
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import PANICS
+from vcdebug.model.node_table import NodeAmounts
+from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.recording.change_index import NODE, TASK
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.timeline import TaskState
 
 SHORTAGE_PREFIX = "Insufficient "
 """How the actions' own resource test begins its reasons."""
@@ -187,7 +205,7 @@ def card_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
 
 def _virtual_gpu_shortage(node: NodeInfo, task: TaskInfo) -> CardShortage | None:
     from vcdebug.model.devices.vgpu import VgpuLedger
-    from vcdebug.model.devices.vgpu_request import requests_of
+    from vcdebug.model.devices.vgpu_annotations import requests_of
 
     ledgers = [ledger for ledger in node.devices.values() if isinstance(ledger, VgpuLedger)]
     if not ledgers:
@@ -223,3 +241,211 @@ def npu_parts_request(node: NodeInfo, task: TaskInfo) -> tuple[int, int] | None:
                 if ledger.asks_for_parts(task.pod, request):
                     return request.number, request.memory
     return None
+
+
+# What nodes have left at one moment, for one request: shared by all questions about that moment.
+
+FitKind = Literal["free", "unresolvable", "too small", "pods", "short", "refused"]
+"""What keeps the task off a node: nothing, something that no eviction changes, its size, a place for one more pod,
+other resources, or a rule about the pods that are there."""
+RequestItems = tuple[tuple[str, float], ...]
+"""What a task asks for, as Resource.items gives it."""
+MissingItems = tuple[tuple[str, float], ...]
+"""Dimensions that lack something, and how much."""
+
+
+class NodeFit(NamedTuple):
+    """One node as it stood, for one task."""
+
+    name: NodeName
+    kind: FitKind
+    statuses: tuple[FitStatus, ...]
+    """What the predicates object to."""
+    future: Resource
+    """Idle + releasing - pipelined."""
+    allocatable: Resource
+    short: MissingItems
+
+    @property
+    def reason(self) -> str:
+        """Why not, in the scheduler's words."""
+        objections = reasons_text(self.statuses)
+        if self.kind in ("unresolvable", "refused") and objections:
+            return objections
+        nowhere = [name for name, _ in self.short if self.allocatable.get(name) <= 0]
+        if nowhere:
+            return f"without {' and '.join(nowhere)}"
+        if self.kind == "too small":
+            return f"too small: {', '.join(name for name, _ in self.short)}"
+        if self.short:
+            return f"Insufficient {' and '.join(name for name, _ in self.short)}"
+        return objections or "room"
+
+    def with_objections(self, statuses: tuple[FitStatus, ...], said: FitKind) -> NodeFit:
+        """The same node, of which nothing has been said before, and what the predicates say and come to."""
+        kind = said if said == "unresolvable" or self.kind == "free" else self.kind
+        return NodeFit(self.name, kind, statuses, self.future, self.allocatable, self.short)
+
+
+class NodeIdle(NamedTuple):
+    """What a node has left, and what it has in all."""
+
+    future: Resource
+    allocatable: Resource
+
+
+@per_recording(most=8)
+def room_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, NodeIdle]:
+    """Every node after an event."""
+    changed = recording.timeline.changed_up_to(NODE, seq).items()
+    return {
+        **_rooms_at_opening(recording),
+        **{name: _room_after_change(recording, name, place) for name, place in changed},
+    }
+
+
+@per_recording()
+def _rooms_at_opening(recording: Recording) -> Mapping[NodeName, NodeIdle]:
+    """Every node as the session found it."""
+    amounts = recording.timeline.opening_nodes
+    return {
+        name: NodeIdle(amounts[name].future_idle(), node.allocatable) for name, node in recording.session.nodes.items()
+    }
+
+
+@per_recording(most=10_000)
+def _room_after_change(recording: Recording, name: NodeName, place: int) -> NodeIdle:
+    """A node as a change left it."""
+    amounts: NodeAmounts = recording.timeline.value_written_at(place, NODE, name)
+    return NodeIdle(amounts.future_idle(), recording.session.nodes[name].allocatable)
+
+
+@per_recording(most=32)
+def fits_by_amounts(recording: Recording, seq: Seq, request: RequestItems) -> Sequence[NodeFit]:
+    """Every node for a request, as if no predicate objected."""
+    asked = tuple((name, amount) for name, amount in request if amount > 0)
+    everyone = room_by_node(recording, seq)
+    smaller = _lacks_by_node(asked, [_allocatable_column(recording, name) for name, _ in asked], len(everyone))
+    shorter = _lacks_by_node(asked, [_future_column(recording, seq, name) for name, _ in asked], len(everyone))
+    return [
+        NodeFit(name, _fit_kind(small, short), (), room.future, room.allocatable, small or short)
+        for (name, room), small, short in zip(everyone.items(), smaller, shorter, strict=True)
+    ]
+
+
+def _lacks_by_node(asked: RequestItems, columns: Sequence[FloatArray], nodes: int) -> list[MissingItems]:
+    """What each node lacks of what is asked for, a column of amounts for each: resource.at_most over all nodes."""
+    found: list[MissingItems] = [()] * nodes
+    for (name, amount), column in zip(asked, columns, strict=True):
+        missing = (amount - column).tolist()
+        for row in np.flatnonzero(~(column - amount > -MIN_RESOURCE)).tolist():
+            found[row] += ((name, missing[row]),)
+    return found
+
+
+@per_recording(most=64)
+def _allocatable_column(recording: Recording, name: str) -> FloatArray:
+    """One dimension of what every node has in all."""
+    return np.array([node.allocatable.get(name) for node in recording.session.nodes.values()], dtype=np.float64)
+
+
+@per_recording(most=64)
+def _future_column(recording: Recording, seq: Seq, name: str) -> FloatArray:
+    """One dimension of what every node has left after an event."""
+    return np.array([room.future.get(name) for room in room_by_node(recording, seq).values()], dtype=np.float64)
+
+
+@per_recording(most=8)
+def tasks_by_node(recording: Recording, seq: Seq) -> Mapping[NodeName, Sequence[TaskInfo]]:
+    """Tasks with the status and node that they have after an event, by that node."""
+    timeline = recording.timeline
+    opening, changed = timeline.opening_tasks, timeline.changed_up_to(TASK, seq)
+    found: dict[NodeName, list[TaskInfo]] = {}
+    for key, task in timeline.tasks.items():
+        place = changed.get(key)
+        state = opening[key] if place is None else TaskState(*timeline.value_written_at(place, TASK, key))
+        if state.node:
+            same = state == (task.status, task.node_name)
+            found.setdefault(state.node, []).append(task if same else _task_in_state(task, state))
+    return found
+
+
+def _task_in_state(task: TaskInfo, state: TaskState) -> TaskInfo:
+    clone = task.clone()
+    clone.status, clone.node_name = state
+    return clone
+
+
+def _fit_kind(small: MissingItems, short: MissingItems) -> FitKind:
+    if small:
+        return "too small"
+    if short:
+        return "pods" if len(short) == 1 and short[0][0] == PODS else "short"
+    return "free"
+
+
+def objections_kind(statuses: tuple[FitStatus, ...]) -> FitKind:
+    """What the predicates' objections come to by themselves."""
+    if any(blocks_preemption(status) for status in statuses):
+        return "unresolvable"
+    if not statuses:
+        return "free"
+    return "pods" if any(status.reason == POD_NUMBER_EXCEEDED for status in statuses) else "refused"
+
+
+# Whom an evicting action's own filter leaves alone: the action's rule, asked again and told in words.
+
+NEVER_CANDIDATE_RULES: Final = (NO_JOB, SAME_QUEUE, OTHER_QUEUE, SAME_JOB)
+"""Rules about pods that were never the action's to take, whatever their flags."""
+
+
+class SkippedVictim(NamedTuple):
+    """Why a task is left alone."""
+
+    rule: str
+    text: str
+    """To be said behind a number of pods."""
+
+
+def victim_filter_of(recording: Recording, action: str, asker: TaskInfo, *, within: bool = False) -> CandidateFilter:
+    """The filter of an action that evicts pod by pod, between jobs or within the asker's own."""
+    session = recording.session
+    job = session.jobs.get(asker.job)
+    if job is None:
+        return lambda _: NO_JOB
+    kind: type[Action] = resolve_reference(recording.conf.known[action])
+    return kind.victim_filter(session, job, asker, within=within)
+
+
+def gang_victim_filter(recording: Recording, action: str, job: JobId) -> CandidateFilter:
+    """The filter of gangpreempt or gangreclaim."""
+    eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
+    return partial(eviction.spares, recording.session, recording.session.jobs[job])
+
+
+def skipped_victim(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:
+    """Why a filter leaves a task alone, which is given with the status of the moment; None for a candidate."""
+    rule = skip_rule(recording, spares, victim)
+    job = recording.session.jobs.get(victim.job)
+    return SkippedVictim(rule, _rule_text(rule, victim, job.queue if job is not None else "")) if rule else None
+
+
+def skip_rule(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> str:
+    """The rule by which a filter leaves a task alone; empty for a candidate."""
+    return spares(victim) if victim.job in recording.session.jobs else NO_JOB
+
+
+def _rule_text(rule: str, victim: TaskInfo, queue: str) -> str:
+    return {
+        NO_JOB: "outside Volcano",
+        NOT_RUNNING: f"{victim.status.upstream_name}, not Running",
+        NOT_PREEMPTABLE: "with volcano.sh/preemptable false",
+        ASKS_NOTHING: "that request resources, as the preemptor does not",
+        OTHER_QUEUE: f"in queue {queue}",
+        SAME_QUEUE: "in the same queue",
+        SAME_JOB: "of the same job",
+        OTHER_JOB: "of other jobs",
+        NOT_RECLAIMABLE: f"in queue {queue}, which is not reclaimable",
+        GROUP_NOT_PREEMPTABLE: "of a PodGroup with volcano.sh/preemptable false",
+        NOT_LOWER: "of jobs whose priority is not lower",
+    }[rule]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from vcdebug.views.base import Line, Piece, Row, Table, format_table, text_of
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
+from vcdebug.views.table import Line, Piece, Row, Table, format_table, text_of
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]|~]|(?<!\w)_|_(?!\w))")
 _BEGINS: Final = re.compile(r"^(\s*)([-+#>=]|\d+(?=[.)]))")

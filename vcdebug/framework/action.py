@@ -18,10 +18,10 @@ from vcdebug.framework.hooks import JOB_STARVING, JOB_VALID
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.plugin import PluginError
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import FitErrors
+from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import QueueName
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change

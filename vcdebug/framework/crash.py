@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Final
 
+from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.record import PanicEvent
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import ProcessExit, SchedulerPanic
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 

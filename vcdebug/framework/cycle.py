@@ -11,25 +11,24 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from vcdebug.errors import PANICS, SchedulerPanic, blame_objects
 from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments, release_arguments
-from vcdebug.framework.bound import RecordFullError
-from vcdebug.framework.closing import close_after_panic, close_session
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.crash import panic_event
-from vcdebug.framework.forced import ForcedAnswers, with_forced_calls
-from vcdebug.framework.past import past_of
+from vcdebug.framework.forced_answers import ForcedAnswers, with_forced_calls
+from vcdebug.framework.node_verdict_cache import NodeVerdictCache
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.quirks import PLUGIN_TWICE, SWITCH_MISSPELT
 from vcdebug.framework.record import ActionEvent, CutEvent, JobState, Level, Record, StateEvent
 from vcdebug.framework.recorded_calls import build_plugin_calls, register_hooks
 from vcdebug.framework.registry import Registry, resolve_reference
+from vcdebug.framework.replay_options import AskExtender, RecordFullError
+from vcdebug.framework.reuse import past_of
 from vcdebug.framework.session import Session, read_cluster
-from vcdebug.framework.standing import NodeVerdictCache
+from vcdebug.framework.session_close import close_after_panic, close_session
 from vcdebug.framework.topology import open_topology
-from vcdebug.framework.webhook import AskExtender
 from vcdebug.model.job import JobInfo
-from vcdebug.model.panics import PANICS, SchedulerPanic, blame_objects
 from vcdebug.releases.change import Change
 from vcdebug.snapshot.snapshot import Snapshot
 

@@ -16,10 +16,9 @@ import numpy as np
 
 from vcdebug.model.names import FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodeamounts import NodeAmounts
+from vcdebug.model.node_table import NodeAmounts
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 Value = Any  # Any: each figure has its own type, which only its reader knows
 """An amount, a number, a text, or a list."""

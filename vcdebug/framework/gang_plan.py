@@ -24,9 +24,9 @@ from vcdebug.framework.statement import Statement
 from vcdebug.framework.worksheet import Worksheet, build_worksheet
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import SubJobId
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 
 EVICT_PURPOSE = 1

@@ -16,9 +16,9 @@ from vcdebug.framework.trace_form import ShowFunction
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
 from vcdebug.releases.release import Release

@@ -14,8 +14,7 @@ from vcdebug.model.names import QueueName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS, EVICTION_ANNOTATION, NODE_ANNOTATION, STATUS_ANNOTATION, TRUE
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import CPU, MEMORY, Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 class AnnotationPatch(NamedTuple):

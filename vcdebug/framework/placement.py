@@ -11,15 +11,15 @@ from functools import partial
 import numpy as np
 
 from vcdebug.framework.hooks import PREDICATE
+from vcdebug.framework.node_verdict_cache import ALLOCATE, PREEMPT, NodeQuestion
 from vcdebug.framework.quirks import SEARCH_SAMPLED
 from vcdebug.framework.record import HookEvent, PredicateEvent, fast_tuple
 from vcdebug.framework.session import Session
-from vcdebug.framework.standing import ALLOCATE, PREEMPT, NodeQuestion
 from vcdebug.gomath import int_div
-from vcdebug.model.fiterror import FitErrors
+from vcdebug.model.fit_errors import FitErrors
 from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import NO_SHARDS
 from vcdebug.snapshot.snapshot import SchedulerFlags

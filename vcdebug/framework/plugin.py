@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from vcdebug.framework.accounts import Accounts
 from vcdebug.framework.arguments import Arguments
-from vcdebug.model.fiterror import FitStatus
+from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import BoolArray, Codes, FloatArray, KeptScores
-from vcdebug.model.nodetable import zero_array
+from vcdebug.model.node_table import zero_array
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.change import Change
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from vcdebug.framework.columns import Span as Span
 from vcdebug.framework.figures import Books as Books
 from vcdebug.framework.figures import FigureLog, RowPlace
 from vcdebug.framework.subject import CallResult, CallSubject, candidates_in, name_in, vote_in
-from vcdebug.model.fiterror import ReasonTable
+from vcdebug.model.fit_errors import ReasonTable
 from vcdebug.model.names import (
     Codes,
     FloatArray,
@@ -31,9 +31,9 @@ from vcdebug.model.names import (
     SubJobId,
     TaskKey,
 )
-from vcdebug.model.nodeamounts import NodeAmounts as NodeAmounts
-from vcdebug.model.podgroup import Condition
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.node_table import NodeAmounts as NodeAmounts
+from vcdebug.model.pod_group import Condition
+from vcdebug.model.task import TaskStatus
 
 EVICT_OP: Final = "evict"
 PIPELINE_OP: Final = "pipeline"

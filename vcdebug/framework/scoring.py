@@ -19,7 +19,7 @@ from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray, KeptScores
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows, zero_array
+from vcdebug.model.node_table import NodeRows, zero_array
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
 

@@ -1,52 +1,62 @@
 """Session: one cycle's jobs, nodes, queues and plugins, and how they are asked.
 
 Upstream: framework/session.
+Upstream: actions/preempt.
+Upstream: api/shared_device_pool (IgnoredDevicesList).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from vcdebug.framework import hooks
 from vcdebug.framework.accounts import OpenAccounts
-from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.begun import is_sparing, opening_of
+from vcdebug.framework.arguments import Arguments, release_arguments
+from vcdebug.framework.chance_draws import KnownSearches, RandomDraws
+from vcdebug.framework.cluster_reuse import is_sparing, opening_of
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.conf import SchedulerConf
-from vcdebug.framework.draws import RandomDraws
-from vcdebug.framework.dropped import ignored_resources
 from vcdebug.framework.hooks import Hook
-from vcdebug.framework.past import PreviousCycle
+from vcdebug.framework.node_verdict_cache import NodeVerdictCache
 from vcdebug.framework.plugin import Event, Plugin
-from vcdebug.framework.record import Books, CloseEvent, JobState, Level, PodGroupEvent, Record, SpanScope, fast_tuple
+from vcdebug.framework.record import (
+    Books,
+    CloseEvent,
+    JobState,
+    Level,
+    Note,
+    PodGroupEvent,
+    Record,
+    SpanScope,
+    fast_tuple,
+)
 from vcdebug.framework.recorded_calls import HookFunctions
-from vcdebug.framework.registry import Registry
-from vcdebug.framework.samples import KnownSearches
-from vcdebug.framework.simulated import DryRunState
-from vcdebug.framework.standing import NodeVerdictCache
+from vcdebug.framework.registry import Registry, resolve_reference
+from vcdebug.framework.replay_options import AskExtender
+from vcdebug.framework.reuse import PreviousCycle
 from vcdebug.framework.ties import JOB_TIES, QUEUE_TIES, SUB_JOB_TIES, TASK_TIES, pod_indexes, tie_key
 from vcdebug.framework.trace_form import status_documents
-from vcdebug.framework.webhook import AskExtender
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.node_view import NodeView
 from vcdebug.model.cluster import ClusterInfo
-from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows, NodeTable
-from vcdebug.model.podgroup import Condition
+from vcdebug.model.node_table import NodeRows, NodeTable
+from vcdebug.model.pod_group import Condition
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.resource_list import ignored_names
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import IMAGE_STATES
 from vcdebug.releases.release import Release
 from vcdebug.releases.scheduling import STATEMENT_NO_SELF_ROLLBACK
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import name_of, spec_of
-from vcdebug.snapshot.process import SchedulerProcess
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
 
 P = ParamSpec("P")
@@ -363,3 +373,41 @@ class Session:
         """Nobody looks at it any more: what speaks of each other here is parted, so that it goes without a search."""
         self.node_table.break_cycles()
         vars(self).clear()
+
+
+# What a dry run changes freely, for whoever looks at it while it goes on.
+
+
+class DryRunState(NamedTuple):
+    """Copies of one node and of what PreFilter found for the task that wants it."""
+
+    state: CycleState
+    task: TaskInfo
+    node: NodeInfo
+
+
+# Marks where the replay lacks an answer that the real scheduler had.
+
+NOTES_LOOKED_BACK = 8
+"""How many of the last notes may already say the same."""
+
+
+def note_unknown(ssn: Session, code: str, text: str) -> None:
+    """A note at the next event, said once there however often its search asks."""
+    if Note(ssn.record.next_seq, code, text) not in ssn.record.notes[-NOTES_LOOKED_BACK:]:
+        ssn.note_quirk(code, text)
+
+
+# Resources that a scheduler drops wherever it reads amounts, because plugins take care of them.
+
+
+def ignored_resources(snapshot: Snapshot, conf: SchedulerConf, plugins: Registry) -> tuple[str, ...]:
+    """Those of the release, and those that configured plugins name."""
+    names = dict.fromkeys(ignored_names(snapshot.release))
+    for tier in conf.tiers:
+        for option in tier:
+            kind: type[Plugin] = resolve_reference(plugins[option.name]) if option.name in plugins else Plugin
+            if kind.ignored_resources is not Plugin.ignored_resources:
+                arguments = release_arguments(snapshot.release, option.arguments, kind.later_arguments)
+                names.update(dict.fromkeys(kind.ignored_resources(arguments, snapshot)))
+    return tuple(names)

@@ -12,8 +12,7 @@ from vcdebug.framework.record import ALLOCATE_OP, StatementEvent, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.names import NodeName
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 OperationKind = Literal["evict", "pipeline", "allocate"]
 

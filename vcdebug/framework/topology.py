@@ -5,12 +5,12 @@ Upstream: framework/session (openSession).
 
 from __future__ import annotations
 
-from vcdebug.framework.remembered import restore_hyper_nodes
+from vcdebug.framework.process_state import restore_hyper_nodes
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
-from vcdebug.model.podgroup import NetworkTopology
-from vcdebug.model.status import ALLOCATED_CLASS, is_allocated_status
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.pod_group import NetworkTopology
+from vcdebug.model.sub_job import SubJobInfo
+from vcdebug.model.task import ALLOCATED_CLASS, is_allocated_status
 from vcdebug.releases.scheduling import HIGHEST_TIER_NAME_SUBGROUP, SOFT_TO_HARD, SUBJOB_RECOVERY_TIER
 from vcdebug.releases.topology import ALLOCATED_HYPERNODE_ANNOTATION, HYPERNODES_NOT_READY
 

@@ -25,7 +25,7 @@ from vcdebug.framework.subject import (
     TracedCall,
     task_keys,
 )
-from vcdebug.model.fiterror import FitStatus
+from vcdebug.model.fit_errors import FitStatus
 
 ShowFunction = Callable[[Args, Answer], TracedCall]
 """(arguments, answer) → (subject, result)."""

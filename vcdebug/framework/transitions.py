@@ -5,15 +5,14 @@ Upstream: framework/statement, framework/session (Allocate, Pipeline, Evict and 
 
 from __future__ import annotations
 
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import JOB_READY
 from vcdebug.framework.persistence import bind_conflict
 from vcdebug.framework.quirks import BOUND_BECOMES_RUNNING, VICTIM_LEAVES_TWICE
 from vcdebug.framework.record import ALLOCATE_OP, OpEvent, fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.node import binding_error
-from vcdebug.model.panics import SchedulerPanic
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 def update_status(ssn: Session, task: TaskInfo, status: TaskStatus) -> str | None:

@@ -12,9 +12,8 @@ from vcdebug.framework.order import PriorityQueue, task_queue
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import SubJobId
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.subjob import SubJobInfo
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.sub_job import SubJobInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 
 class Worksheet:

@@ -10,22 +10,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.claims import is_owned_by
-from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
-from vcdebug.kube.listers import Listers, Manifest
+from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.devices.features import AllocationError, NoDevicesError
+from vcdebug.kube.listers import Listers, Manifest, is_owned_by
 from vcdebug.kube.node_affinity import NodeTerm, lenient_terms
-from vcdebug.kube.undecided import Undecided
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName, TaskKey
-from vcdebug.model.ordering import MapOrder
-from vcdebug.snapshot.json_values import Json, JsonObject
-from vcdebug.snapshot.manifest import key_of, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.cycle_inputs import MapOrder
+from vcdebug.snapshot.manifest import Json, JsonObject, key_of, metadata_of, name_of, spec_of, status_of
 
 if TYPE_CHECKING:
+    from vcdebug.kube.devices.allocations import ClaimAllocation
     from vcdebug.kube.devices.allocator import AllocationRequest, DeviceAllocators, RequestCandidates
     from vcdebug.kube.devices.device import DeviceId
     from vcdebug.kube.devices.features import AllocatorFeatures
-    from vcdebug.kube.devices.taken import ClaimAllocation
     from vcdebug.model.pod import Pod
 
 NOT_ON_NODE = "resourceclaim not available on the node"

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from vcdebug.gomath import int_div, trunc_int64
 from vcdebug.model.names import NodeName
-from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.manifest import status_of
+from vcdebug.snapshot.manifest import JsonObject, status_of
 
 MIN_THRESHOLD = 23 * 1024 * 1024
 MAX_CONTAINER_THRESHOLD = 1000 * 1024 * 1024

@@ -13,7 +13,7 @@ import numpy as np
 
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, PodAffinityTerms, Terms
 from vcdebug.kube.node_labels import NodeLabels
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_counts import PodQuestion
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.selector import SELECTS_NOTHING, Labels, Selector

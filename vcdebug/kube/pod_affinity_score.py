@@ -12,7 +12,7 @@ import numpy as np
 
 from vcdebug.gomath import FloatArray, trunc_rows
 from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_affinity import IncomingTermsTable, PairCounts
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.selector import Labels

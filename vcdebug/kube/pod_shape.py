@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from vcdebug.kube.affinity_terms import NO_TERMS, LabelGroup, PodAffinityTerms, pod_affinity_terms
-from vcdebug.kube.placement import NodeConstraints, parse_node_constraints
+from vcdebug.kube.node_affinity import NodeConstraints, parse_node_constraints
+from vcdebug.kube.pod_requests import GateCheck, PodRequests, pod_requests
 from vcdebug.kube.ports import HostPorts, host_ports
-from vcdebug.kube.requests import GateCheck, PodRequests, pod_requests
 from vcdebug.releases.nodes import NODEORDER_POD_LEVEL_REQUESTS
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod

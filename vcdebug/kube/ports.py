@@ -11,7 +11,7 @@ from typing import NamedTuple
 from vcdebug.model.names import Row
 from vcdebug.releases.nodes import SIDECAR_HOST_PORTS
 from vcdebug.releases.release import NEWEST, Release
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 
 ANY_IP = "0.0.0.0"
 NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"

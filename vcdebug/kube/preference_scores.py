@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from vcdebug.gomath import div_rows, weighted_rows
-from vcdebug.kube.nodeview import NodeView
-from vcdebug.kube.placement import NodeConstraints
+from vcdebug.kube.node_affinity import NodeConstraints
+from vcdebug.kube.node_view import NodeView
 from vcdebug.model.names import FloatArray, IntArray
-from vcdebug.model.nodetable import constant_array
+from vcdebug.model.node_table import constant_array
 
 MAX_SCORE = 100
 

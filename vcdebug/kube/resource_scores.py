@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.gomath import FloatArray, div_rows, int_div, ordered_sum, trunc_rows, weighted_rows, wrap_int64
-from vcdebug.kube.nodeview import NodeView, ResourceColumns
-from vcdebug.kube.requests import CPU, GPU, MEMORY, PodRequests, ScoredAmounts
+from vcdebug.kube.node_view import NodeView, ResourceColumns
+from vcdebug.kube.pod_requests import CPU, GPU, MEMORY, PodRequests, ScoredAmounts
 from vcdebug.model.names import BoolArray, IntArray, KeptScores, Row
-from vcdebug.model.rowcache import RowCache
+from vcdebug.model.node_table import RowCache
 
 MAX_SCORE = 100
 _ScoreColumns = Callable[[IntArray, IntArray], IntArray]

@@ -6,9 +6,12 @@ Upstream: k8s component-helpers corev1 (tolerations), plugins nodeunschedulable 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from vcdebug.snapshot.json_values import JsonObject
+import numpy as np
+
+from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.snapshot.manifest import JsonObject, spec_of, status_of
 
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -93,3 +96,61 @@ def soft_taints(taints: Sequence[Taint], tolerations: Tolerations) -> Iterator[t
     for taint in taints:
         if taint.effect == PREFER_NO_SCHEDULE:
             yield taint, is_tolerated(taint, relevant)
+
+
+# Fitness: what a node's own marks say about it, so that nobody talks a pod onto a node that is out of order.
+
+CONTROL_PLANE_PREFIXES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+"""Taints that the control plane sets and takes away by itself begin like this."""
+
+
+def is_unfit(node: JsonObject) -> bool:
+    """Whether a node is cordoned, not Ready, or reports any trouble."""
+    conditions = status_of(node).get("conditions") or ()
+    return bool(spec_of(node).get("unschedulable")) or any(_is_trouble(one) for one in conditions)
+
+
+def _is_trouble(condition: JsonObject) -> bool:
+    """Ready is wanted; every other condition that is True is a pressure or a fault."""
+    return (condition.get("status") == "True") == (condition.get("type") != "Ready")
+
+
+def may_be_lifted(taint: Taint, node: JsonObject) -> bool:
+    """Whether somebody set the taint by hand on a node that is in order otherwise, so that it may be taken away."""
+    by_hand = bool(taint.key) and not taint.key.startswith(CONTROL_PLANE_PREFIXES)
+    return by_hand and taint.effect != PREFER_NO_SCHEDULE and not is_unfit(node)
+
+
+def may_be_tolerated(taint: Taint, node: JsonObject) -> bool:
+    """Whether a pod may be told to tolerate it: not what drives even running pods away."""
+    return may_be_lifted(taint, node) and taint.effect != NO_EXECUTE
+
+
+# Taints and cordons of all nodes; nodes with equal taints are decided once.
+
+
+class NodeTaints:
+    """Every node's taints as an id of a distinct list of taints."""
+
+    def __init__(self, specs: Sequence[JsonObject]) -> None:
+        self.cordoned: BoolArray = np.array([bool(spec.get("unschedulable")) for spec in specs], dtype=np.bool_)
+        id_of: dict[tuple[Taint, ...], int] = {}
+        ids = [id_of.setdefault(parse_taints(spec.get("taints")), len(id_of)) for spec in specs]
+        self._ids: IntArray = np.array(ids, dtype=np.int64)
+        self._distinct = tuple(id_of)
+
+    def untolerated_rows(self, tolerations: Tolerations) -> BoolArray:
+        """Rows with a NoSchedule or NoExecute taint that is not tolerated."""
+        verdicts = [has_untolerated(taints, tolerations) for taints in self._distinct]
+        rows: BoolArray = np.array(verdicts, dtype=np.bool_)[self._ids]
+        return rows
+
+    def first_untolerated(self, tolerations: Tolerations) -> tuple[list[Taint | None], IntArray]:
+        """(per distinct list of taints the first one that keeps the pod off, the list of each row)."""
+        return [first_untolerated(taints, tolerations) for taints in self._distinct], self._ids
+
+    def intolerable_preferences(self, tolerations: Tolerations) -> IntArray:
+        """Number of PreferNoSchedule taints per row that are not tolerated."""
+        numbers = [count_intolerable_preferences(taints, tolerations) for taints in self._distinct]
+        rows: IntArray = np.array(numbers, dtype=np.int64)[self._ids]
+        return rows

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.claims import (
+from vcdebug.kube.listers import (
     SELECTED_NODE,
     WAIT_FOR_FIRST_CONSUMER,
     ClaimName,
+    Listers,
+    Manifest,
     claim_names,
     is_fully_bound,
     is_owned_by,
@@ -20,11 +22,9 @@ from vcdebug.kube.claims import (
     not_owner_text,
     storage_class_name,
 )
-from vcdebug.kube.listers import Listers, Manifest
 from vcdebug.kube.selector import Labels
-from vcdebug.kube.volume_match import find_matching_volume, is_reachable, storage_request
-from vcdebug.kube.volume_provision import VolumeProvisioning
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.kube.volume_candidates import VolumeProvisioning, find_matching_volume, is_reachable, storage_request
+from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import NodeName
 from vcdebug.releases.nodes import VOLUME_AFFINITY_TEXT
 from vcdebug.snapshot.manifest import annotations_of, key_of, metadata_of, name_of, spec_of, status_of

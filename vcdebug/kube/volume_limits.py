@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.kube.claims import ClaimName, claim_names, is_owned_by, not_found_text, not_owner_text, storage_class_name
-from vcdebug.kube.listers import Listers, Manifest
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.kube.listers import (
+    ClaimName,
+    Listers,
+    Manifest,
+    claim_names,
+    is_owned_by,
+    not_found_text,
+    not_owner_text,
+    storage_class_name,
+)
+from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.releases.nodes import PORTWORX_MIGRATION_ANNOTATION
-from vcdebug.snapshot.json_values import JsonDict
-from vcdebug.snapshot.manifest import annotations_of, spec_of
+from vcdebug.snapshot.manifest import JsonDict, annotations_of, spec_of
 
 if TYPE_CHECKING:
     from vcdebug.model.pod import Pod

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vcdebug.kube.claims import WAIT_FOR_FIRST_CONSUMER, not_found_text, storage_class_name
-from vcdebug.kube.listers import Listers, Manifest
+from vcdebug.kube.listers import WAIT_FOR_FIRST_CONSUMER, Listers, Manifest, not_found_text, storage_class_name
 from vcdebug.kube.node_labels import NodeLabels
 from vcdebug.model.names import BoolArray, IntArray
 from vcdebug.snapshot.manifest import labels_of, spec_of

@@ -9,26 +9,23 @@ from collections import defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
 
-from vcdebug.model.csi import limit_key_function
-from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.cluster_reuse import ReusableCluster
+from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, TaskId, TaskKey
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.opening import ReusableCluster
-from vcdebug.model.ordering import MapOrder
 from vcdebug.model.persistence import TaskStatePersistence
+from vcdebug.model.pod_claims import limit_key_function
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.pod_reader import PodReader
-from vcdebug.model.podgroup import PodGroup
-from vcdebug.model.podrequest import RequestSums
+from vcdebug.model.pod_resources import RequestSums, StatedAmounts
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ignored_names
-from vcdebug.model.stated import StatedAmounts
-from vcdebug.model.status import TaskStatus, is_completed_status
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus, is_completed_status
 from vcdebug.releases.scheduling import HEADER_NOT_READY
 from vcdebug.releases.topology import SUBJOBS_ABSENT
-from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.cycle_inputs import MapOrder
+from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of
 from vcdebug.snapshot.snapshot import Snapshot
 
 

@@ -9,18 +9,23 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
 
-from vcdebug.model.fiterror import ALL_NODES_UNAVAILABLE, FitErrors
+from vcdebug.model.fit_errors import ALL_NODES_UNAVAILABLE, FitErrors
+from vcdebug.model.limits import exceeded_part
 from vcdebug.model.names import SubJobId, TaskId
-from vcdebug.model.ordering import ASCENDING, MapOrder
 from vcdebug.model.pod import PREEMPTABLE_KEY, parse_bool, revocable_zone
-from vcdebug.model.podgroup import PENDING, PodGroup
-from vcdebug.model.podrequest import RequestSums
+from vcdebug.model.pod_group import PENDING, PodGroup
+from vcdebug.model.pod_resources import RequestSums
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import ALLOCATED_CLASS, ALLOCATED_MASK, TaskStatus, is_allocated_status
-from vcdebug.model.subjob import SubJobInfo, match_sub_group
-from vcdebug.model.surplus import exceeded_part
-from vcdebug.model.task import TaskInfo, TransactionContext
-from vcdebug.model.taskset import MinimumCount, TaskSet, index_by_status
+from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet, index_by_status, match_sub_group
+from vcdebug.model.task import (
+    ALLOCATED_CLASS,
+    ALLOCATED_MASK,
+    TaskInfo,
+    TaskStatus,
+    TransactionContext,
+    is_allocated_status,
+)
+from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
 
 _PLACED_STATUSES = (*ALLOCATED_CLASS, TaskStatus.SUCCEEDED)
 _is_gated = attrgetter("sch_gated")

@@ -9,16 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vcdebug.model.devices.ledger import DeviceLedger
 from vcdebug.model.names import Row, TaskKey
-from vcdebug.model.nodeamounts import NodeAmounts
-from vcdebug.model.nodetable import NodeTable
-from vcdebug.model.ordering import ASCENDING, MapOrder
+from vcdebug.model.node_table import NodeAmounts, NodeTable
 from vcdebug.model.pod import parse_bool
+from vcdebug.model.pod_resources import StatedAmounts
 from vcdebug.model.resource import MIN_RESOURCE, Resource
-from vcdebug.model.stated import StatedAmounts
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.snapshot.cycle_inputs import ASCENDING, MapOrder
+from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
 
 OVERSUBSCRIPTION_LABEL = "volcano.sh/oversubscription"
 OFFLINE_EVICTING_KEY = "volcano.sh/offline-job-evicting"

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from vcdebug.gomath import int_div
-from vcdebug.snapshot.json_values import Json, JsonObject
-from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.manifest import Json, JsonObject, name_of, spec_of
 from vcdebug.snapshot.quantity import QuantityError, milli_value
 
 BitSet = int

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from vcdebug.model.names import NodeName
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.snapshot.manifest import annotations_of
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
 STATUS_ANNOTATION = "volcano.sh/pipelined-status"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_SPEC_KEY = "volcano.sh/task-spec"

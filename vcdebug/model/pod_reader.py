@@ -1,29 +1,33 @@
 """Tasks of pods: what a pod says is read once, by the first of several cycles on nearly the same objects.
 
-Upstream: none; each scheduler process reads its pods once, too.
+Each scheduler process reads its pods once, too.
+
+Upstream: cache (WaitForCacheSync before the workers that read nodes), api/shared_device_pool (IgnoredDevicesList).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.model.csi import CsiVolumes, VolumeLookupError
-from vcdebug.model.device_claims import ClaimMissingError, ClaimPendingError, DeviceClaims
+from vcdebug.errors import SchedulerPanic
+from vcdebug.gotime import parse_time
 from vcdebug.model.names import TaskKey
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod, PodAttributes
-from vcdebug.model.podage import was_read_at_start
-from vcdebug.model.podrequest import PodRequestCache
+from vcdebug.model.pod_claims import ClaimMissingError, ClaimPendingError, CsiVolumes, DeviceClaims, VolumeLookupError
+from vcdebug.model.pod_resources import PodRequestCache
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.queues import DRA_QUOTA
 from vcdebug.releases.scheduling import ADD_POD_ON_ERROR, QUEUE_ALLOCATION_GATE
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
 from vcdebug.snapshot.manifest import key_of
 from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 if TYPE_CHECKING:
     from vcdebug.model.cluster import ClusterInfo
+
 
 VOLUME_KINDS: Final = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
 """What the requests of pods with volumes depend on beside the pod."""
@@ -134,3 +138,25 @@ def _tasks_by_manifest(cluster: ClusterInfo) -> Mapping[int, TaskInfo]:
     of_jobs = (job.tasks.values() for job in cluster.jobs.values())
     tasks = chain(chain.from_iterable(placed), chain.from_iterable(of_jobs), cluster.orphans)
     return {id(task.pod.manifest): task for task in tasks}
+
+
+# When the scheduler read a pod: with all others as its process started, before any node, or on its own later.
+
+
+def was_read_at_start(pod: Pod, process: SchedulerProcess, now: datetime) -> bool:
+    """Whether nothing shows that the pod came or changed since; in a first cycle nothing has.
+
+    The names of resources that are to be ignored come with the first node, so that pods of the start keep them.
+    """
+    if process.started is None or process.is_first_cycle(now):
+        return True
+    return all(time < process.started for time in _change_times(pod))
+
+
+def _change_times(pod: Pod) -> Iterator[datetime]:
+    stated = [pod.creation_timestamp, pod.status.get("startTime")]
+    stated += [condition.get("lastTransitionTime") for condition in pod.status.get("conditions") or ()]
+    for text in stated:
+        moment = parse_time(text)
+        if moment is not None:
+            yield moment

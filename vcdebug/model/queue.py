@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from vcdebug.model.names import QueueName
 from vcdebug.model.resource_list import ResourceList, drop_ignored
-from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.manifest import metadata_of, spec_of, status_of
+from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
 
 ROOT_QUEUE = "root"
 HIERARCHY_KEY = "volcano.sh/hierarchy"

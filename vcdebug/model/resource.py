@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import lt
 from typing import Literal
 
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.errors import SchedulerPanic
 from vcdebug.model.resource_list import CPU as CPU
 from vcdebug.model.resource_list import MEMORY as MEMORY
 from vcdebug.model.resource_list import PODS as PODS

@@ -16,9 +16,8 @@ from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows, NodeTable, WantedAmounts, zero_array
+from vcdebug.model.node_table import NodeRows, NodeTable, RowCache, WantedAmounts, zero_array
 from vcdebug.model.resource import CPU, MEMORY, Resource
-from vcdebug.model.rowcache import RowCache
 from vcdebug.model.task import TaskInfo
 
 WEIGHT_KEY = "binpack.weight"

@@ -15,10 +15,9 @@ from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
-from vcdebug.model.podgroup import Condition
-from vcdebug.model.status import TaskStatus, is_allocated_status
-from vcdebug.model.subjob import SubJobInfo
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.pod_group import Condition
+from vcdebug.model.sub_job import SubJobInfo
+from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
 from vcdebug.releases.queues import GANG_CLOSE_RELEASING
 
 NOT_ENOUGH_PODS_OF_TASK = "NotEnoughPodsOfTask"

@@ -9,7 +9,8 @@ from vcdebug.framework.accounts import WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.model.inqueue import (
+from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import (
     ReservationForm,
     format_resource_names,
     get_inqueue_resource,
@@ -17,8 +18,7 @@ from vcdebug.model.inqueue import (
     is_running_gang,
     minimum_without_gated,
 )
-from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import INQUEUE, MINIMUM, LimitCheck
+from vcdebug.model.limits import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
 
 FACTOR_KEY = "overcommit-factor"

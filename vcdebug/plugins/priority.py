@@ -15,7 +15,7 @@ from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 
 

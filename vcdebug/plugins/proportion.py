@@ -18,7 +18,8 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError,
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.inqueue import (
+from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import (
     ReservationForm,
     add_allocated,
     add_requested,
@@ -27,12 +28,18 @@ from vcdebug.model.inqueue import (
     minimum_without_gated,
     reserved_resources,
 )
-from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, check_admission, request_fits
+from vcdebug.model.limits import (
+    LimitCheck,
+    QueueLimit,
+    ShareTotals,
+    check_admission,
+    exceeded_part,
+    flat_limit,
+    request_fits,
+)
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
-from vcdebug.model.queuelimit import QueueLimit, flat_limit
 from vcdebug.model.resource import (
     CPU,
     INFINITY,
@@ -42,9 +49,7 @@ from vcdebug.model.resource import (
     deep_equal,
     resource_max,
 )
-from vcdebug.model.surplus import exceeded_part
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import ShareTotals
 from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE, ZERO_DESERVED_DROPPED
 from vcdebug.releases.scheduling import TOPOLOGY_PREEMPT_ABSENT
 

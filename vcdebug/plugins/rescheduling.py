@@ -11,20 +11,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import ClassVar, NamedTuple
 
+from vcdebug.errors import SchedulerPanic
+from vcdebug.framework.go_sort import sort_slice
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.plugin import Plugin
 from vcdebug.framework.session import Session
-from vcdebug.framework.slice_sort import sort_slice
 from vcdebug.gomath import trunc_int64
 from vcdebug.gotime import MINUTE, parse_duration, unix_nanoseconds
-from vcdebug.kube.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, pod_qos
+from vcdebug.kube.pod_requests import BEST_EFFORT, BURSTABLE, GUARANTEED, pod_qos
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.snapshot.json_values import Json
-from vcdebug.snapshot.manifest import status_of
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.manifest import Json, status_of
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.quantity import approximate_float, milli_value, whole_value
 from vcdebug.snapshot.snapshot import Snapshot
 

@@ -12,18 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, NodeScores, Plugin, VictimAnswer
 from vcdebug.framework.session import Session
 from vcdebug.gotime import MINUTE, ClockError, clock_minutes, clock_time, parse_duration, unix_nanoseconds, unix_seconds
 from vcdebug.kube.selector import parse_int64
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import SchedulerPanic
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.task import TaskInfo, TaskStatus
 
 ZONE_KEY = "tdm.revocable-zone."
 PERIOD_KEY = "tdm.evict.period"

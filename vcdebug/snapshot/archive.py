@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import IO, NamedTuple, Self
 
 from vcdebug.errors import SnapshotError
-from vcdebug.snapshot.report import ProblemReport
+from vcdebug.snapshot.problems import ProblemReport
 
 MAX_BYTES = 2 << 30
 """Unpacked bytes of one snapshot."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from vcdebug.snapshot.kinds import KIND_BY_NAME, ResourceKind
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
 
 NEEDED: Final = ("Node", "Queue", "PodGroup")

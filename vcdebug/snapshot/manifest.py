@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-
-from vcdebug.snapshot.json_values import JsonObject
+from typing import Any
 
 
 def metadata_of(manifest: JsonObject) -> JsonObject:
@@ -50,3 +49,36 @@ def status_of(manifest: JsonObject) -> JsonObject:
     """The object's status."""
     found: JsonObject = manifest.get("status") or {}
     return found
+
+
+# Label selectors as Kubernetes evaluates them (matchLabels and matchExpressions).
+
+
+def label_selector_matches(selector: JsonObject | None, labels: Mapping[str, str]) -> bool:
+    """Whether the labels match; a nil or invalid selector matches nothing, an empty one everything."""
+    if selector is None:
+        return False
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_requirement_matches(raw, labels) for raw in selector.get("matchExpressions") or ())
+
+
+def _requirement_matches(raw: JsonObject, labels: Mapping[str, str]) -> bool:
+    key, operator, values = raw.get("key", ""), raw.get("operator"), raw.get("values") or ()
+    if operator == "In":
+        return bool(values) and key in labels and labels[key] in values
+    if operator == "NotIn":
+        return bool(values) and (key not in labels or labels[key] not in values)
+    if operator == "Exists":
+        return not values and key in labels
+    return operator == "DoesNotExist" and not values and key not in labels
+
+
+# What parsed documents are made of: their types are open, since anybody may have written them.
+
+Json = Any
+"""Anything that a document may hold."""
+JsonObject = Mapping[str, Any]
+"""An object of a document, to be read."""
+JsonDict = dict[str, Any]
+"""An object of a document, to be written."""

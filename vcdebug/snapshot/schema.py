@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from vcdebug.snapshot.report import ProblemReport
+from vcdebug.snapshot.problems import ProblemReport
 from vcdebug.snapshot.shapes import (
     BOOL,
     DROP,

@@ -9,11 +9,16 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from vcdebug.snapshot.chance import SEARCHES_PATTERN, ChanceSettings
-from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import PERSISTENCE_SETTINGS, CpuReservation, PersistenceSetting, SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import (
+    PERSISTENCE_SETTINGS,
+    SEARCHES_PATTERN,
+    ChanceSettings,
+    CpuReservation,
+    PersistenceSetting,
+    SchedulerProcess,
+)
+from vcdebug.snapshot.problems import Problem, ProblemReport
 from vcdebug.snapshot.provenance import Provenance, read_provenance
-from vcdebug.snapshot.report import ProblemReport
 from vcdebug.snapshot.shapes import describe_value
 from vcdebug.snapshot.snapshot import DEFAULT_NOW, Manifest, SchedulerFlags
 
@@ -110,7 +115,7 @@ def with_release(
     """The flags of a scheduler of this release; of the nearest one that is replayed, with a Problem, for another."""
     if stated is None or stated == "":
         return flags
-    from vcdebug.releases.naming import resolve_release
+    from vcdebug.releases.release_names import resolve_release
 
     named = resolve_release(stated if isinstance(stated, str) else describe_value(stated))
     if named.what:

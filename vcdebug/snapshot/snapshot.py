@@ -13,11 +13,9 @@ from vcdebug.releases.change import Change
 from vcdebug.releases.nodes import FEATURE_GATES_1_33, VOLUMEBINDING_CAPACITY
 from vcdebug.releases.release import NEWEST, Release
 from vcdebug.releases.scheduling import NO_SHARDS, QUEUE_ALLOCATION_GATE
-from vcdebug.snapshot.answers import ForcedAnswer
-from vcdebug.snapshot.chance import ChanceSettings
-from vcdebug.snapshot.json_values import JsonDict
-from vcdebug.snapshot.problem import Problem
-from vcdebug.snapshot.process import PersistenceSetting, SchedulerProcess
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, ForcedAnswer, PersistenceSetting, SchedulerProcess
+from vcdebug.snapshot.manifest import JsonDict
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 
 Manifest = JsonDict

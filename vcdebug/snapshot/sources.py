@@ -24,7 +24,7 @@ from vcdebug.snapshot.archive import (
     zip_files,
 )
 from vcdebug.snapshot.file_access import describe_read_error, read_file, read_stdin
-from vcdebug.snapshot.report import ProblemReport
+from vcdebug.snapshot.problems import ProblemReport
 
 FileBegins = Callable[[int, int, str], None]
 """Called where a file begins: bytes before it, bytes in all (0 if unknown), and its name."""

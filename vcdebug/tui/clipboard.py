@@ -11,7 +11,7 @@ from textual.app import App
 
 from vcdebug.errors import ConfigError
 from vcdebug.printable import make_printable
-from vcdebug.tui.folders import home_relative, state_folder
+from vcdebug.tui.session_state import home_relative, state_folder
 
 Clipboard = Literal["auto", "native", "osc52", "file"]
 CLIPBOARDS: Final[tuple[Clipboard, ...]] = get_args(Clipboard)

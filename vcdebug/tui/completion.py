@@ -9,8 +9,7 @@ from typing import Final
 
 from vcdebug.debugger import figures
 from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
-from vcdebug.debugger.breakpoints.base import BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import find_verb as find_verb
 from vcdebug.debugger.commands import list_verbs
 from vcdebug.debugger.driver import DebuggerState

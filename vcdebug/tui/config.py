@@ -11,11 +11,11 @@ import yaml
 
 from vcdebug.errors import ConfigError, SnapshotError
 from vcdebug.snapshot.file_access import read_file
-from vcdebug.snapshot.json_values import Json
+from vcdebug.snapshot.manifest import Json
 from vcdebug.tui.clipboard import CLIPBOARDS, Clipboard
-from vcdebug.tui.folders import config_file, home_relative
+from vcdebug.tui.key_names import key_name
 from vcdebug.tui.keymap import ConfigProblem, check_keys, key_scopes
-from vcdebug.tui.keynames import key_name
+from vcdebug.tui.session_state import config_file, home_relative
 from vcdebug.tui.themes import DARK_THEME, THEMES
 
 Word = TypeVar("Word", bound=str)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from textual.binding import Binding, BindingType
 
 from vcdebug.framework.registry import resolve_reference
-from vcdebug.tui.keynames import key_name, textual_key
+from vcdebug.tui.key_names import key_name, textual_key
 from vcdebug.tui.main.keys import MAIN_KEYS
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels import panel_keys as panel_keys

@@ -10,8 +10,8 @@ from textual.message import Message
 from vcdebug.debugger.commands import CommandReply
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.model.names import Seq
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Table
+from vcdebug.recording.recording import Recording
+from vcdebug.views.table import Table
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -15,8 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from vcdebug.snapshot.bundled import find_bundled
-from vcdebug.snapshot.json_values import Json, JsonDict, JsonObject
-from vcdebug.tui.folders import home_relative
+from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
 
 STATE_VERSION: Final = 1
 MAX_RECENT: Final = 30
@@ -229,3 +229,32 @@ def _modified_time(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
+
+
+# Where files of the person who uses the debugger lie: XDG's folders.
+
+FOLDER_NAME = "vcdebug"
+
+
+def config_file() -> Path:
+    """`$XDG_CONFIG_HOME/vcdebug/config.yaml`, or the same below `~/.config`."""
+    return _xdg_folder("XDG_CONFIG_HOME", ".config") / "config.yaml"
+
+
+def state_folder() -> Path:
+    """`$XDG_STATE_HOME/vcdebug`, or the same below `~/.local/state`."""
+    return _xdg_folder("XDG_STATE_HOME", ".local/state")
+
+
+def home_relative(path: Path) -> str:
+    """The path as people write it, with ~ for their home."""
+    try:
+        return f"~/{path.relative_to(Path.home())}"
+    except (ValueError, RuntimeError):
+        return str(path)
+
+
+def _xdg_folder(variable: str, usual: str) -> Path:
+    chosen = os.environ.get(variable, "")
+    base = Path(chosen) if chosen.startswith("/") else Path.home() / usual
+    return base / FOLDER_NAME

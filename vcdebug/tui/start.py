@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from vcdebug.debugger.captures import CaptureSeries
 from vcdebug.debugger.driver import DebuggerState, Driver
-from vcdebug.files.kept import RecordingCache
-from vcdebug.framework.webhook import AskExtender
+from vcdebug.files.recording_files import RecordingCache
+from vcdebug.framework.replay_options import AskExtender
 from vcdebug.model.names import Seq
 from vcdebug.snapshot.bundled import find_bundled
-from vcdebug.snapshot.collection import find_snapshots
+from vcdebug.snapshot.snapshot_folders import find_snapshots
 from vcdebug.tui.worker import DEFAULT_LIMITS, RecordingLimits, SnapshotSource
 
 STDIN: Final = "-"
@@ -63,7 +63,7 @@ class Start:
 
     def newest_capture(self, files: list[Path]) -> Start:
         """The last of several captures of one cluster, with the others before it."""
-        from vcdebug.snapshot.load import load_snapshot
+        from vcdebug.snapshot.loader import load_snapshot
 
         reads = [partial(load_snapshot, file, complete=self.complete, release=self.release) for file in files]
         return replace(

@@ -12,15 +12,14 @@ from typing import BinaryIO, Final, NamedTuple
 from textual.message import Message
 
 from vcdebug.amount_text import format_percent
-from vcdebug.collector import collector_paused, freeze_heap, unfreeze_heap
 from vcdebug.debugger.commands import CommandReply
 from vcdebug.errors import VcdebugError
-from vcdebug.files.kept import RecordingCache, cache_key
-from vcdebug.framework.bound import MAX_EVENTS, MAX_MEGABYTES, SizeBound
-from vcdebug.framework.webhook import AskExtender
-from vcdebug.trace.marks import timeline_marks
-from vcdebug.trace.pace import ProgressBound, ReportProgress
-from vcdebug.trace.recording import Recording
+from vcdebug.files.recording_files import RecordingCache, cache_key
+from vcdebug.framework.replay_options import MAX_EVENTS, MAX_MEGABYTES, AskExtender, SizeBound
+from vcdebug.garbage_collection import collector_paused, freeze_heap, unfreeze_heap
+from vcdebug.recording.effects import timeline_marks
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import ProgressBound, ReportProgress
 from vcdebug.tui.messages import CycleFailed, CycleReady, Progress, WorkDone
 from vcdebug.views.estimate import TimeEstimate
 
@@ -147,9 +146,9 @@ def _replay_source(
     options: LoadOptions,
     bound: SizeBound,
 ) -> Recording:
-    from vcdebug.files.recordings import is_recording_file, open_recording
-    from vcdebug.snapshot.load import load_snapshot
-    from vcdebug.trace.replay import replay_cycle
+    from vcdebug.files.recording_files import is_recording_file, open_recording
+    from vcdebug.recording.replay import replay_cycle
+    from vcdebug.snapshot.loader import load_snapshot
 
     origin = _source_path(source)
     if isinstance(origin, Path) and is_recording_file(origin):

@@ -5,16 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from vcdebug.compare.cycles import CycleComparison, compare_cycles
-from vcdebug.compare.first_difference import Divergence
+from vcdebug.comparison.cycles import CycleComparison, Divergence, compare_cycles
 from vcdebug.debugger.cursor import SelectionKind
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, OpenRecordings
 from vcdebug.framework.record import OpEvent, StateEvent
 from vcdebug.model.names import Seq
-from vcdebug.trace.index import Seqs
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.recording.event_index import Seqs
+from vcdebug.recording.recording import Recording
 from vcdebug.views.comparison import (
     iter_answer_cells,
     job_cell,
@@ -26,7 +23,9 @@ from vcdebug.views.comparison import (
     task_cell,
 )
 from vcdebug.views.headline import placing_words
-from vcdebug.views.names import bare_name
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.table import Column, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.whatif.branch import BRANCH, ORIGINAL, OpenRecordings
 
 SIDE_COLUMNS = (Column("", flexible=True), Column("original", flexible=True), Column("branch", flexible=True))
 EDIT_COLUMNS = (Column("", right=True), Column("edit", flexible=True), Column(""))

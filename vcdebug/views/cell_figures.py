@@ -12,9 +12,9 @@ from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.framework.record import NodeAmounts, OpEvent
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.resource import CPU
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Row
-from vcdebug.views.names import bare_name
+from vcdebug.recording.recording import Recording
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.table import Column, Row
 
 JOB_HEADS: Final[Mapping[str, str]] = {
     "ready": "ready",

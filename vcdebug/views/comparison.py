@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_resource
-from vcdebug.compare.cycles import CycleComparison, JobChange, QueueChange, TaskChange, TaskOutcome
-from vcdebug.compare.first_difference import Divergence, DivergenceSide
-from vcdebug.explain.votes import HookCallGroup, PluginAnswer
-from vcdebug.framework.forced import FORCED_CODE
+from vcdebug.comparison.cycles import (
+    CycleComparison,
+    Divergence,
+    DivergenceSide,
+    JobChange,
+    QueueChange,
+    TaskChange,
+    TaskOutcome,
+)
+from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer
+from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.record import HookEvent
-from vcdebug.trace.effects import JobSummary
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.recording.effects import JobSummary
+from vcdebug.recording.recording import Recording
 from vcdebug.views.headline import answer_piece, event_headline, placing_words
-from vcdebug.views.names import path_words, task_list_or
+from vcdebug.views.short_names import path_words, task_list_or
+from vcdebug.views.table import Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 from vcdebug.views.votes import asked_about, outcome_words
 
 ABSENT_TEXT = "not there"

@@ -11,11 +11,11 @@ from vcdebug.amount_text import format_number
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.plugins import PLUGINS
+from vcdebug.recording.recording import Recording
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import SchedulerFlags
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Table, make_line, muted_piece
+from vcdebug.views.table import Column, Line, Piece, Row, Table, make_line, muted_piece
 
 CONF_COLUMNS = (Column("part"), Column("name"), Column("set to", flexible=True, least=16))
 WRONG_MARK = "!"

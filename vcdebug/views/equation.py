@@ -7,17 +7,17 @@ from dataclasses import replace
 from functools import partial
 
 from vcdebug.amount_text import format_amount, format_amounts_apart, short_name, short_resource_text, used_dimensions
+from vcdebug.explain.decisions.dry_runs import NodeRoom, node_room
+from vcdebug.explain.decisions.equations import equation_at as explain
 from vcdebug.explain.equation import Equation, Term, TermFigure
 from vcdebug.explain.equation import format_figure as written
-from vcdebug.explain.equations import equation_at as explain
-from vcdebug.explain.node_room import NodeRoom, node_room
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.recording.recording import Recording
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.names import bare_name, short_part, task_list
+from vcdebug.views.short_names import bare_name, short_part, task_list
+from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 
 EQUATION_TITLE = "Equation"
 DECIDING_MARK = "◀"

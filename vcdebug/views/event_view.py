@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from vcdebug.framework.forced import FORCED_CODE
+from vcdebug.amount_text import count_noun
+from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.record import (
     ActionEvent,
     BestEvent,
@@ -24,14 +25,126 @@ from vcdebug.framework.record import (
     StatementEvent,
 )
 from vcdebug.model.names import Seq
-from vcdebug.trace.recording import Recording
-from vcdebug.views import summary
-from vcdebug.views.base import Table, make_line
-from vcdebug.views.operation import operation_table
+from vcdebug.recording.recording import Recording, cut_off_error
+from vcdebug.recording.session_closing import crash_lines
+from vcdebug.views.cell_figures import subject_figure
+from vcdebug.views.node_grids import best_grid, predicate_grid, score_grid
 from vcdebug.views.order import pops_table
-from vcdebug.views.predicates import predicate_grid
-from vcdebug.views.scores import best_grid, score_grid
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.span_outcomes import span_outcome
+from vcdebug.views.statement import operation_table
+from vcdebug.views.table import NO, Column, Piece, Row, Style, Table, make_line, muted_piece
 from vcdebug.views.votes import is_victims, victims_table, votes_table
+
+# The moments between decisions: an action begins or ends, the session opened or closed, the scheduler panicked.
+
+JOB_COLUMNS = (Column("job", name=True), Column("phase"), Column("message", flexible=True))
+TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event", right=True))
+OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
+
+
+def action_table(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
+    """What the action did, queue by queue and job by job."""
+    path = recording.span_tree.path_to(seq)
+    rows: list[Row] = []
+    if len(path) > 1:
+        for queue in recording.span_tree.children_of(path[1]):
+            cells = (
+                Piece(f"queue {queue.name}", "strong"),
+                span_outcome(recording, queue.index),
+                muted_piece(str(queue.first)),
+            )
+            rows.append(Row(f"span {queue.index}", cells, queue.first, ("queue", queue.name)))
+            for job in recording.span_tree.children_of(queue):
+                words = (
+                    Piece(f"  {bare_name(job.name)}"),
+                    span_outcome(recording, job.index),
+                    muted_piece(str(job.first)),
+                )
+                rows.append(Row(f"span {job.index}", words, job.first, ("job", job.name)))
+    names = " → ".join(f"[{name}]" if name == event.action else name for name in recording.conf.actions)
+    foot = () if rows else (make_line(muted_piece("no queue had anything for it")),)
+    return Table(
+        f"Action {event.action} {event.what}s", TASK_COLUMNS, rows, head=(make_line(muted_piece(names)),), foot=foot
+    )
+
+
+def state_table(recording: Recording, seq: Seq, event: StateEvent) -> Table:
+    """The jobs as counted in a state event."""
+    rows = []
+    for uid, job in event.jobs.items():
+        words = ", ".join(f"{number} {label}" for label, number in job.status.items())
+        rows.append(Row(uid, (Piece(uid), Piece(job.phase or "–"), Piece(words)), subject=("job", uid)))
+    title = "Session opened" if event.when == "open" else f"State {event.when}"
+    tiers = (
+        make_line(muted_piece(f"tier {number}  "), ", ".join(option.name for option in tier))
+        for number, tier in enumerate(recording.conf.tiers, start=1)
+    )
+    actions = make_line(muted_piece("actions "), ", ".join(recording.conf.actions))
+    head = (actions, *tiers) if event.when == "open" else ()
+    return Table(title, JOB_COLUMNS, rows, head=head, figures=subject_figure)
+
+
+def close_table(recording: Recording, seq: Seq, event: CloseEvent) -> Table:
+    """What the scheduler writes about each job; those that wait first."""
+    rows = sorted(_iter_close_rows(event), key=lambda row: row.cells[2].style != "bad")
+    return Table("Session closed: what is written about each job", JOB_COLUMNS, rows, figures=subject_figure)
+
+
+def _iter_close_rows(event: CloseEvent) -> Iterator[Row]:
+    for uid, job in event.jobs.items():
+        bad = next((c for c in job.conditions if c.type == "Unschedulable" and c.status == "True"), None)
+        style: Style = "bad" if bad else ""
+        words = f"{NO} {bad.message}" if bad else job.fit_error
+        yield Row(uid, (Piece(uid), Piece(job.phase), Piece(words, style)), subject=("job", uid))
+
+
+def panic_table(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
+    """A panic, at which the real scheduler's process ends."""
+    head = (
+        make_line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
+        make_line(event.message),
+        *(make_line(text) for text in crash_lines(recording, event)),
+    )
+    return Table("Panic", head=head)
+
+
+def cut_table(recording: Recording, seq: Seq, event: CutEvent) -> Table:
+    """The event that ends a recording which reached its limit."""
+    error = cut_off_error(recording)
+    words = error.format_line() if error is not None else event.bound
+    return Table(
+        "Cut off", head=(make_line(Piece(f"{NO} the recording ends here, the cycle does not", "bad")), make_line(words))
+    )
+
+
+def random_table(recording: Recording, seq: Seq, event: RandomEvent) -> Table:
+    """A draw that the replay answers with 0."""
+    words = f"the real scheduler draws a number below {event.n}; the replay takes 0, one of the possible runs"
+    return Table("Random draw", head=(make_line(words),))
+
+
+def operations_table(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
+    """The operations that a statement commits, discards, merges, saves or recovers."""
+    rows = [
+        Row(f"{number}", (Piece(kind), Piece(task), Piece(node)), subject=("task", task))
+        for number, (kind, task, node) in enumerate(event.ops)
+    ]
+    words = {
+        "commit": "evictions and bindings go to the cluster now",
+        "discard": "everything is undone, newest first",
+        "merge": "a trial on one node becomes part of the job's statement",
+        "save": "kept aside, to be recovered if it turns out best",
+        "recover": "a saved statement is played again",
+    }
+    style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
+    head = (
+        make_line(
+            Piece(f"{event.what}: {count_noun(len(event.ops), 'operation')}", style),
+            muted_piece(f"  {words.get(event.what, '')}"),
+        ),
+    )
+    return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)
 
 
 def _hook_view(recording: Recording, seq: Seq, event: HookEvent) -> Table:
@@ -45,13 +158,13 @@ EVENT_VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {  # Any: an e
     ScoreEvent: score_grid,
     BestEvent: best_grid,
     OpEvent: operation_table,
-    StatementEvent: summary.operations_table,
-    ActionEvent: summary.action_table,
-    StateEvent: summary.state_table,
-    CloseEvent: summary.close_table,
-    PanicEvent: summary.panic_table,
-    CutEvent: summary.cut_table,
-    RandomEvent: summary.random_table,
+    StatementEvent: operations_table,
+    ActionEvent: action_table,
+    StateEvent: state_table,
+    CloseEvent: close_table,
+    PanicEvent: panic_table,
+    CutEvent: cut_table,
+    RandomEvent: random_table,
 }
 
 

@@ -35,8 +35,8 @@ from vcdebug.framework.record import (
     StateEvent,
     StatementEvent,
 )
-from vcdebug.views.base import NO, YES, Piece, Style, muted_piece
-from vcdebug.views.names import bare_name, task_list_or
+from vcdebug.views.short_names import bare_name, task_list_or
+from vcdebug.views.table import NO, YES, Piece, Style, muted_piece
 
 VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}

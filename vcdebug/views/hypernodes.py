@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vcdebug.model.hypernode import TOP_HYPER_NODE, HyperNodes
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
-from vcdebug.views.names import bare_name
-from vcdebug.views.pictures import STAYS
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.views.bars import STAYS
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.table import Column, Line, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
 
 HYPERNODE_COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))
 

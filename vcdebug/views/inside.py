@@ -7,20 +7,20 @@ from itertools import zip_longest
 from math import isnan
 from typing import Final
 
-from vcdebug.amount_text import format_number
-from vcdebug.explain.asked import is_filter, is_simulation
+from vcdebug.amount_text import format_number, short_resource_text
+from vcdebug.explain.decisions.gang_bundles import BundleOutcome, DomainBundles, bundles_at
+from vcdebug.explain.decisions.score_equations import ScorePart, best_scored_row, runner_up, score_parts, scores_before
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.equations_scores import ScorePart, best_scored_row, runner_up, score_parts, scores_before
-from vcdebug.explain.gang_bundles import bundles_at
+from vcdebug.explain.plugin_explainer import is_filter, is_simulation
+from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import BEST, Column, Piece, Row, Table, make_line, muted_piece
+from vcdebug.plugins.drf.hierarchy import HierarchyNode
+from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
-from vcdebug.views.gang_bundles import bundle_table
-from vcdebug.views.names import bare_name, short_part
-from vcdebug.views.share_tree import share_tree
-from vcdebug.views.why_not import dry_run_answer, filter_answer, predicates_inside
+from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside
+from vcdebug.views.short_names import bare_name, short_part
+from vcdebug.views.table import BEST, NO, YES, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 INSIDE_TITLE: Final = "Inside"
 NOTHING_INSIDE = "nothing to open here: go to a pass of predicates, to scores, or to the node that is best by them"
@@ -147,3 +147,101 @@ def _iter_note_rows(key: str, equations: Sequence[Equation | None], heads: Seque
             yield Row(f"{key} = {head}", (muted_piece(name), *(Piece("") for _ in heads), Piece(note)))
         if same:
             return
+
+
+# A gang action's bundles as a table: safe ones first, what each frees, what the plugins left, where it is enough.
+
+BUNDLE_COLUMNS = (
+    Column(""),
+    Column("bundle", flexible=True, least=18),
+    *plain_columns("frees", "its job loses", "frees / loses#"),
+    Column("what becomes of it", flexible=True, least=20),
+)
+
+
+def bundle_table(found: DomainBundles, title: str) -> Table:
+    """One row per bundle, its tasks below."""
+    rows = [row for place, one in enumerate(found.bundles, start=1) for row in _iter_bundle_rows(place, one)]
+    head = (
+        make_line(
+            f"domain {found.domain}: needs {short_resource_text(found.need)}; idle + releasing "
+            f"{short_resource_text(found.free)}"
+        ),
+        make_line(
+            muted_piece(
+                "safe: tasks that the gang can spare; whole: the rest of a gang, which goes as a whole or not at all"
+            )
+        ),
+    )
+    return Table(f"{title} of the bundles for {bare_name(found.job)}", BUNDLE_COLUMNS, rows, head=head)
+
+
+def _iter_bundle_rows(place: int, one: BundleOutcome) -> Iterator[Row]:
+    kept = bool(one.kept)
+    mark = Piece(YES, "good") if kept else Piece(NO, "bad")
+    name = f"{place}. {'safe' if one.safe else 'whole'} of {bare_name(one.job)}"
+    words = "; ".join(text for text in (one.why, _enough_words(one)) if text)
+    cells = (mark, Piece(name, "strong"), Piece(short_resource_text(one.frees)), Piece(short_resource_text(one.loses)))
+    yield Row(f"bundle {place}", (*cells, Piece(format_number(one.roi)), Piece(words)), subject=("job", one.job))
+    for task in one.tasks:
+        state = muted_piece("" if task in one.kept else "kept by the plugins")
+        blank = (Piece(""), Piece(""), Piece(""))
+        mark = muted_piece("") if task in one.kept else muted_piece(NO)
+        yield Row(
+            f"bundle {place} {task}", (mark, Piece(f"   {bare_name(task)}"), *blank, state), subject=("task", task)
+        )
+
+
+def _enough_words(one: BundleOutcome) -> str:
+    if not one.kept:
+        return ""
+    return (
+        "there is room with those before it: a plan is tried unless one was found" if one.enough else "not enough yet"
+    )
+
+
+# Hierarchical drf as a tree: weights, shares and saturation of paths and jobs at one moment.
+
+SHARE_COLUMNS = (
+    Column("path and jobs", flexible=True, least=18),
+    *plain_columns("weight#", "share#", "share / weight#", "dominant", "saturated"),
+    Column("allocated", flexible=True),
+)
+SHARE_FORMULA = (
+    "a path's amount is the sum of its children's, each scaled to the smallest share of those that are not saturated; "
+    "queues are compared level by level: the unsaturated one first, then the smaller share / weight"
+)
+ROOT_PATH = "root"
+
+
+def share_tree(recording: Recording, seq: Seq, title: str) -> Table | None:
+    """The tree after an event; None without a hierarchy."""
+    root = hierarchy_at(recording, seq)
+    if root is None:
+        return None
+    found = list(_iter_share_rows(ROOT_PATH, ROOT_PATH, root, 0))
+    rows, depths = [row for row, _ in found], [depth for _, depth in found]
+    return Table(
+        f"{title} of hierarchical drf",
+        SHARE_COLUMNS,
+        rows,
+        head=(make_line(muted_piece(SHARE_FORMULA)),),
+        depths=depths,
+    )
+
+
+def _iter_share_rows(key: str, name: str, node: HierarchyNode, depth: int) -> Iterator[tuple[Row, int]]:
+    job = node.request is not None
+    shown = bare_name(name) if job else name
+    cells = (
+        Piece(f"{'  ' * depth}{shown}", "" if job else "strong"),
+        Piece(format_number(node.weight)),
+        Piece(format_number(node.share.value)),
+        Piece(format_number(node.weighted_share())),
+        muted_piece(node.share.dominant),
+        Piece("yes" if node.saturated else "no"),
+        Piece(short_resource_text(node.share.allocated)),
+    )
+    yield Row(key, cells, subject=("job", name) if job else ("", "")), depth
+    for child in sorted(node.children):
+        yield from _iter_share_rows(f"{key}/{child}", child, node.children[child], depth + 1)

@@ -6,12 +6,12 @@ from functools import partial
 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
-from vcdebug.model.status import TaskStatus
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.timeline import ClusterState
-from vcdebug.trace.waiting_first import jobs_pending_first
-from vcdebug.views.base import (
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.cluster_overview import jobs_pending_first
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.timeline import ClusterState
+from vcdebug.views.cell_figures import job_figure
+from vcdebug.views.table import (
     MAX_CACHED_TABLES,
     NO,
     YES,
@@ -23,7 +23,6 @@ from vcdebug.views.base import (
     muted_piece,
     plain_columns,
 )
-from vcdebug.views.cell_figures import job_figure
 
 JOB_COLUMNS = (Column("job", name=True), *plain_columns("ready#", "wait#", "pend#", "phase", "queue", "prio#", "rel#"))
 

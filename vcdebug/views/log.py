@@ -8,13 +8,12 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from vcdebug.amount_text import count_noun
-from vcdebug.collector import collector_paused
-from vcdebug.logs.levels import DEFAULT_LEVEL, LOG_LEVELS
-from vcdebug.logs.log_writer import ReplayedLine, log_lines
+from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
+from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
+from vcdebug.garbage_collection import collector_paused
 from vcdebug.model.names import Seq
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Piece, Row, RowsOnDemand, Style, Table, make_line, muted_piece
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.views.table import Column, Piece, Row, RowsOnDemand, Style, Table, make_line, muted_piece
 
 EVENT_MARK: Final = "▸"
 """Marks each line of the present event."""

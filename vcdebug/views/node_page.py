@@ -6,24 +6,36 @@ from collections.abc import Iterator
 from functools import partial
 
 from vcdebug.amount_text import count_noun, format_amount, short_name, short_text_without_pods
-from vcdebug.explain.equations import equation_at
-from vcdebug.explain.equations_scores import scores_before
-from vcdebug.explain.refusals import Refusal, node_refusals
-from vcdebug.explain.searches import refusal_reasons
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.decisions.score_equations import scores_before
+from vcdebug.explain.decisions.victim_funnel import Refusal, node_refusals
+from vcdebug.explain.predicate_reasons import refusal_reasons
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.base import NO, SKIPPED, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.timeline import ClusterState
+from vcdebug.views.bars import LEGEND, node_bar
 from vcdebug.views.cell_figures import task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.inside import inside_table
-from vcdebug.views.names import bare_name
 from vcdebug.views.nodes import node_dimensions, node_remarks
-from vcdebug.views.parts import embed_table
-from vcdebug.views.pictures import LEGEND, node_bar
-from vcdebug.views.why_not import CHECK_COLUMNS as CHECK_COLUMNS
-from vcdebug.views.why_not import node_checks
+from vcdebug.views.predicates_inside import CHECK_COLUMNS as CHECK_COLUMNS
+from vcdebug.views.predicates_inside import node_checks
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.table import (
+    NO,
+    SKIPPED,
+    YES,
+    Column,
+    Line,
+    Piece,
+    Row,
+    Table,
+    embed_table,
+    make_line,
+    muted_piece,
+    plain_columns,
+)
 
 NODE_TASK_COLUMNS = (
     Column("task", name=True),

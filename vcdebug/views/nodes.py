@@ -10,16 +10,19 @@ from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
-from vcdebug.trace.change_index import NODE
-from vcdebug.trace.input_problems import overfull_dimensions
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.odd_nodes import noteworthy_nodes
-from vcdebug.trace.offered import offered_dimensions, requested_dimensions
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.told_of_nodes import RELEASING, REMARKS, optional_node_columns
-from vcdebug.views.base import MAX_CACHED_TABLES, Column, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
+from vcdebug.recording.change_index import NODE
+from vcdebug.recording.cluster_overview import (
+    RELEASING,
+    REMARKS,
+    offered_dimensions,
+    optional_node_columns,
+    requested_dimensions,
+)
+from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.views.bars import LEGEND, fullest_dimension, node_bar
 from vcdebug.views.cell_figures import node_figure
-from vcdebug.views.pictures import LEGEND, fullest_dimension, node_bar
+from vcdebug.views.table import MAX_CACHED_TABLES, Column, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
 
 BAR_WIDTH = 8
 MAX_CACHED_ROWS = 8_192

@@ -6,7 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import format_numbers_apart
-from vcdebug.explain.equations import format_asker
+from vcdebug.explain.decisions.equations import format_asker
+from vcdebug.explain.decisions.victims import victim_choice_before
 from vcdebug.explain.orders import (
     OrderComparison,
     OrderStep,
@@ -16,14 +17,13 @@ from vcdebug.explain.orders import (
     pop_kind,
     sibling_pops,
 )
-from vcdebug.explain.victims import victim_choice_before
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER
 from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import HERE, Column, Piece, Row, Table, make_line, muted_piece
-from vcdebug.views.names import bare_name
+from vcdebug.recording.recording import Recording
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.table import HERE, Column, Piece, Row, Table, make_line, muted_piece
 
 ORDER_COLUMNS = (
     Column("turn", right=True),

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from vcdebug.amount_text import count_noun, format_count
-from vcdebug.explain.evictions import Eviction, not_discarded
+from vcdebug.explain.decisions.evictions import Eviction, not_discarded
 from vcdebug.framework.record import CloseEvent
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import JobId, Seq
-from vcdebug.trace.effects import Effect, cycle_effects
-from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, make_line, muted_piece
-from vcdebug.views.names import bare_name
+from vcdebug.recording.effects import Effect, cycle_effects
+from vcdebug.recording.input_problems import input_problems
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Table, make_line, muted_piece
 
 if TYPE_CHECKING:
-    from vcdebug.causes.survey import SurveyedJob
+    from vcdebug.explain.pending.explanation import SurveyedJob
+
 
 OVERVIEW_COLUMNS: Final = (Column(""), Column("", name=True), Column("", flexible=True, least=24))
 START_REASON: Final = "start"
@@ -100,7 +100,7 @@ def iter_pending_rows(recording: Recording) -> Iterator[Row]:
 
 
 def _surveyed_jobs(recording: Recording) -> list[SurveyedJob]:
-    from vcdebug.causes.survey import survey_jobs
+    from vcdebug.explain.pending.explanation import survey_jobs
 
     found = survey_jobs(recording)
     return [*found.unscheduled_jobs, *found.partly_waiting_jobs]
@@ -187,3 +187,24 @@ def _iter_quirk_rows(recording: Recording) -> Iterator[Row]:
 def _overview_row(command: str, mark: Piece, name: str, words: str, kind: str = "", subject: str = "") -> Row:
     seq = int(command.removeprefix("goto ")) if command.startswith("goto ") else 0
     return Row(command, (mark, Piece(name, "strong"), Piece(words)), seq, (kind, subject) if subject else ("", ""))
+
+
+# The present event in full, and its arithmetic; before the first step what the whole cycle came to.
+
+
+def moment_table(recording: Recording, seq: Seq, reason: str) -> Table:
+    """Before the first step nothing has been decided yet: what the whole cycle came to is shown."""
+    if before_first_step(seq, reason):
+        return overview_table(recording)
+    from vcdebug.views.event_view import event_view
+
+    return event_view(recording, seq)
+
+
+def arithmetic_table(recording: Recording, seq: Seq, reason: str) -> Table:
+    """Beside the overview it leaves the room to that, and nothing works it out."""
+    if before_first_step(seq, reason):
+        return Table("Equation", foot=(make_line(muted_piece("no arithmetic before the first step: s")),))
+    from vcdebug.views.equation import event_equation
+
+    return event_equation(recording, seq)

@@ -10,12 +10,12 @@ from vcdebug.amount_text import count_noun
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.answer import Explanation, Finding
 from vcdebug.model.names import JobId, Seq
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
-from vcdebug.views.pictures import gang_line
+from vcdebug.recording.recording import Recording
+from vcdebug.views.bars import gang_line
+from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 
 if TYPE_CHECKING:
-    from vcdebug.causes.survey import Survey, SurveyedJob
+    from vcdebug.explain.pending.explanation import Survey, SurveyedJob
 
 
 PENDING_COLUMNS = (Column("event", right=True), Column(""), Column("what it proves", flexible=True))
@@ -38,7 +38,7 @@ def job_at(here: DebuggerState, kind: str = "", name: str = "") -> JobId:
 
 def explanation_table(recording: Recording, word: str) -> Table:
     """Why a job or pod waits, or what it got; the many rules are imported when somebody asks."""
-    from vcdebug.causes.pending import explain_by_name
+    from vcdebug.explain.pending.explanation import explain_by_name
 
     found = explain_by_name(recording, word)
     table = pending_table(found)
@@ -97,7 +97,7 @@ PENDING_JOBS_COLUMNS: Final = (
 
 def pending_jobs_table(here: DebuggerState) -> Table:
     """One row per job or pod that is not whole, those that got nothing first; its key is what `explain` takes."""
-    from vcdebug.causes.survey import survey_jobs
+    from vcdebug.explain.pending.explanation import survey_jobs
 
     found = survey_jobs(here.recording)
     rows = [_pending_row(one) for one in (*found.unscheduled_jobs, *found.partly_waiting_jobs)]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from vcdebug.compare.invariants import find_violations
-from vcdebug.framework.forced import FORCED_CODE
-from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import YES, Column, Line, Piece, Row, Table, make_line, muted_piece
+from vcdebug.comparison.invariants import find_violations
+from vcdebug.framework.forced_answers import FORCED_CODE
+from vcdebug.framework.quirks import QUIRKS
+from vcdebug.model.names import Seq
+from vcdebug.recording.input_problems import input_problems
+from vcdebug.recording.recording import Recording
+from vcdebug.views.short_names import path_words
+from vcdebug.views.table import HERE, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
 """Events up to which every invariant is checked before the list is drawn: less than a second."""
@@ -36,3 +39,38 @@ def problems_table(recording: Recording) -> Table:
     foot: tuple[Line, ...] = () if checked else (make_line(muted_piece(UNCHECKED_SUMS)),)
     foot += () if rows else (make_line(Piece(f"{YES} nothing wrong in the snapshot, no quirk acted", "good")),)
     return Table("Problems", PROBLEM_COLUMNS, rows, foot=foot)
+
+
+# Quirks of upstream that acted in this cycle: what happened, where, and what it can change.
+
+QUIRK_COLUMNS = (
+    *plain_columns("event#", "", "quirk"),
+    Column("what happened", flexible=True, least=24),
+    Column("can change", flexible=True, least=16),
+    Column("where", flexible=True),
+)
+
+
+def quirks_table(recording: Recording, seq: Seq) -> Table:
+    """One row per note, in order; Enter goes to its event."""
+    rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
+    codes = dict.fromkeys(note.code for note in recording.notes)
+    known = [QUIRKS[code] for code in codes if code in QUIRKS]
+    head = tuple(make_line(Piece(f"~ {quirk.code}", "warn"), f"  {quirk.what}") for quirk in known)
+    foot = () if rows else (make_line(Piece(f"{YES} no quirk of the scheduler acted in this cycle", "good")),)
+    current = next((row.key for row in rows if row.seq == seq), "")
+    return Table("Quirks", QUIRK_COLUMNS, rows, head, foot, current=current)
+
+
+def _quirk_row(recording: Recording, number: int, here: Seq) -> Row:
+    note = recording.notes[number]
+    quirk = QUIRKS.get(note.code)
+    cells = (
+        Piece(str(note.seq)),
+        Piece(HERE if note.seq == here else "", "here"),
+        Piece(note.code, "warn"),
+        Piece(note.text),
+        Piece(quirk.decides if quirk is not None else ""),
+        muted_piece(" ▸ ".join(path_words(recording, note.seq)) or "between actions"),
+    )
+    return Row(f"quirk {number}", cells, note.seq)

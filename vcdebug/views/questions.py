@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from vcdebug.debugger.commands import CommandError
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.debugger.questions import QUESTIONS
-from vcdebug.views.base import Column, Line, Piece, Row, Table, format_table, make_line, muted_piece
 from vcdebug.views.document import make_listing
 from vcdebug.views.pending import job_at
+from vcdebug.views.table import Column, Line, Piece, Row, Table, format_table, make_line, muted_piece
+from vcdebug.whatif.forecast import QUESTIONS
 
 if TYPE_CHECKING:
-    from vcdebug.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+    from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
 
 MENU_COLUMNS: Final = (
     Column("question", flexible=True, least=20),

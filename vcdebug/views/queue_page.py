@@ -5,26 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun, format_age, format_amount, format_number, short_name, short_resource_text
-from vcdebug.explain.ledger import LedgerEntry, reservation_ledger, starved_pairs, total_reserved
-from vcdebug.explain.plugins.proportion import QueuePortion, portions_by_queue, queue_overused
-from vcdebug.explain.queues import (
+from vcdebug.explain.decisions.queue_figures import (
+    LedgerEntry,
     finite_dimensions,
     queue_share,
     real_capability,
+    reservation_ledger,
     sharing_plugin,
+    starved_pairs,
     stated_deserved,
+    total_reserved,
     tree_is_broken,
 )
-from vcdebug.explain.refusals import Refusal, queue_refusals
+from vcdebug.explain.decisions.victim_funnel import Refusal, queue_refusals
+from vcdebug.explain.plugins.proportion import QueuePortion, portions_by_queue, queue_overused
 from vcdebug.framework.figures import Figures
 from vcdebug.gotime import parse_time
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import NO, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import equation_table
-from vcdebug.views.parts import embed_table
 from vcdebug.views.queues import BROKEN_TREE, NO_SHARER, amounts_of, iter_pair_lines
+from vcdebug.views.table import (
+    NO,
+    YES,
+    Column,
+    Line,
+    Piece,
+    Row,
+    Table,
+    embed_table,
+    make_line,
+    muted_piece,
+    plain_columns,
+)
 
 LEDGER_COLUMNS = (
     Column("PodGroup", name=True),

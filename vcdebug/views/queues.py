@@ -7,16 +7,26 @@ from functools import partial
 from typing import Final
 
 from vcdebug.amount_text import format_amount, format_number, short_amounts, short_name
-from vcdebug.explain.ledger import StarvedPair, starved_pairs, surplus_of
-from vcdebug.explain.queues import QueuePlace, capacity_tree, queue_places, queue_share, sharing_plugin, tree_is_broken
+from vcdebug.explain.decisions.queue_figures import (
+    QueuePlace,
+    StarvedPair,
+    capacity_tree,
+    queue_places,
+    queue_share,
+    sharing_plugin,
+    starved_pairs,
+    surplus_of,
+    tree_is_broken,
+)
 from vcdebug.framework.figures import Figures
 from vcdebug.grouping import group_by_key
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import PODS, Resource
 from vcdebug.plugins import OVERCOMMIT
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.timeline import ClusterState
-from vcdebug.views.base import (
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.timeline import ClusterState
+from vcdebug.views.cell_figures import queue_figure
+from vcdebug.views.table import (
     NO,
     Column,
     Line,
@@ -29,7 +39,6 @@ from vcdebug.views.base import (
     plain_columns,
     value_text,
 )
-from vcdebug.views.cell_figures import queue_figure
 
 AMOUNT_FIGURES = ("deserved", "allocated", "request", "inqueue", "guarantee", "capability", "realCapability", "elastic")
 QUEUE_COLUMNS = (

@@ -7,22 +7,22 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, format_count
-from vcdebug.causes.survey import SurveyedJob, survey_jobs, survey_one
-from vcdebug.debugger.bookmark import Bookmark
+from vcdebug.debugger.notebook import Bookmark
 from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import SurveyedJob, survey_jobs, survey_one
 from vcdebug.model.names import Seq
-from vcdebug.trace.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
-from vcdebug.views.bookmarks import event_words
+from vcdebug.recording.effects import ActionSummary, Effect, Effects, JobSummary, cycle_effects
+from vcdebug.recording.recording import Recording
 from vcdebug.views.conf import conf_table
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
-from vcdebug.views.names import path_words
+from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import STEP_STATES
 from vcdebug.views.problems import problems_table
+from vcdebug.views.short_names import path_words
 from vcdebug.views.statement import statement_at, statement_table
+from vcdebug.views.table import Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 ACTION_COLUMNS = plain_columns("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#")
 MOVE_COLUMNS = (Column("pod"), Column("node"), Column("by"), Column("event", right=True))

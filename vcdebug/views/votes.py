@@ -4,17 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vcdebug.explain.votes import HOOK_AT, HookCallGroup, PluginAnswer, hook_calls_at
-from vcdebug.framework.forced import FORCED_CODE
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.decisions.victims import CandidateFate, VictimDecision, victim_choice
+from vcdebug.explain.decisions.votes import HOOK_AT, HookCallGroup, PluginAnswer, hook_calls_at
+from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import BEST, NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.registrations import (
+    NEVER_REGISTERED,
+    HookRegistration,
+    event_handlers,
+    iter_registrations,
+    unregistered_points,
+)
 from vcdebug.views.equation import task_objections
-from vcdebug.views.fates import VICTIMS_SUBJECT
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, placing_words
-from vcdebug.views.names import bare_name, task_list, task_list_or
+from vcdebug.views.short_names import bare_name, task_list, task_list_or
+from vcdebug.views.table import (
+    BEST,
+    NO,
+    YES,
+    Column,
+    Line,
+    Piece,
+    Row,
+    Style,
+    Table,
+    make_line,
+    muted_piece,
+    plain_columns,
+)
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
 VICTIM_COLUMNS = (
@@ -199,3 +220,108 @@ def _victim_outcome(asked: HookCallGroup) -> Line:
 def is_victims(event: HookEvent) -> bool:
     """Whether the question is about victims."""
     return event.point in VICTIM_POINTS
+
+
+# What became of each candidate of a search for victims: taken, or spared by whom and why.
+
+VICTIMS_SUBJECT = "victims"
+"""Kind of subject of the rows that lead here; their name is the first event of the question."""
+CANDIDATE_COLUMNS = (
+    Column("candidate", name=True),
+    *plain_columns("fate", "tier#", "by"),
+    Column("why", flexible=True, least=20),
+    Column("event", right=True),
+)
+
+
+def candidates_table(recording: Recording, first: Seq) -> Table | None:
+    """One row per objection, a victim's own where nobody objects; None where the event asks for no victims."""
+    choice = victim_choice(recording, first)
+    if choice is None:
+        return None
+    rows = [row for fate in choice.fates for row in _candidate_rows(choice, fate)]
+    spared = len([fate for fate in choice.fates if not fate.is_victim])
+    head = make_line(f"{count_noun(len(choice.fates), 'candidate')}", muted_piece(f", {spared} spared"))
+    on = f" on {choice.node}" if choice.node else ""
+    title = f"Candidates for {bare_name(choice.preemptor or choice.question.point)}{on}"
+    return Table(title, CANDIDATE_COLUMNS, rows, (head,))
+
+
+def _candidate_rows(choice: VictimDecision, fate: CandidateFate) -> list[Row]:
+    taken = Piece(f"{YES} victim", "good") if fate.is_victim else Piece(f"{NO} spared", "bad")
+    if not fate.objections:
+        tier = str(choice.deciding_tier or "")
+        cells = (
+            Piece(fate.task, "strong"),
+            taken,
+            muted_piece(tier),
+            Piece(""),
+            muted_piece("every voter offers it"),
+            Piece(""),
+        )
+        return [Row(fate.task, cells, choice.question.first, ("task", fate.task))]
+    return [
+        Row(
+            f"{fate.task} {objection.seq}",
+            (
+                Piece(fate.task if not place else "", "strong"),
+                taken if not place else Piece(""),
+                muted_piece(str(objection.tier)),
+                Piece(objection.plugin),
+                Piece(objection.why or "does not offer it"),
+                muted_piece(str(objection.seq)),
+            ),
+            objection.seq,
+            ("task", fate.task),
+        )
+        for place, objection in enumerate(fate.objections)
+    ]
+
+
+# The plugins as the session opened them: which hooks each registered, and which the configuration lets take part.
+
+TIERS_TITLE = "Tiers"
+TIER_COLUMNS = (
+    *plain_columns("tier#", "plugin", "hook", "takes part"),
+    Column("switch", flexible=True),
+    Column("how answers combine", flexible=True, least=16),
+)
+
+
+def tiers_table(recording: Recording) -> Table:
+    """One row per plugin and hook, in the order in which they are asked."""
+    found = list(iter_registrations(recording))
+    rows = [*map(_registration_row, found), *_iter_handler_rows(recording)]
+    asked = [each for each in found if each.takes_part]
+    head = (make_line(f"{count_noun(len(found), 'hook')} registered, {len(asked)} take part"),)
+    return Table(TIERS_TITLE, TIER_COLUMNS, rows, head=head, foot=tuple(_iter_unused_lines(recording)))
+
+
+def _iter_unused_lines(recording: Recording) -> Iterator[Line]:
+    """The extension points of which nothing can be seen here."""
+    nobody = unregistered_points(recording)
+    if nobody:
+        yield make_line(muted_piece(f"registered by no plugin here: {', '.join(nobody)}"))
+    yield make_line(muted_piece(f"registered by no plugin of Volcano: {' and '.join(NEVER_REGISTERED)}, for scores"))
+
+
+def _registration_row(each: HookRegistration) -> Row:
+    state = Piece(f"{YES if each.takes_part else NO} {each.state}", "good" if each.takes_part else "bad")
+    switch = (
+        Piece(f"{each.switch}  ! {each.misspelt} is no switch", "warn") if each.misspelt else muted_piece(each.switch)
+    )
+    cells = (
+        Piece(str(each.tier)),
+        Piece(each.plugin, "strong"),
+        Piece(each.hook),
+        state,
+        switch,
+        muted_piece(rule_words(each.hook)),
+    )
+    return Row(f"{each.tier} {each.plugin} {each.hook}", cells)
+
+
+def _iter_handler_rows(recording: Recording) -> Iterator[Row]:
+    for plugin, told in event_handlers(recording):
+        cells = (Piece(""), Piece(plugin, "strong"), Piece("event handler"), Piece(f"{YES} always", "good"))
+        yield Row(f"handler {plugin}", (*cells, muted_piece(""), muted_piece(told)))

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from vcdebug.actions.allocate.domains import DomainSearch
-from vcdebug.actions.allocate.nomination import allocate_from_nomination
+from vcdebug.actions.allocate.domains import DomainSearch, allocate_from_nomination
 from vcdebug.actions.allocate.tasks import TaskPlacement
 from vcdebug.actions.allocate.visits import (
     allocate_in_domains,
@@ -24,7 +23,7 @@ from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.framework.worksheet import Worksheet, build_worksheet
-from vcdebug.model.hypernode import TOP_HYPER_NODE
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.queue import QueueInfo

@@ -5,23 +5,25 @@ Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocate
 
 from __future__ import annotations
 
-from vcdebug.actions.allocate.restored import RestoredOutcome, is_restored, place_restored
+from enum import Enum
+
+from vcdebug.framework import transitions
 from vcdebug.framework.action import pre_predicate_errors
 from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue
-from vcdebug.framework.placement import PredicateHelper, allocate_judge
+from vcdebug.framework.placement import PredicateHelper, allocate_judge, predicate_for_allocate_action
 from vcdebug.framework.quirks import TASK_LOST_TO_QUEUE
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.model.fiterror import FitErrors
-from vcdebug.model.hypernode import TOP_HYPER_NODE
+from vcdebug.model.fit_errors import FitErrors
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.subjob import SubJobInfo
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.sub_job import SubJobInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.scheduling import (
     FIT_ROLES_PER_JOB,
     NOMINATION_IN_HYPERNODE,
@@ -199,3 +201,38 @@ def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInf
         ssn.log("pipelining", task.key, node.name, task.init_resreq, node.releasing.clone())
         return statement.pipeline(task, node.name, eviction=False, undone=not statement.leaves_refused)
     return None
+
+
+# The fast path of a task that an earlier cycle pipelined: straight to its node once the room is there.
+
+
+class RestoredOutcome(Enum):
+    """What became of the task."""
+
+    PLACED = 0
+    WAITS = 1
+    """It keeps its place: the room is not there yet, or not in the hypernode that is searched."""
+    RELEASED = 2
+    """Its node refuses it: it is Pending, and searched for as any other task."""
+
+
+def is_restored(ssn: Session, task: TaskInfo) -> bool:
+    """Whether the task still waits where an earlier cycle pipelined it."""
+    return task.status is TaskStatus.PIPELINED and task.uid in ssn.restored
+
+
+def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows) -> RestoredOutcome:
+    """Only its own node is asked, and not about resources: they are compared here."""
+    node = ssn.nodes.get(ssn.restored[task.uid])
+    if node is not None:
+        alone = nodes.select_where(nodes.rows == node.row)
+        if not len(alone) or not task.init_resreq.less_equal(node.idle):
+            return RestoredOutcome.WAITS
+        if ssn.ask_plugins(PRE_PREDICATE, task) is None:
+            feasible, _ = PredicateHelper(ssn, cache_on=False).predicate_nodes(
+                task, alone, predicate_for_allocate_action
+            )
+            if len(feasible):
+                return RestoredOutcome.PLACED if statement.allocate(task, node.name) is None else RestoredOutcome.WAITS
+    transitions.unplace_task(ssn, task, "unpipeline")
+    return RestoredOutcome.RELEASED

@@ -16,9 +16,9 @@ from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.framework.worksheet import Worksheet
-from vcdebug.model.hypernode import TOP_HYPER_NODE
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
-from vcdebug.model.podgroup import INQUEUE
+from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import QUEUE_ALLOCATION_GATE, SUBGROUP_WITHOUT_HARD

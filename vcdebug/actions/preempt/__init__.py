@@ -1,14 +1,14 @@
 """preempt: evicts lower tasks of the same queue for starving jobs, then lower tasks within a job.
 
 Upstream: actions/preempt.
+Upstream: actions/preempt (normalPreempt).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from vcdebug.actions.preempt.eviction import room_maker
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
@@ -25,13 +25,8 @@ from vcdebug.framework.evictions import (
     copy_tasks,
     validate_victims,
 )
-from vcdebug.framework.hooks import (
-    JOB_PIPELINED,
-    JOB_STARVING,
-    PRE_PREDICATE,
-    PREEMPTABLE,
-)
-from vcdebug.framework.order import PriorityQueue, task_queue
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE
+from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
 from vcdebug.framework.placement import (
     PredicateHelper,
     filter_out_unresolvable,
@@ -43,16 +38,17 @@ from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import prioritize_nodes, sort_nodes
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
-from vcdebug.model.status import TaskStatus, is_preemptable_status
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo, TaskStatus, is_preemptable_status
 from vcdebug.releases.scheduling import (
     PREEMPT_INTRA_JOB_COMMITS_FAILURES,
+    PREEMPT_NO_PREDICATE_RECHECK,
     PREEMPT_QUEUE_ORDER,
     PREEMPT_REQUEUE_AFTER_ASSIGN,
     PREEMPT_SHARED_STATEMENT,
@@ -298,3 +294,96 @@ def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
         if condition.get("type") == "DisruptionTarget":
             return bool(condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler")
     return False
+
+
+# How preempt makes room on one node: which test ends the evictions, and whose statement holds them.
+
+EVICTION_REASON = "preempt"
+
+VictimQueue = PriorityQueue["TaskInfo"]
+EvictFunction = Callable[["Session", Statement, VictimQueue, "TaskInfo", "NodeInfo"], bool]
+"""Evicts one victim after the other; whether the task fits then."""
+RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["TaskInfo"]], bool]
+"""Evicts and pipelines on one node; whether the task found its room there."""
+
+
+def room_maker(ssn: Session) -> RoomMaker:
+    """As the release does it."""
+    evicting = _until_size_fits if ssn.release.has_older_form(PREEMPT_NO_PREDICATE_RECHECK) else _until_predicates_agree
+    make = _in_shared_statement if ssn.release.has_older_form(PREEMPT_SHARED_STATEMENT) else _in_own_statement
+    return partial(make, evicting=evicting)
+
+
+def _in_own_statement(
+    ssn: Session,
+    statement: Statement,
+    task: TaskInfo,
+    node: NodeInfo,
+    victims: Sequence[TaskInfo],
+    evicting: EvictFunction,
+) -> bool:
+    """What did not help is undone at once."""
+    trial = Statement(ssn)
+    fits = evicting(ssn, trial, build_victims_queue(ssn, victims, task), task, node)
+    frees = _frees_something(ssn, trial, 0, task)
+    if not fits or trial.pipeline(task, node.name, eviction=frees) is not None:
+        trial.discard()
+        return False
+    statement.merge(trial)
+    return True
+
+
+def _in_shared_statement(
+    ssn: Session,
+    statement: Statement,
+    task: TaskInfo,
+    node: NodeInfo,
+    victims: Sequence[TaskInfo],
+    evicting: EvictFunction,
+) -> bool:
+    """What did not help stays, and a refused pipeline counts as room found."""
+    before = len(statement)
+    fits = evicting(ssn, statement, build_victims_queue(ssn, victims, task), task, node)
+    frees = _frees_something(ssn, statement, before, task)
+    if fits:
+        statement.pipeline(task, node.name, eviction=frees)
+    return fits
+
+
+def _until_predicates_agree(
+    ssn: Session, statement: Statement, heap: VictimQueue, task: TaskInfo, node: NodeInfo
+) -> bool:
+    fits = _has_room(ssn, task, node) and predicate_node(ssn, task, node) == 0
+    while heap and not fits:
+        _evict_victim(ssn, statement, heap.pop(), task)
+        fits = _has_room(ssn, task, node) and predicate_node(ssn, task, node) == 0
+    return fits
+
+
+def _until_size_fits(ssn: Session, statement: Statement, heap: VictimQueue, task: TaskInfo, node: NodeInfo) -> bool:
+    """The test is made once more where it ended the evictions."""
+    while heap and not _has_room(ssn, task, node):
+        _evict_victim(ssn, statement, heap.pop(), task)
+    return _has_room(ssn, task, node)
+
+
+def _has_room(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
+    """The queue may take it, and FutureIdle holds it: asked in this order.
+    Upstream: actions/preempt.preemptorFitsOnNode.
+    """
+    queue = ssn.queues[ssn.jobs[task.job].queue]
+    return ssn.ask_plugins(ALLOCATABLE, queue, task) and node.fits_future_idle(task.init_resreq)
+
+
+def _evict_victim(ssn: Session, statement: Statement, victim: TaskInfo, task: TaskInfo) -> None:
+    ssn.log("victim", victim.key, task.key)
+    statement.evict(victim, EVICTION_REASON)
+
+
+def _frees_something(ssn: Session, statement: Statement, since: int, task: TaskInfo) -> bool:
+    """Whether what was evicted on this node requested anything."""
+    freed = Resource()
+    for operation in statement.operations[since:]:
+        freed.add(operation.task.resreq)
+    ssn.log("sum", freed, task.key, task.init_resreq)
+    return len(statement) > since and not freed.is_empty()

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vcdebug.errors import ProcessExit, SchedulerPanic
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.draws import put_first
+from vcdebug.framework.chance_draws import put_first
 from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
 from vcdebug.framework.hooks import (
     PREEMPTABLE,
@@ -20,16 +21,14 @@ from vcdebug.framework.hooks import (
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.quirks import PREEMPTION_IGNORES_QUEUE
 from vcdebug.framework.record import Level, RandomEvent
-from vcdebug.framework.session import Session
-from vcdebug.framework.simulated import DryRunState
+from vcdebug.framework.session import DryRunState, Session
 from vcdebug.framework.statement import Statement
 from vcdebug.framework.subject import CandidateTasks
 from vcdebug.gomath import int_div
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.model.names import NodeName, TaskKey
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import ProcessExit, SchedulerPanic
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.scheduling import REPRIEVE_ORDER
 

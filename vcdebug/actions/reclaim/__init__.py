@@ -43,8 +43,7 @@ from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.scheduling import RECLAIM_EVICTS_BEFORE_TEST, RECLAIM_SHARED_STATEMENT
 
 EVICTION_REASON = "reclaim"

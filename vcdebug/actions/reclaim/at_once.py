@@ -12,11 +12,11 @@ from vcdebug.framework import transitions
 from vcdebug.framework.action import Action, collect_starving
 from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
 from vcdebug.framework.hooks import JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
+from vcdebug.framework.node_verdict_cache import PREEMPT
 from vcdebug.framework.order import PriorityQueue, build_victims_queue
 from vcdebug.framework.placement import filter_out_unresolvable, predicate_node
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
-from vcdebug.framework.standing import PREEMPT
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId
 from vcdebug.model.node import NodeInfo

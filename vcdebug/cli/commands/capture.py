@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.amount_text import count_noun
 from vcdebug.cli.arguments import positive_number
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
-from vcdebug.cli.watching import add_until_arguments
 from vcdebug.errors import CaptureError
 from vcdebug.snapshot.file_access import check_replaceable
+from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.settings import RELEASE_FIELDS, with_release
+from vcdebug.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from vcdebug.capture import CaptureOptions
+    from vcdebug.debugger.expectations import MetReason
+    from vcdebug.snapshot.capture_history import CaptureHistory
     from vcdebug.snapshot.provenance import Provenance
-    from vcdebug.snapshot.snapshot import Snapshot
+
 
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
 SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3600}
@@ -53,12 +61,13 @@ class CaptureCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.capture import capture_cluster
-        from vcdebug.cli.asking import ask_for_release
+
+        # FOLDED
+        from vcdebug.cli.commands.redact import check_mapping_target, report_redaction, write_mapping
         from vcdebug.cli.progress import capture_progress
-        from vcdebug.cli.redacting import check_mapping_target, report_redaction, write_mapping
-        from vcdebug.snapshot.history import capture_file_name
-        from vcdebug.snapshot.redact import make_redaction
-        from vcdebug.snapshot.save import PRIVATE_MODE, save_snapshot
+        from vcdebug.snapshot.capture_history import capture_file_name
+        from vcdebug.snapshot.redaction import make_redaction
+        from vcdebug.snapshot.saved_files import PRIVATE_MODE, save_snapshot
 
         if args.rbac:
             from vcdebug.capture.permission import cluster_role
@@ -96,8 +105,9 @@ SCHEDULER_HELP = "which scheduler, where there are several: NS/NAME"
 def _capture_until(args: Namespace, output: Output) -> CommandOutcome:
     """Capture again and again."""
     from vcdebug.capture import capture_cluster
-    from vcdebug.cli.watching import capture_until
-    from vcdebug.snapshot.redact import redact_snapshot
+
+    # FOLDED
+    from vcdebug.snapshot.redaction import redact_snapshot
 
     options = cluster_options(args)
 
@@ -155,7 +165,7 @@ def cluster_options(args: Namespace) -> CaptureOptions:
 
 def config_map_name(wanted: str) -> str:
     """The name without its namespace; the usual one where none is named."""
-    from vcdebug.capture.scheduler import CONFIG_MAP
+    from vcdebug.capture.scheduler_settings import CONFIG_MAP
 
     return wanted.rpartition("/")[2] or CONFIG_MAP
 
@@ -189,7 +199,7 @@ def parse_seconds(text: str) -> float:
 
 
 def _report_capture(snapshot: Snapshot, target: Path, output: Output) -> None:
-    from vcdebug.cli.asking import release_note
+    # FOLDED
 
     for problem in snapshot.problems:
         output.write_notice(problem.format_line())
@@ -207,3 +217,98 @@ def _capture_outcome(snapshot: Snapshot, args: Namespace, output: Output) -> Com
     lacks = [*provenance.missing, *([] if provenance.consistent else ["one moment"])]
     output.write_notice(f"what decides is not complete: {', '.join(lacks)}")
     return CommandOutcome.PROBLEMS
+
+
+# Captures again and again until something is so: for the incident at night.
+
+CAPTURE_SECONDS = 10.0
+KEPT_CAPTURES = 100
+
+
+def add_until_arguments(parser: ArgumentParser, seconds: Callable[[str], float], number: Callable[[str], int]) -> None:
+    """When to stop, how often, and how much is kept."""
+    parser.add_argument(
+        "--until",
+        metavar="EXPR",
+        help="capture again and again, replay each, stop at the first in which this is so: 'JOB is Pending', or the "
+        "words of a breakpoint, such as 'victim if plugin == \"gang\"'; -o names a folder then",
+    )
+    parser.add_argument(
+        "--every",
+        metavar="TIME",
+        type=seconds,
+        default=CAPTURE_SECONDS,
+        help="with --until: time between two captures (10s)",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="N",
+        type=number,
+        default=KEPT_CAPTURES,
+        help=f"with --until: keep so many captures ({KEPT_CAPTURES})",
+    )
+
+
+def capture_until(
+    args: Namespace,
+    take: Callable[[], Snapshot],
+    output: Output,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Path:
+    """Capture until the condition is met; gives the file in which it is."""
+    from vcdebug.debugger.expectations import parse_until
+    from vcdebug.snapshot.capture_history import CaptureHistory
+
+    met = parse_until(args.until)
+    history = CaptureHistory(_captures_folder(args.output), args.keep)
+    while True:
+        file, why = _capture_once(take, history, met)
+        output.write_notice(f"{file.name}: {why or 'not yet'}")
+        if why:
+            return file
+        sleep(args.every)
+
+
+def _capture_once(take: Callable[[], Snapshot], history: CaptureHistory, met: MetReason) -> tuple[Path, str]:
+    """One capture; its recording goes before the next one comes."""
+    from vcdebug.recording.recording import disposing
+    from vcdebug.recording.replay import replay_cycle
+
+    snapshot = take()
+    file = history.add_capture(snapshot)
+    with disposing(replay_cycle(snapshot)) as recording:
+        return file, met(recording)
+
+
+def _captures_folder(word: str | None) -> Path:
+    folder = Path(word or "captures")
+    if folder.exists() and not folder.is_dir():
+        raise CaptureError("is a file", "--until writes into a folder", str(folder))
+    return folder
+
+
+# Asking the person at the terminal what a cluster does not tell.
+
+RELEASE_QUESTION = "which release of Volcano does its scheduler run, as v1.15.1? (Enter: not known)"
+
+
+def ask_for_release(snapshot: Snapshot, output: Output) -> Snapshot:
+    """The snapshot of the release that somebody names, where nothing else does and somebody is there."""
+    if not snapshot.release.is_assumed or not (sys.stdin.isatty() and output.err.isatty()):
+        return snapshot
+    output.write_notice(RELEASE_QUESTION)
+    answer = sys.stdin.readline().strip()
+    if not answer:
+        return snapshot
+    report = ProblemReport()
+    flags = with_release(snapshot.flags, answer, report, field=RELEASE_FIELDS[0])
+    told = [problem for problem in snapshot.problems if problem.field != RELEASE_FIELDS[2]]
+    return replace(snapshot, flags=flags, problems=[*told, *report.all_problems()])
+
+
+def release_note(snapshot: Snapshot) -> str:
+    """What the file says about the release, in one line."""
+    release = snapshot.release
+    if release.is_assumed:
+        return f"release not known, none recorded: replayed as {release.display_name()}; name it with --release"
+    return f"release {release.stated} recorded, replayed as {release.display_name()}"

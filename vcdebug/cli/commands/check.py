@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_shared_arguments
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
 
@@ -27,11 +27,11 @@ class CheckCommand(Command):
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
         from vcdebug.cli.render import write_answer
-        from vcdebug.cli.reports import logcheck
+        from vcdebug.cli.reports import checks
         from vcdebug.cli.snapshots import replay_arguments
-        from vcdebug.compare.log import check_log
+        from vcdebug.comparison.scheduler_log import check_log
         from vcdebug.errors import VcdebugError
-        from vcdebug.files.text import STDIN, read_text
+        from vcdebug.files.text_files import STDIN, read_text
         from vcdebug.snapshot.archive import MAX_BYTES
 
         if args.log == args.snapshot == STDIN:
@@ -42,5 +42,5 @@ class CheckCommand(Command):
             checked = check_log(lines, recording, cycle=args.cycle)
         except VcdebugError as error:
             raise error if error.where else type(error)(error.message, error.hint, args.log) from error
-        write_answer(args, output, logcheck.log_check_document, logcheck.log_check_blocks, checked)
+        write_answer(args, output, checks.log_check_document, checks.log_check_blocks, checked)
         return CommandOutcome.DONE if checked.has_no_disagreement else CommandOutcome.PROBLEMS

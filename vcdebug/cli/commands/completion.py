@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.releases.release import release_names
 from vcdebug.snapshot.bundled import list_bundled

@@ -6,15 +6,21 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers
-from vcdebug.cli.commands.base import Command, CommandOutcome
-from vcdebug.cli.cycling import add_cycle_arguments, between_cycles, check_cycle_arguments
+from vcdebug.cli.arguments import (
+    SNAPSHOT_HELP,
+    add_cycle_arguments,
+    add_shared_arguments,
+    add_workers,
+    between_cycles,
+    check_cycle_arguments,
+)
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.upgrades.search import Upgrade
     from vcdebug.snapshot.snapshot import Snapshot
+    from vcdebug.whatif.upgrades import Upgrade
 
 SECOND_RUN_ONLY = "for the second run only; "
 
@@ -41,14 +47,14 @@ class DiffCommand(Command):
         add_shared_arguments(parser, "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.sources import snapshot_source
+        from vcdebug.cli.recording_cache import snapshot_source
 
         if args.after is None and not args.edits and args.conf is None and args.release is None:
             raise VcdebugError("there is nothing to compare with", "give a second snapshot, --set, --conf or --release")
         check_cycle_arguments(args)
         where = snapshot_source(args.before) if _only_release(args) else None
         if isinstance(where, Path) and where.is_dir():
-            from vcdebug.snapshot.collection import find_snapshots
+            from vcdebug.snapshot.snapshot_folders import find_snapshots
 
             snapshots = find_snapshots(where)
             if len(snapshots) > 1:
@@ -68,10 +74,10 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
     from vcdebug.cli.reports import comparison, upgrades
     from vcdebug.cli.reports.comparison import ComparedRuns
     from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
-    from vcdebug.compare.cycles import compare_cycles
-    from vcdebug.debugger.cycles import first_different_cycle
-    from vcdebug.snapshot.edit_file import expand_edits
-    from vcdebug.trace.replay import replay_cycle
+    from vcdebug.comparison.cycles import compare_cycles
+    from vcdebug.recording.replay import replay_cycle
+    from vcdebug.snapshot.edit import expand_edits
+    from vcdebug.whatif.cycles import first_different_cycle
 
     edits = list(expand_edits(args.edits))
     first = read_snapshot(args.before, args.complete).snapshot
@@ -99,8 +105,8 @@ def _compare_two(args: Namespace, output: Output) -> CommandOutcome:
 
 def _with_release(snapshot: Snapshot, text: str, output: Output) -> Snapshot:
     """The snapshot under the release that is asked for; where another one is replayed for it, this is said."""
-    from vcdebug.cli.upgrading import wanted_release
-    from vcdebug.snapshot.edit_apply import snapshot_at_release
+    from vcdebug.cli.reports.upgrades import wanted_release
+    from vcdebug.snapshot.edited_snapshot import snapshot_at_release
 
     wanted_release(text, output)
     return snapshot_at_release(snapshot, text)
@@ -109,7 +115,7 @@ def _with_release(snapshot: Snapshot, text: str, output: Output) -> Snapshot:
 def _search_upgrade(first: Snapshot, second: Snapshot, args: Namespace, output: Output) -> Upgrade | None:
     if not _only_release(args):
         return None
-    from vcdebug.cli.upgrading import search_upgrade
+    from vcdebug.cli.reports.upgrades import search_upgrade
 
     return search_upgrade(first, second.release, args, output)
 
@@ -124,10 +130,10 @@ def _run_titles(args: Namespace, first: Snapshot, second: Snapshot) -> tuple[str
 
 def _compare_releases(folder: Path, snapshots: list[Path], args: Namespace, output: Output) -> CommandOutcome:
     """Every snapshot below a folder."""
-    from vcdebug.cli.many import incomplete_outcome, run_snapshots
+    from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.render import write_answer
     from vcdebug.cli.reports import upgrades
-    from vcdebug.cli.upgrading import UpgradeSearcher, wanted_release
+    from vcdebug.cli.reports.upgrades import UpgradeSearcher, wanted_release
 
     release = wanted_release(args.release, output)
     done, runs = run_snapshots(folder, snapshots, UpgradeSearcher(release, args.complete), args, output)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import add_shared_arguments
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import make_printable
@@ -37,7 +37,7 @@ class ExpectCommand(Command):
         from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import expectations
         from vcdebug.debugger.expectations import read_expectations
-        from vcdebug.files.text import check_target, read_text, write_text
+        from vcdebug.files.text_files import check_target, read_text, write_text
 
         target = None if args.junit is None else check_target(args.junit, force=True)
         text, folder = read_text(args.file), Path(args.file).parent
@@ -53,7 +53,7 @@ class ExpectCommand(Command):
 
 def _expand_folder(case: Expectation, folder: Path) -> Iterator[Expectation]:
     """One expectation per snapshot of a folder; paths are seen from the file's folder."""
-    from vcdebug.snapshot.collection import find_snapshots
+    from vcdebug.snapshot.snapshot_folders import find_snapshots
 
     beside = folder / case.snapshot
     where = beside if beside.exists() else Path(case.snapshot)
@@ -69,9 +69,8 @@ def _check_expectation(case: Expectation, folder: Path, *, complete: bool | None
     from vcdebug.cli.reports.expectations import CheckedExpectation
     from vcdebug.cli.snapshots import read_snapshot, with_configuration, with_edits
     from vcdebug.debugger.expectations import check_expectation
-    from vcdebug.trace.cut import require_whole
-    from vcdebug.trace.passing import disposing
-    from vcdebug.trace.replay import replay_cycle
+    from vcdebug.recording.recording import disposing, require_whole
+    from vcdebug.recording.replay import replay_cycle
 
     start = time.perf_counter()
     try:

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, add_workers
-from vcdebug.cli.commands.base import Command, CommandOutcome
-from vcdebug.cli.keeping import cached_recordings
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
+from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.cli.reports.surveys import CommandLineMaker, Surveys
-    from vcdebug.cli.surveying import Surveyor
-    from vcdebug.trace.recording import Recording
+    from vcdebug.cli.reports.surveys import CommandLineMaker, Surveyor, Surveys
+    from vcdebug.recording.recording import Recording
 
 
 class ExplainCommand(Command):
@@ -40,12 +39,12 @@ class ExplainCommand(Command):
         add_shared_arguments(parser, "edits", "extender", "no-cache", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.sources import snapshot_source
-        from vcdebug.cli.surveying import Surveyor
-        from vcdebug.snapshot.collection import find_snapshots
+        from vcdebug.cli.recording_cache import snapshot_source
+        from vcdebug.cli.reports.surveys import Surveyor
+        from vcdebug.snapshot.snapshot_folders import find_snapshots
 
         if args.prove and args.job is None:
-            from vcdebug.cli.answering import command_line
+            from vcdebug.cli.explain_output import command_line
 
             raise VcdebugError(
                 "--prove is about one job", f"name it: {command_line(args, 'explain', args.snapshot, 'JOB', '--prove')}"
@@ -69,9 +68,9 @@ class ExplainCommand(Command):
 
 def _explain_one(recording: Recording, args: Namespace, output: Output) -> CommandOutcome:
     """Everything about one job."""
-    from vcdebug.causes.pending import explain_by_name
-    from vcdebug.cli.answering import follow_up_blocks, write_explanation
+    from vcdebug.cli.explain_output import follow_up_blocks, write_explanation
     from vcdebug.cli.progress import status_line
+    from vcdebug.explain.pending.explanation import explain_by_name
 
     with status_line(output, "explaining (Ctrl-C stops)"):
         explanation = explain_by_name(recording, args.job)
@@ -85,7 +84,7 @@ def _explain_folder(
     folder: Path, snapshots: list[Path], surveyor: Surveyor, args: Namespace, output: Output
 ) -> CommandOutcome:
     """Every snapshot below a folder."""
-    from vcdebug.cli.many import incomplete_outcome, run_snapshots
+    from vcdebug.cli.batch import incomplete_outcome, run_snapshots
     from vcdebug.cli.reports.surveys import Surveys
 
     found, runs = run_snapshots(folder, snapshots, surveyor, args, output)
@@ -97,7 +96,7 @@ def _explain_folder(
 
 def _command_line_maker(args: Namespace, folder: Path | None = None) -> CommandLineMaker:
     """About one job of a snapshot, or of one in a folder of them."""
-    from vcdebug.cli.answering import command_line
+    from vcdebug.cli.explain_output import command_line
 
     def make_command_line(command: str, name: str, job: str) -> str:
         return command_line(args, command, args.snapshot if folder is None else str(folder / name), job)

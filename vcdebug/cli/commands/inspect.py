@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import add_shared_arguments
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
@@ -43,14 +43,14 @@ class InspectCommand(Command):
 def _compare_with_dump(snapshot: Snapshot, args: Namespace, output: Output) -> CommandOutcome:
     """What the real scheduler's cache held, beside what the replay starts from."""
     from vcdebug.cli.render import write_answer
-    from vcdebug.cli.reports import dumped
-    from vcdebug.compare.dump import compare_dump
-    from vcdebug.files.text import read_text
+    from vcdebug.cli.reports import checks
+    from vcdebug.comparison.cache_dump import compare_dump
+    from vcdebug.files.text_files import read_text
     from vcdebug.snapshot.archive import MAX_BYTES
 
     try:
         comparison = compare_dump(read_text(args.against, MAX_BYTES), snapshot)
     except VcdebugError as error:
         raise error if error.where else type(error)(error.message, error.hint, args.against) from error
-    write_answer(args, output, dumped.dump_document, dumped.dump_blocks, comparison)
+    write_answer(args, output, checks.dump_document, checks.dump_blocks, comparison)
     return CommandOutcome.DONE if comparison.has_no_difference else CommandOutcome.PROBLEMS

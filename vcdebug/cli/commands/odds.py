@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_shared_arguments, add_workers, positive_number
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
 DEFAULT_DRAWS = 50
@@ -31,11 +31,11 @@ class OddsCommand(Command):
         add_shared_arguments(parser, "edits", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.many import incomplete_outcome, run_batch
+        from vcdebug.cli.batch import incomplete_outcome, run_batch
         from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import odds
         from vcdebug.cli.snapshots import replay_arguments
-        from vcdebug.debugger.odds import SeedDraws, tally_draws
+        from vcdebug.whatif.odds import SeedDraws, tally_draws
 
         base = replay_arguments(args).recording
         draws = SeedDraws(base.snapshot, base)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client, recording_limits
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import add_cluster_arguments, cluster_options, parse_seconds
-from vcdebug.cli.keeping import open_cache
 from vcdebug.cli.output import Output
+from vcdebug.cli.recording_cache import open_cache
 from vcdebug.errors import ConfigError, VcdebugError
-from vcdebug.snapshot.json_values import JsonDict
+from vcdebug.snapshot.manifest import JsonDict
+
+if TYPE_CHECKING:
+    from vcdebug.capture import CaptureOptions
+    from vcdebug.debugger.captures import CaptureSeries, NewCapture
+    from vcdebug.snapshot.capture_history import CaptureHistory
+
 
 CYCLE_SECONDS = 1.0
 """Seconds between two cycles of a scheduler."""
@@ -55,7 +64,7 @@ class OpenCommand(Command):
         add_shared_arguments(parser, "max-events", "max-memory", "extender", "no-cache")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.sources import snapshot_source
+        from vcdebug.cli.recording_cache import snapshot_source
 
         if getattr(args, "print_config", False):
             return _print_config(output)
@@ -64,8 +73,7 @@ class OpenCommand(Command):
         if not is_in_browser() and not (output.is_terminal and output.err.isatty()):
             raise VcdebugError("the debugger needs a terminal", "run, explain and inspect do without")
         ask_extender = extender_client(getattr(args, "extender_url", None))
-        from vcdebug.tui.app import run_tui
-        from vcdebug.tui.leaving import EXIT_INTERRUPTED
+        from vcdebug.tui.app import EXIT_INTERRUPTED, run_tui
 
         place: JsonDict = {
             name: getattr(args, name, None)
@@ -80,8 +88,8 @@ class OpenCommand(Command):
             "kept": open_cache(args),
         }
         if live:
-            from vcdebug.cli.following import first_capture
-            from vcdebug.tui.folders import state_folder
+            # FOLDED
+            from vcdebug.tui.session_state import state_folder
 
             word, place["captures"] = first_capture(args, cluster_options(args), state_folder(), output)
             place["follow"] = getattr(args, "follow", None) or 0.0
@@ -119,3 +127,42 @@ def _find_theme(word: str | None) -> str | None:
 def is_in_browser() -> bool:
     """Whether `vcdebug serve` started it: the screen is a browser then."""
     return bool(os.environ.get("TEXTUAL_DRIVER"))
+
+
+# A live cluster for the debugger: the first capture, and how further ones are taken and kept.
+
+CAPTURES_FOLDER = "captures"
+
+
+def first_capture(args: Namespace, options: CaptureOptions, state: Path, output: Output) -> tuple[Path, CaptureSeries]:
+    """The file of the first capture, and where the next ones come from."""
+    from vcdebug.capture import capture_cluster
+    from vcdebug.cli.commands.capture import capture_announcement
+    from vcdebug.cli.progress import capture_progress
+    from vcdebug.debugger.captures import CaptureSeries
+    from vcdebug.snapshot.capture_history import CaptureHistory
+    from vcdebug.snapshot.loader import load_snapshot
+
+    with capture_progress(output) as progress:
+        first = capture_cluster(options, progress, announce=lambda who: output.write_notice(capture_announcement(who)))
+    history = CaptureHistory(_history_folder(args, first.name, state))
+    file = history.add_capture(first)
+    return file, CaptureSeries(partial(_take_capture, options, history), [], [partial(load_snapshot, file)])
+
+
+def _take_capture(options: CaptureOptions, history: CaptureHistory) -> NewCapture:
+    """One more capture, kept in its folder."""
+    from vcdebug.capture import capture_cluster
+    from vcdebug.debugger.captures import NewCapture
+    from vcdebug.snapshot.loader import load_snapshot
+
+    snapshot = capture_cluster(options)
+    return NewCapture(snapshot, partial(load_snapshot, history.add_capture(snapshot)))
+
+
+def _history_folder(args: Namespace, name: str, state: Path) -> Path:
+    """The one that is named, else one per cluster beside what the debugger keeps."""
+    if getattr(args, "history", None):
+        return Path(args.history)
+    safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in name)
+    return state / CAPTURES_FOLDER / (safe or "cluster")

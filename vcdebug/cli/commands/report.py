@@ -7,12 +7,12 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import add_shared_arguments, snapshot_options
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.bookmark import Bookmark
-    from vcdebug.trace.recording import Recording
+    from vcdebug.debugger.notebook import Bookmark
+    from vcdebug.recording.recording import Recording
     from vcdebug.views.report import ReportSubject
 
 STDOUT = "-"
@@ -42,16 +42,16 @@ class ReportCommand(Command):
         add_shared_arguments(parser, "edits", "extender")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.files import report
+        from vcdebug.files import report_file
 
         if args.output != STDOUT:
-            report.report_target(args.output, force=args.force)
+            report_file.report_target(args.output, force=args.force)
         bookmarks = _read_bookmarks(args, output)
         subject = _report_subject(args, bookmarks)
         if args.output == STDOUT:
-            output.write_text(report.report_text(subject, report.MARKDOWN).rstrip("\n"))
+            output.write_text(report_file.report_text(subject, report_file.MARKDOWN).rstrip("\n"))
         else:
-            output.write_notice(report.write_report(subject, args.output, force=args.force))
+            output.write_notice(report_file.write_report(subject, args.output, force=args.force))
         return CommandOutcome.DONE
 
 
@@ -66,7 +66,7 @@ def _report_subject(args: Namespace, bookmarks: tuple[Bookmark, ...]) -> ReportS
 
 def _check_jobs(recording: Recording, words: list[str]) -> tuple[str, ...]:
     """The jobs that are asked about, each of which must be there."""
-    from vcdebug.causes.subject import find_subject
+    from vcdebug.explain.subject import find_subject
 
     for word in words:
         find_subject(recording.snapshot, word)
@@ -87,7 +87,7 @@ def reproduce_commands(args: Namespace) -> tuple[str, ...]:
 
 def _read_bookmarks(args: Namespace, output: Output) -> tuple[Bookmark, ...]:
     """Those of the first cycle; what else the file holds is for the debugger."""
-    from vcdebug.files.notes import read_notebook
+    from vcdebug.files.notebook_file import read_notebook
 
     if args.bookmarks is None:
         return ()

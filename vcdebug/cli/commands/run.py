@@ -10,17 +10,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
-from vcdebug.cli.arguments import add_shared_arguments, recording_bound
-from vcdebug.cli.commands.base import Command, CommandOutcome
-from vcdebug.cli.cycling import add_cycle_arguments, between_cycles, check_cycle_arguments
-from vcdebug.cli.keeping import cached_recordings
+from vcdebug.cli.arguments import (
+    add_cycle_arguments,
+    add_shared_arguments,
+    between_cycles,
+    check_cycle_arguments,
+    recording_bound,
+)
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
+from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 from vcdebug.printable import escape_json
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
 
 if TYPE_CHECKING:
-    from vcdebug.trace.recording import Recording
+    from vcdebug.recording.recording import Recording
 
 STDOUT = "-"
 
@@ -54,9 +59,9 @@ class RunCommand(Command):
         from vcdebug.cli.render import write_answer
         from vcdebug.cli.reports import cycle
         from vcdebug.cli.snapshots import replay_arguments
-        from vcdebug.files.recordings import save_recording
-        from vcdebug.trace.codec import write_jsonl
-        from vcdebug.trace.cut import require_whole
+        from vcdebug.files.recording_files import save_recording
+        from vcdebug.recording.recording import require_whole
+        from vcdebug.recording.trace_schema import write_jsonl
 
         if args.json and args.trace == STDOUT:
             raise VcdebugError("the trace and the answer cannot both go to standard output", "name a file for --trace")
@@ -85,10 +90,10 @@ class RunCommand(Command):
 def _run_cycles(first: Recording, seconds: dict[str, float], args: Namespace, output: Output) -> CommandOutcome:
     """The first cycle in full, then what each of them did and what repeats."""
     from vcdebug.cli.render import write_answer
-    from vcdebug.cli.reports import cycles
-    from vcdebug.debugger.cycles import CycleChain
-    from vcdebug.trace.codec import write_cycles
-    from vcdebug.trace.cut import require_whole
+    from vcdebug.cli.reports import cycle as cycles
+    from vcdebug.recording.recording import require_whole
+    from vcdebug.recording.trace_schema import write_cycles
+    from vcdebug.whatif.cycles import CycleChain
 
     chain = CycleChain(require_whole(first), between_cycles(args), bound=recording_bound(args))
     chain.run_cycles(args.cycles)

@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import add_shared_arguments
-from vcdebug.cli.commands.base import Command, CommandOutcome
-from vcdebug.cli.keeping import cached_recordings
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
+from vcdebug.cli.recording_cache import cached_recordings
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ScriptCommand(Command):
 
 
 def _read_lines(file: str) -> list[str]:
-    from vcdebug.files.text import read_text
+    from vcdebug.files.text_files import read_text
 
     return read_text(file).splitlines()
 

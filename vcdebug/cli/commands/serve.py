@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.open import OpenCommand
 from vcdebug.cli.output import Output
 from vcdebug.errors import UnsupportedError, VcdebugError
@@ -38,7 +38,7 @@ class ServeCommand(Command):
         )
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.cli.sources import snapshot_source
+        from vcdebug.cli.recording_cache import snapshot_source
 
         if args.snapshot == STDIN:
             raise VcdebugError("standard input cannot be served", "save it to a file: each browser reads it anew")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from vcdebug.cli.arguments import add_shared_arguments, add_workers
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.output import Output
 
 
@@ -25,15 +25,15 @@ class SubmitCommand(Command):
         add_shared_arguments(parser, "complete", "release", "edits", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
-        from vcdebug.causes.pending import explain_by_name
-        from vcdebug.cli.answering import submit_follow_up_blocks, write_explanation
+        from vcdebug.cli.explain_output import submit_follow_up_blocks, write_explanation
         from vcdebug.cli.snapshots import read_snapshot, with_edits
         from vcdebug.errors import SnapshotError
-        from vcdebug.files.text import read_text
+        from vcdebug.explain.pending.explanation import explain_by_name
+        from vcdebug.files.text_files import read_text
+        from vcdebug.recording.recording import require_whole
+        from vcdebug.recording.replay import replay_cycle
         from vcdebug.snapshot.workloads import submit_workloads
         from vcdebug.snapshot.yaml_documents import DocumentError, yaml_documents
-        from vcdebug.trace.cut import require_whole
-        from vcdebug.trace.replay import replay_cycle
 
         try:
             manifests = [one for one in yaml_documents(read_text(args.manifest)) if isinstance(one, dict)]

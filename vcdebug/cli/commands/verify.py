@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vcdebug.cli.arguments import SNAPSHOT_HELP, add_shared_arguments, extender_client
-from vcdebug.cli.commands.base import Command, CommandOutcome
+from vcdebug.cli.commands import Command, CommandOutcome
 from vcdebug.cli.commands.capture import (
     add_cluster_arguments,
     capture_announcement,
@@ -19,7 +19,7 @@ from vcdebug.cli.output import Output
 from vcdebug.errors import VcdebugError
 
 if TYPE_CHECKING:
-    from vcdebug.verify import Verification
+    from vcdebug.conformance import Verification
 
 WAIT, PATIENCE = 60.0, 120.0
 
@@ -72,7 +72,7 @@ class VerifyCommand(Command):
 def _verify_program(args: Namespace, output: Output) -> Verification:
     """The snapshot given to a program."""
     from vcdebug.cli.snapshots import read_snapshot
-    from vcdebug.verify import SchedulerProgram, verify_program
+    from vcdebug.conformance import SchedulerProgram, verify_program
 
     if not args.scheduler:
         raise VcdebugError(
@@ -88,7 +88,7 @@ def _verify_program(args: Namespace, output: Output) -> Verification:
 
 def _verify_cluster(args: Namespace, output: Output) -> Verification:
     """The cluster captured twice."""
-    from vcdebug.verify import Patience, verify_cluster
+    from vcdebug.conformance import Patience, verify_cluster
 
     if args.arguments or args.log:
         raise VcdebugError("--argument and --log are for a scheduler's program", "name a SNAPSHOT for it")

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from vcdebug.compare.cycles import CycleComparison, TaskOutcome
-from vcdebug.compare.first_difference import Divergence, DivergenceSide
-from vcdebug.explain.votes import HookCallGroup
+from vcdebug.comparison.cycles import CycleComparison, Divergence, DivergenceSide, TaskOutcome
+from vcdebug.explain.decisions.votes import HookCallGroup
 from vcdebug.model.resource import Resource
-from vcdebug.trace.codec import event_json, plain_json
-from vcdebug.trace.effects import JobSummary
-from vcdebug.trace.recording import Recording
-from vcdebug.views.base import Table
+from vcdebug.recording.effects import JobSummary
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.trace_schema import event_json, plain_json
 from vcdebug.views.comparison import iter_change_tables, iter_divergence_tables, summarize_comparison
 from vcdebug.views.document import Block, make_paragraph
+from vcdebug.views.table import Table
 
 
 class ComparedRuns(NamedTuple):

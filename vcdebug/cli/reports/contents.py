@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from vcdebug.cli.reports.input import release_document, release_line
+from vcdebug.amount_text import count_noun
 from vcdebug.framework.conf import PluginOption, SchedulerConf
 from vcdebug.grouping import group_by_key
+from vcdebug.recording.input_problems import input_problems
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import open_session, parse_conf
+from vcdebug.releases.release import Release
 from vcdebug.snapshot import provenance
 from vcdebug.snapshot.completeness import completeness_problems
 from vcdebug.snapshot.device_config import read_vgpu_names
 from vcdebug.snapshot.kinds import KINDS
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
 from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
-from vcdebug.trace.conf import parse_conf
-from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.replay import open_session
 from vcdebug.views.conf import changed_flags
 from vcdebug.views.document import Block, make_listing, make_paragraph
 
@@ -186,3 +186,31 @@ def _switch_text(option: PluginOption) -> str:
 
 def _argument_text(option: PluginOption) -> str:
     return ", ".join(f"{key}: {value}" for key, value in option.arguments.items()) or "-"
+
+
+# What reports say of the input of a cycle: what is wrong with it, and whose rules decide.
+
+
+def release_document(release: Release) -> dict[str, object]:
+    """For programs: `stated` is null where the snapshot does not say which release runs."""
+    return {
+        "name": release.name,
+        "stated": release.stated or None,
+        "kubernetes": ".".join(map(str, release.kubernetes_version)),
+        "olderRules": [change.id for change in release.changes_in_force()],
+        "notReplayed": [change.id for change in release.unreplayed_changes()],
+    }
+
+
+def release_line(release: Release) -> str:
+    """For people."""
+    if release.is_assumed:
+        return f"release not stated: replayed by the newest rules, {release.display_name()}"
+    stated = "" if release.stated in (release.name, release.name.removeprefix("v")) else f" (stated: {release.stated})"
+    return f"release {release.display_name()}{stated}"
+
+
+def problem_count(recording: Recording) -> Iterator[Block]:
+    """One line where something is wrong with the input."""
+    if problems := input_problems(recording):
+        yield make_paragraph(f"{count_noun(len(problems), 'problem')} in the input: see vcdebug inspect", "bad")

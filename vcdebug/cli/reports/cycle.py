@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.reports.input import problem_count, release_document, release_line
-from vcdebug.framework.forced import FORCED_CODE
-from vcdebug.trace.crash import crash_lines, find_crash
-from vcdebug.trace.effects import Effect, Effects, cycle_effects
-from vcdebug.trace.input_problems import input_problems
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.writes import api_writes
+from vcdebug.cli.reports.contents import problem_count, release_document, release_line
+from vcdebug.debugger.commands.cycles import describe_repeat
+from vcdebug.framework.forced_answers import FORCED_CODE
+from vcdebug.recording.effects import Effect, Effects, cycle_effects
+from vcdebug.recording.input_problems import input_problems
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.session_closing import crash_lines, find_crash
+from vcdebug.recording.writes import api_writes
+from vcdebug.views.cycles import cycle_table
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
 from vcdebug.views.overview import iter_pending_rows
+from vcdebug.whatif.cycles import find_repeat
 
 ACTION_HEADS = ("action", "events", "commits#", "discards#", "bound#", "pipelined#", "evicted#", "seconds#")
 JOB_HEADS = ("job", "queue", "phase", "min#", "pods#", "ready#", "waiting#", "pending#", "outcome")
@@ -123,3 +126,41 @@ def _job_rows(done: Effects) -> Iterator[tuple[str, ...]]:
     for j in done.jobs:
         counts = (j.min_available, j.tasks, j.ready, j.waiting, j.pending)
         yield (j.job, j.queue, j.phase or "-", *map(str, counts), j.outcome)
+
+
+# The report of `vcdebug run --cycles`: the first cycle in full, then each one's deeds and what repeats.
+
+
+def cycles_document(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> dict[str, object]:
+    """For programs: what `run` has of one cycle, once per cycle."""
+    found = find_repeat(recordings)
+    return {
+        "cycles": [
+            {
+                "cycle": number,
+                "now": one.snapshot.now.isoformat(),
+                **cycle_document(one, seconds if number == 1 else {}),
+            }
+            for number, one in enumerate(recordings, start=1)
+        ],
+        "repeat": None
+        if found is None
+        else {
+            "cycle": found.later,
+            "repeats": found.earlier,
+            "evicted": list(found.evicted),
+            "givenBack": list(found.given_back),
+        },
+    }
+
+
+def cycles_blocks(recordings: Sequence[Recording], seconds: Mapping[str, float]) -> Iterator[Block]:
+    """For people."""
+    yield from cycle_blocks(recordings[0], seconds)
+    yield make_paragraph("")
+    yield replace(cycle_table(tuple(recordings), 0, "cycles"), head=(), foot=(), indent=2)
+    found = find_repeat(recordings)
+    if found is None:
+        yield make_paragraph("no cycle repeats an earlier one", indent=2)
+    else:
+        yield make_paragraph(describe_repeat(found), "bad", indent=2)

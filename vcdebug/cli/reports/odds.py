@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_percent_number
-from vcdebug.debugger.odds import DivergenceCount, OddsTally
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing
 from vcdebug.views.headline import event_headline
-from vcdebug.views.names import path_words
+from vcdebug.views.short_names import path_words
+from vcdebug.whatif.odds import DivergenceCount, OddsTally
 
 JOB_HEADS = ("job", "queue", "placed#", "of#", "%#", "gets a pod#", "undrawn")
 MAP_ORDER_WORDS = "the order in which maps are visited"

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vcdebug.causes.pending import explain_by_name
-from vcdebug.causes.survey import survey_jobs
-from vcdebug.cli.reports import comparison, pending
-from vcdebug.compare.cycles import compare_cycles
+from vcdebug.cli.reports import comparison
+from vcdebug.cli.reports import explanation as pending
+from vcdebug.comparison.cycles import compare_cycles
+from vcdebug.comparison.logs.message import DEFAULT_LEVEL
 from vcdebug.debugger.driver import DebuggerState, Driver
-from vcdebug.debugger.recordings import OpenRecordings
 from vcdebug.debugger.script import ScriptAnswer, ScriptError
 from vcdebug.errors import VcdebugError
 from vcdebug.explain.answer import Explanation
-from vcdebug.files.notes import load_notes, save_notes
-from vcdebug.files.report import write_here
-from vcdebug.logs.levels import DEFAULT_LEVEL
-from vcdebug.trace.codec import event_json
-from vcdebug.views.base import format_table
+from vcdebug.explain.pending.explanation import explain_by_name, survey_jobs
+from vcdebug.files.notebook_file import load_notes, save_notes
+from vcdebug.files.report_file import write_here
+from vcdebug.recording.trace_schema import event_json
 from vcdebug.views.document import Block, make_paragraph
-from vcdebug.views.finding import found_table
+from vcdebug.views.found_events import found_table
 from vcdebug.views.headline import event_headline
 from vcdebug.views.log import log_table
-from vcdebug.views.names import path_words
-from vcdebug.views.pages import PAGES
-from vcdebug.views.panels import find_panel, verbs_table
+from vcdebug.views.panels import PAGES, find_panel, verbs_table
 from vcdebug.views.pending import job_at
+from vcdebug.views.short_names import path_words
+from vcdebug.views.table import format_table
+from vcdebug.whatif.branch import OpenRecordings
 
 
 class AnswerReport:

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vcdebug.amount_text import count_noun
-from vcdebug.causes.survey import Survey, SurveyedJob
-from vcdebug.cli.many import BatchResults
-from vcdebug.cli.reports import pending
+from vcdebug.cli.batch import BatchResults, PackedSnapshot
+from vcdebug.cli.recording_cache import CachedRecordings
+from vcdebug.cli.reports import explanation
+from vcdebug.cli.snapshots import replay_snapshot
+from vcdebug.explain.pending.explanation import Survey, SurveyedJob, survey_jobs, survey_one
 from vcdebug.grouping import group_by_key
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.snapshot.sources import Source
 from vcdebug.views.document import Block, make_listing, make_paragraph
 
 CommandLineMaker = Callable[..., str]
@@ -138,7 +142,42 @@ def _snapshot_document(one: Survey) -> dict[str, object]:
         **({"doubt": one.doubt} if one.doubt else {}),
         **({"incomplete": one.incomplete} if one.incomplete else {}),
         "explanations": [
-            {"queue": job.queue, "pending": job.pending, **pending.explanation_document(job.explanation)}
+            {"queue": job.queue, "pending": job.pending, **explanation.explanation_document(job.explanation)}
             for job in one.explained
         ],
     }
+
+
+# What a worker does with one snapshot of many.
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyor:
+    """Replays a snapshot and explains its jobs; only plain values, so that it travels."""
+
+    job: str | None
+    """The only job or pod of interest."""
+    complete: bool | None
+    edits: tuple[str, ...]
+    extender_url: str | None
+    release: str | None = None
+
+    def __call__(self, item: PackedSnapshot) -> Survey:
+        """The survey of a snapshot that came as bytes."""
+        with disposing(self.replay_cycle(item.open_file())) as recording:
+            return self.survey_jobs(recording)
+
+    def replay_cycle(self, where: Source, keeping: CachedRecordings | None = None) -> Recording:
+        """The cycle of a snapshot."""
+        return replay_snapshot(
+            where,
+            complete=self.complete,
+            release=self.release,
+            edits=self.edits,
+            extender_url=self.extender_url,
+            keeping=keeping,
+        ).recording
+
+    def survey_jobs(self, recording: Recording, tell: Callable[[int, int], None] | None = None) -> Survey:
+        """Its jobs that wait, or the one that was asked about."""
+        return survey_jobs(recording, tell) if self.job is None else survey_one(recording, self.job)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 from vcdebug.amount_text import count_noun
-from vcdebug.cli.many import BatchResults
-from vcdebug.cli.reports.input import release_document
-from vcdebug.debugger.upgrades.search import Upgrade
-from vcdebug.debugger.upgrades.trial import ChangeMixture, MixtureTrial
+from vcdebug.cli.batch import BatchResults, PackedSnapshot
+from vcdebug.cli.output import Output
+from vcdebug.cli.progress import status_line
+from vcdebug.cli.reports.contents import release_document
+from vcdebug.cli.worker_processes import TrialRounds
+from vcdebug.errors import EngineError, VcdebugError
 from vcdebug.grouping import group_by_key
-from vcdebug.releases.release import Release
-from vcdebug.releases.table import CHANGES
+from vcdebug.releases.release import CHANGES, Release, release_names
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.views.document import Block, make_listing, make_paragraph, titled_listing
+from vcdebug.whatif.upgrades import ChangeMixture, MixtureTrial, Upgrade, build_upgrade, run_search, start_search
 
 CHANGE_HEADS = ("change", "pull request", "jobs#", "pods#", "first event#", "the older form")
 ALONE_HEADS = ("change", "pull request", "first event#", "the older form")
@@ -194,3 +201,55 @@ def upgrades_document(found: Upgrades) -> dict[str, object]:
 
 def _snapshot_document(one: Upgrade) -> dict[str, object]:
     return {"jobs": one.jobs, "tasks": one.pods, **upgrade_document(one)}
+
+
+# What an upgrade would decide, from the command line: one snapshot, or a worker's part of many.
+
+
+def wanted_release(text: str, output: Output) -> Release:
+    """The release that is asked for, or the nearest one, which is said; raises VcdebugError for what is none at all."""
+    named = resolve_release(text)
+    if not named.readable:
+        raise VcdebugError(named.what, f"there are {', '.join(release_names())}", "--release")
+    if named.what:
+        output.write_notice(f"{named.what}: {named.effect}")
+    return named.release
+
+
+def search_upgrade(snapshot: Snapshot, after: Release, args: Namespace, output: Output) -> Upgrade:
+    """The search on one snapshot; Ctrl-C keeps what there is."""
+    search, trials = start_search(snapshot, after)
+    with (
+        status_line(output, "switching changes one by one (Ctrl-C stops)") as tell,
+        closing(TrialRounds(trials, args.workers)) as rounds,
+    ):
+
+        def run_trials(wanted: list[ChangeMixture]) -> list[MixtureTrial | None]:
+            tell(count_noun(search.trial_count, "cycle"))
+            return rounds(wanted)
+
+        try:
+            run_search(search, run_trials)
+        except KeyboardInterrupt:
+            output.write_notice("interrupted: what was found until then follows")
+    return build_upgrade(snapshot, after, search)
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeSearcher:
+    """Searches one snapshot of many; only plain values, so that it travels."""
+
+    after: Release
+    complete: bool | None
+
+    def __call__(self, item: PackedSnapshot) -> Upgrade:
+        """What came of a snapshot that came as bytes."""
+        snapshot = load_snapshot(item.open_file(), complete=self.complete)
+        search, trials = start_search(snapshot, self.after)
+        with closing(TrialRounds(trials, workers=1)) as rounds:
+            run_search(search, rounds)
+        if search.endpoint_trial is None:
+            trials(search.all_changes)
+            trials(())
+            raise EngineError("a cycle failed once and not again", where=item.name)
+        return build_upgrade(snapshot, self.after, search)

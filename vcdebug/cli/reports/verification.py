@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun
-from vcdebug.verify import Verification
-from vcdebug.verify.compare import JobVerdict, OutcomeDifference
-from vcdebug.verify.outcome import CycleOutcome
+from vcdebug.conformance import Verification
+from vcdebug.conformance.cycle_outcome import CycleOutcome
+from vcdebug.conformance.verdicts import JobVerdict, OutcomeDifference
 from vcdebug.views.document import Block, make_listing, make_paragraph
 
 DIFFERENCE_HEADS = ("job", "", "about", "replay", "scheduler")

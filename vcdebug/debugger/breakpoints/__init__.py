@@ -1,5 +1,18 @@
 """The kinds of breakpoints: one line per kind; files hold kinds alike, imported when one of them is set."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Self
+
+from vcdebug.debugger.expression import Value
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.hooks import HOOKS
+from vcdebug.framework.record import Event, HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.recording.event_index import Seqs
+from vcdebug.recording.recording import Recording
+
 BREAKPOINT_KINDS: dict[str, str] = {
     "action": "vcdebug.debugger.breakpoints.event_kinds:ActionBreakpoint",
     "data": "vcdebug.debugger.breakpoints.state_kinds:DataBreakpoint",
@@ -16,3 +29,83 @@ BREAKPOINT_KINDS: dict[str, str] = {
     "victim": "vcdebug.debugger.breakpoints.event_kinds:VictimBreakpoint",
     "vote": "vcdebug.debugger.breakpoints.event_kinds:VoteBreakpoint",
 }
+
+
+# What a kind of breakpoint is: which events it looks at, and which of them it means.
+
+HOOK_NAMES: Final = tuple(hook.upstream for hook in HOOKS)
+
+
+class BreakpointError(VcdebugError):
+    """A breakpoint that cannot be set."""
+
+
+class BreakpointKind:
+    """One kind of breakpoint, with the words that narrow it; pure, so that it works in both directions."""
+
+    KIND: ClassVar[str]
+    HELP: ClassVar[str]
+    WORDS: ClassVar[tuple[str, ...]] = ()
+    """Words that may follow the kind; empty where none may."""
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+    """Fields that conditions and log texts of this kind know besides those of every event."""
+    WATCHES: ClassVar[tuple[type[Event], ...]]
+    """Event types that it can mean."""
+    POINTS: ClassVar[tuple[str, ...]] = ()
+    """Hooks whose calls it can mean, where no words name others; empty where those of all."""
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self.words = tuple(words)
+
+    @classmethod
+    def parse_words(cls, words: Sequence[str]) -> Self:
+        """From the words after the kind."""
+        for word in words:
+            if word not in cls.WORDS:
+                known = f"it takes {', '.join(cls.WORDS)}" if cls.WORDS else "it takes no further words"
+                raise BreakpointError(f"break {cls.KIND} does not know {word!r}", hint=known)
+        return cls(words)
+
+    def candidate_seqs(self, recording: Recording) -> Seqs:
+        """Events among which its own lie."""
+        index, points = recording.index, [word for word in self.words if word in HOOK_NAMES] or self.POINTS
+        types = [kind for kind in self.WATCHES if kind is not HookEvent or not points]
+        return merge_seqs([*map(index.seqs_of_type, types), *map(index.seqs_at_point, points)])
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        """Whether a candidate is one of its own."""
+        return True
+
+    @property
+    def matches_every_candidate(self) -> bool:
+        """Whether every candidate is one of its own, and stops by itself."""
+        own = type(self)
+        return own.is_match is BreakpointKind.is_match and own.first_of_group is BreakpointKind.first_of_group
+
+    def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
+        """Of events that belong together only the first that fulfils the condition stops."""
+        return seq
+
+    def check_names(self, recording: Recording) -> Self:
+        """Raise where the words name something that this recording does not have."""
+        return self
+
+    def field_value(self, recording: Recording, seq: Seq, name: str) -> Value:
+        """One of FIELDS at an event, as conditions compare it."""
+        return None
+
+    def field_text(self, recording: Recording, seq: Seq, name: str) -> str:
+        """One of FIELDS at an event, as log texts say it."""
+        return str(self.field_value(recording, seq, name))
+
+    def stop_detail(self, recording: Recording, seq: Seq) -> str:
+        """What there is to say about a stop at an event besides the kind."""
+        return ""
+
+    def __str__(self) -> str:
+        return " ".join((self.KIND, *self.words))
+
+
+def merge_seqs(parts: Sequence[Seqs]) -> Seqs:
+    """Ascending numbers of several ascending lists."""
+    return parts[0] if len(parts) == 1 else sorted(seq for part in parts for seq in part)

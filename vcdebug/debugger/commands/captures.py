@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.captures import (
     CaptureSeries,
     ReadCapture,
@@ -15,17 +14,18 @@ from vcdebug.debugger.captures import (
 )
 from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.recordings import ORIGINAL
+from vcdebug.debugger.notebook import Bookmark
+from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.snapshot import Snapshot
-from vcdebug.trace.recording import Recording
+from vcdebug.whatif.branch import ORIGINAL
 
 if TYPE_CHECKING:
-    from vcdebug.compare.captures import CaptureChanges
+    from vcdebug.comparison.captures import CaptureChanges
 
 
 def _replay_capture(snapshot: Snapshot, like: Recording) -> Recording:
     """The cycle of another capture, with the extender's webhook if the one beside it had it."""
-    from vcdebug.trace.replay import replay_cycle
+    from vcdebug.recording.replay import replay_cycle
 
     return replay_cycle(snapshot, ask_extender=like.session.ask_extender)
 
@@ -38,7 +38,7 @@ def capture_again(driver: Driver, _: str) -> CommandReply:
         raise CommandError("this snapshot is of no live cluster", "vcdebug open --context NAME captures and opens one")
     last = captures.last_recording(driver.open_recordings)
 
-    from vcdebug.compare.captures import compare_captures
+    from vcdebug.comparison.captures import compare_captures
 
     def take_capture() -> CommandReply:
         taken = take()

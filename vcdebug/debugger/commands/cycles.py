@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb
 from vcdebug.debugger.commands.captures import open_earlier, open_later
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.recordings import OpenRecordings
+from vcdebug.whatif.branch import OpenRecordings
 
 if TYPE_CHECKING:
-    from vcdebug.debugger.between import BetweenCycles
-    from vcdebug.debugger.cycles import CycleRepeat
+    from vcdebug.whatif.cycles import CycleRepeat
+    from vcdebug.whatif.next_cycle import BetweenCycles
 
 MAX_CYCLES: Final = 100
 """Cycles that one command runs at most: each keeps its recording."""
@@ -24,7 +24,7 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
     count, between = _parse_advance(argument)
     before = driver.open_recordings
 
-    from vcdebug.debugger.cycles import append_cycles
+    from vcdebug.whatif.cycles import append_cycles
 
     def run_cycles() -> CommandReply:
         after = append_cycles(before, count, between)
@@ -37,8 +37,8 @@ def advance_cycles(driver: Driver, argument: str) -> CommandReply:
 
 def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
     """(how many, what happens between two)."""
-    from vcdebug.debugger.between import ONE_SECOND, BetweenCycles
-    from vcdebug.debugger.between.actors import parse_interval
+    from vcdebug.whatif.between_cycles import parse_interval
+    from vcdebug.whatif.next_cycle import ONE_SECOND, BetweenCycles
 
     words = argument.split()
     recreate = RECREATE in words
@@ -57,8 +57,8 @@ def _parse_advance(argument: str) -> tuple[int, BetweenCycles]:
 
 def _describe_last_cycle(after: OpenRecordings) -> str:
     """What the last cycle did, and whether it is one that was there before."""
-    from vcdebug.debugger.cycles import find_repeat
-    from vcdebug.trace.effects import cycle_effects
+    from vcdebug.recording.effects import cycle_effects
+    from vcdebug.whatif.cycles import find_repeat
 
     done = cycle_effects(after.shown_recording)
     counts = ((done.bound, "bound"), (done.pipelined, "pipelined"), (done.evicted, "evicted"))

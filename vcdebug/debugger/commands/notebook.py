@@ -8,8 +8,8 @@ from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, ope
 from vcdebug.debugger.commands.captures import goto_closed_bookmark
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.figure_words import FIGURE_USAGE, parse_figure
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL
-from vcdebug.debugger.watch import evaluate_watch
+from vcdebug.debugger.notebook import evaluate_watch
+from vcdebug.whatif.branch import BRANCH, ORIGINAL
 
 BREAKPOINT, WATCH, BOOKMARK = "breakpoint's number", "watch's number", "bookmark's number"
 

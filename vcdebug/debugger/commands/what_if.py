@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING, Final
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
 from vcdebug.debugger.driver import Driver
-from vcdebug.debugger.recordings import BRANCH, ORIGINAL, OpenRecordings, RecordingSide
-from vcdebug.debugger.what_if import divergence_seq, with_comparison, with_edits, with_redone, without_any, without_last
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
-from vcdebug.releases.naming import resolve_release
 from vcdebug.releases.release import release_names
-from vcdebug.snapshot.edit import EDIT_FORMS, expand_short_edit
-from vcdebug.snapshot.edit_file import expand_edits, read_edits, write_edits
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.edit import EDIT_FORMS, expand_edits, expand_short_edit, read_edits, write_edits
+from vcdebug.whatif.branch import (
+    BRANCH,
+    ORIGINAL,
+    OpenRecordings,
+    RecordingSide,
+    divergence_seq,
+    with_comparison,
+    with_edits,
+    with_redone,
+    without_any,
+    without_last,
+)
 
 if TYPE_CHECKING:
-    from vcdebug.compare.cycles import CycleComparison
+    from vcdebug.comparison.cycles import CycleComparison
 
 RecordingsChange = Callable[[OpenRecordings], OpenRecordings]
 RELEASE_EDIT: Final = "flag:release="
@@ -39,7 +48,10 @@ def carry_out(driver: Driver, texts: Sequence[str], what: str) -> CommandReply:
 def _set_release(driver: Driver, argument: str) -> CommandReply:
     """Another release's rules, as one more edit; without a name, whose rules are shown."""
     if not argument:
-        text = f"replayed by {driver.open_recordings.shown_recording.snapshot.release.describe_rules()}; there are {', '.join(release_names())}"
+        text = (
+            f"replayed by {driver.open_recordings.shown_recording.snapshot.release.describe_rules()}; there are "
+            f"{', '.join(release_names())}"
+        )
         return CommandReply(driver.current_state(), text)
     named = resolve_release(argument)
     if not named.readable:
@@ -97,8 +109,8 @@ def _redo_edit(driver: Driver, _: str) -> CommandReply:
 
 def _force_answer(driver: Driver, argument: str) -> CommandReply:
     """The answer of the present hook call."""
-    from vcdebug.explain.votes import HOOK_AT
-    from vcdebug.framework.forced_values import choice_text
+    from vcdebug.explain.decisions.votes import HOOK_AT
+    from vcdebug.framework.forced_answers import choice_text
 
     open_, seq = driver.open_recordings, driver.debugger.seq
     event = driver.debugger.current_event()

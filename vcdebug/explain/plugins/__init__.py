@@ -1,6 +1,6 @@
 """Plugins about which something is said beyond their answers; a module is imported when somebody asks."""
 
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import PluginExplainer
 from vcdebug.framework.registry import resolve_reference
 
 PLUGINS: dict[str, str] = {

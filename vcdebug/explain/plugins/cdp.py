@@ -8,15 +8,15 @@ from __future__ import annotations
 from vcdebug.amount_text import format_duration
 from vcdebug.explain.answer import owner_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import PluginExplainer
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND, unix_nanoseconds
 from vcdebug.model.names import Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.cdp import Cooldown
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import tasks_of
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import tasks_of
 
 ADVICE = owner_advice(
     "wait until the cooldown of these pods is over, or let their owners shorten volcano.sh/cooldown-time"

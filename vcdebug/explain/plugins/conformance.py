@@ -11,14 +11,14 @@ from vcdebug.amount_text import join_names
 from vcdebug.explain.answer import queue_admin_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import PluginExplainer, VetoReason
+from vcdebug.explain.plugin_explainer import PluginExplainer, VetoReason
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.conformance import is_critical
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import tasks_of
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import tasks_of
 
 
 def critical_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

@@ -12,21 +12,26 @@ from vcdebug.amount_text import format_number, format_numbers_apart
 from vcdebug.explain.answer import Number, cluster_admin_advice, owner_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import LookedAt, OrderDifference, OrderMoment, PluginExplainer, VetoReason, iter_differences
+from vcdebug.explain.plugin_explainer import (
+    LookedAt,
+    OrderDifference,
+    OrderMoment,
+    PluginExplainer,
+    VetoReason,
+    iter_differences,
+)
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
+from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import ShareTotals
 from vcdebug.plugins.drf import Drf, ShareExchange, iter_exchanges
-from vcdebug.plugins.drf.hierarchy import Hierarchy, HierarchyNode, iter_levels
-from vcdebug.plugins.drf.share import DominantShare
-from vcdebug.trace.history import LazyMap
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import job_of, plugin_of, state_before, task_of, tasks_of
-from vcdebug.trace.timeline import ClusterState
+from vcdebug.plugins.drf.hierarchy import DominantShare, Hierarchy, HierarchyNode, iter_levels
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of, tasks_of
+from vcdebug.recording.timeline import ClusterState, LazyMap
 
 NAME = "drf"
 ADVICE = (

@@ -9,9 +9,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
     JOB_ENQUEUEABLE,
@@ -27,8 +26,8 @@ from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins.extender import Extender
 from vcdebug.plugins.extender.answers import ANY_KEY
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import plugin_of
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import plugin_of
 
 FORMULA: Final = "the webhook's answer is the vote; without one the plugin takes no part"
 SCORE_FORMULA: Final = "nodeScore of the answer, added as it is; a node that it does not name gets 0"

@@ -11,7 +11,7 @@ from vcdebug.amount_text import join_names
 from vcdebug.explain.amounts import count
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer, VetoReason
+from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.framework.hooks import (
     JOB_ORDER,
     JOB_PIPELINED,
@@ -29,12 +29,11 @@ from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.sub_job import MinimumCount, SubJobInfo, TaskSet
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.taskset import MinimumCount, TaskSet
 from vcdebug.plugins.gang import GangMember, gang_members, unready_first
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import job_before, jobs_before, sub_job_before, tasks_of
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import job_before, jobs_before, sub_job_before, tasks_of
 
 READY_FORMULA = "ready + best-effort pending ≥ min available"
 PIPELINED_FORMULA = "ready + waiting + best-effort pending ≥ min available"

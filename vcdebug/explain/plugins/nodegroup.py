@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from vcdebug.amount_text import format_number
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.nodegroup import GroupVerdict, NodeGroup
 from vcdebug.plugins.nodegroup.by_pod import NodeGroupByPod

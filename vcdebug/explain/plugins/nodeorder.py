@@ -10,19 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Ratio, Term, TermFigure
-from vcdebug.explain.plugin import PluginExplainer
-from vcdebug.explain.selectors import format_affinity_term, format_node_term, format_selector
+from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
+from vcdebug.explain.predicate_reasons import format_affinity_term, format_node_term, format_selector
 from vcdebug.gomath import round_half_away_rows
 from vcdebug.kube.images import held_images, image_score
 from vcdebug.kube.pod_affinity_score import ScoreContribution
 from vcdebug.kube.pod_affinity_score import normalize_weights as normalized_affinity
+from vcdebug.kube.pod_requests import GPU
 from vcdebug.kube.preference_scores import normalize_reversed, normalize_score
-from vcdebug.kube.requests import GPU
 from vcdebug.kube.resource_scores import AveragePart, BalancePart, average_parts
 from vcdebug.kube.taints import parse_taints, soft_taints
-from vcdebug.kube.topology_spread_score import normalize_spread
+from vcdebug.kube.topology_spread import normalize_spread
 from vcdebug.model.names import IntArray
 from vcdebug.plugins.nodeorder import (
     AFFINITY,

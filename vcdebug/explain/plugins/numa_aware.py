@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
 from vcdebug.model.numa import format_cpu_list, set_members
 from vcdebug.plugins.numa_aware import NumaAware, NumaRoom
 

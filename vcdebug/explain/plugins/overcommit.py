@@ -17,21 +17,20 @@ from vcdebug.explain.answer import (
     owner_advice,
     queue_admin_advice,
 )
-from vcdebug.explain.comparisons import WITH_DIMENSION
-from vcdebug.explain.equation import Equation
+from vcdebug.explain.equation import WITH_DIMENSION, Equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import NO_MINIMUM, admission_equation, all_dimensions, limit_columns, limit_terms
-from vcdebug.explain.plugin import PluginExplainer
-from vcdebug.explain.queue_admission import rejection_evidence, stuck_jobs, stuck_jobs_finding, total_without
+from vcdebug.explain.plugin_explainer import PluginExplainer
+from vcdebug.explain.queue_findings import rejection_evidence, stuck_jobs, stuck_jobs_finding, total_without
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck
+from vcdebug.model.limits import LimitCheck
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, Resource
 from vcdebug.plugins.overcommit import FACTOR_KEY, check_admission
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import state_before
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import state_before
 
 NAME, CAUSE = "overcommit", "enqueue-overcommit"
 UNREAD = f"; {FACTOR_KEY} is set beside arguments and not under it, so {{factor}} applies"
@@ -64,7 +63,8 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     compared = (minimum, inqueue, idle, total, used)
     written = {name: format_amounts_apart(name, *(each.get(name) for each in compared)) for name in names or [CPU]}
     lines = tuple(
-        f"{name}: minResources {asked} + inqueue {promised} > idle {free} = {most} x {format_number(factor)} - used {taken}"
+        f"{name}: minResources {asked} + inqueue {promised} > idle {free} = {most} x {format_number(factor)} - used "
+        f"{taken}"
         for name, (asked, promised, free, most, taken) in written.items()
         if name in names
     )
@@ -77,11 +77,12 @@ def explain_rejection(view: JobView, seq: Seq, event: HookEvent) -> Finding:
     short = {each: check.excess_of(each) for each in names or [name]}
     others = ", ".join(amount_text.format_named_amount(each, value) for each, value in short.items() if each != name)
     asked, promised, free, most, taken = written[name]
+    unread_factor = UNREAD.format(factor=format_number(factor))
     sentence = (
         f"{view.job.uid} is not admitted: it asks {asked} {name} as minResources, overcommit "
         f"has {free} to give ({most} x {format_number(factor)} - {taken} used) with {promised} promised to "
         f"Inqueue jobs, short by {format_amount(name, short[name])}{f' (and by {others})' if others else ''}"
-        f"{_beyond_cluster_words(minimum, total, names)}{UNREAD.format(factor=format_number(factor)) if unread else ''}."
+        f"{_beyond_cluster_words(minimum, total, names)}{unread_factor if unread else ''}."
     )
     numbers: dict[str, Number] = {
         **amounts.numbers("minResources", minimum, names),

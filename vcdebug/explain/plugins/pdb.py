@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from vcdebug.explain.answer import queue_admin_advice
 from vcdebug.explain.equation import Equation, Term, victim_equation
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import PluginExplainer
 from vcdebug.framework.hooks import PREEMPTABLE, RECLAIMABLE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.plugins.pdb import BudgetCharge, Pdb, charge_budgets
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import plugin_of, tasks_of
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import plugin_of, tasks_of
 
 ADVICE = queue_admin_advice("wait until the disruption budget allows an eviction, or lower its minAvailable")
 NO_LABELS = "it has no labels: pdb never offers such a pod"

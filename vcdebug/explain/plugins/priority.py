@@ -11,17 +11,17 @@ from vcdebug.explain.amounts import count
 from vcdebug.explain.answer import owner_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, victim_equation
 from vcdebug.explain.job_view import JobView
-from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer, VetoReason
+from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, PluginExplainer, VetoReason
 from vcdebug.explain.plugins.gang import format_placed
 from vcdebug.framework.hooks import JOB_ORDER, JOB_STARVING, PREEMPTABLE, SUB_JOB_ORDER, TASK_ORDER, UNIFIED_EVICTABLE
 from vcdebug.framework.record import HookEvent, Level
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq, TaskKey
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import PriorityRank, higher_first, rank_candidate
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import job_before, job_of, task_of, tasks_of
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import job_before, job_of, task_of, tasks_of
 
 LOWER_FORMULA = "candidate's priority < preemptor's priority"
 COLUMNS = ("candidate", "preemptor")

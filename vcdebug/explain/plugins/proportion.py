@@ -13,19 +13,31 @@ from typing import NamedTuple
 from vcdebug import amount_text
 from vcdebug.amount_text import format_amount
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
-from vcdebug.explain.comparisons import LESS_EQUAL, LESS_EQUAL_NAMES, WITH_DIMENSION, WITHIN_LIMIT
-from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, first_failing, victim_equation
+from vcdebug.explain.equation import (
+    JOB_NOT_IN_SESSION,
+    LESS_EQUAL,
+    LESS_EQUAL_NAMES,
+    WITH_DIMENSION,
+    WITHIN_LIMIT,
+    DimensionAmount,
+    Equation,
+    Term,
+    first_failing,
+    victim_equation,
+)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import (
     NO_MINIMUM,
     QueueCheck,
     admission_equation,
     all_dimensions,
+    dry_run_start,
     limit_columns,
     limit_terms,
     not_open_reason,
+    simulated_allocation,
 )
-from vcdebug.explain.plugin import (
+from vcdebug.explain.plugin_explainer import (
     OrderDifference,
     OrderMoment,
     PluginExplainer,
@@ -33,9 +45,7 @@ from vcdebug.explain.plugin import (
     VetoReason,
     iter_differences,
 )
-from vcdebug.explain.queue_admission import explain_queue_rejection
-from vcdebug.explain.queue_books import dry_run_start, simulated_allocation
-from vcdebug.explain.queue_quota import not_above_share
+from vcdebug.explain.queue_findings import explain_queue_rejection, not_above_share
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -46,9 +56,9 @@ from vcdebug.framework.hooks import (
     SIMULATE_ALLOCATABLE,
 )
 from vcdebug.framework.record import HookEvent
-from vcdebug.model.inqueue import ReservationForm
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, check_request
+from vcdebug.model.job_amounts import ReservationForm
+from vcdebug.model.limits import LimitCheck, check_request
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import CPU, Resource
@@ -66,11 +76,10 @@ from vcdebug.plugins.proportion import (
     offered_share,
     surplus_in,
 )
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import job_before, plugin_of, requested_together, state_before, task_of, tasks_of
+from vcdebug.recording.timeline import ClusterState
 from vcdebug.releases.queues import ZERO_DESERVED_DROPPED
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import job_before, plugin_of, requested_together, state_before, task_of, tasks_of
-from vcdebug.trace.timeline import ClusterState
 
 NAME = "proportion"
 WITHIN_FORMULA = "allocated + request ≤ deserved, in the dimensions requested"

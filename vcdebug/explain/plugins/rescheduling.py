@@ -9,15 +9,15 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import PluginExplainer
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import CPU, MEMORY, Resource
-from vcdebug.model.status import TaskStatus
+from vcdebug.model.task import TaskStatus
 from vcdebug.plugins.rescheduling import Rescheduling, ReschedulingChoice
-from vcdebug.trace.moment import session_at_event
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import session_at_event
 
 FORMULA = "idle: below every threshold; busy: above some target; pods of busy nodes go while idle nodes have room"
 COLUMNS = ("cpu %", "memory %", "room left", "chosen")

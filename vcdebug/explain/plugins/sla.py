@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_duration, format_durations_apart
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer
+from vcdebug.explain.plugin_explainer import OrderDifference, OrderMoment, PluginExplainer
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ORDER, JOB_PIPELINED
 from vcdebug.framework.plugin import ABSTAIN
 from vcdebug.framework.record import HookEvent
@@ -17,8 +17,8 @@ from vcdebug.gotime import SECOND, parse_nanoseconds
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Seq
 from vcdebug.plugins.sla import Sla, earlier_first
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import plugin_of
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import plugin_of
 
 
 def overdue_equation(recording: Recording, seq: Seq, event: HookEvent) -> Equation:

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from vcdebug.amount_text import format_number
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Term
-from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer, smaller_first
+from vcdebug.explain.plugin_explainer import AskedNode, OrderDifference, OrderMoment, PluginExplainer, smaller_first
 from vcdebug.framework.hooks import TASK_ORDER
 from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, OpEvent
 from vcdebug.model.names import JobId, Seq
@@ -20,9 +19,8 @@ from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import higher_first
 from vcdebug.plugins.task_topology import TaskTopology
 from vcdebug.plugins.task_topology.buckets import Bucket, role_of
-from vcdebug.trace.memo import per_recording
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import plugin_of
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import plugin_of
 
 FORMULA = "100 × weight × (tasks there + tasks that wait − tasks that must be left out) / tasks of the largest bucket"
 

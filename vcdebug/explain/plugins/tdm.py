@@ -9,17 +9,15 @@ from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
 from vcdebug.explain.answer import queue_admin_advice
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, Equation, Term, all_hold, first_failing
-from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer, iter_differences
+from vcdebug.explain.plugin_explainer import AskedNode, OrderDifference, OrderMoment, PluginExplainer, iter_differences
 from vcdebug.framework.hooks import JOB_ORDER, JOB_PIPELINED, JOB_STARVING, PREEMPTABLE, VICTIM_TASKS
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.gotime import SECOND
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, Seq, TaskKey
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.tdm import (
     MAX_UNAVAILABLE_KEY,
     MIN_AVAILABLE_KEY,
@@ -31,9 +29,9 @@ from vcdebug.plugins.tdm import (
     Tdm,
     max_evictions,
 )
-from vcdebug.trace.moment import session_at_event
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import job_before, plugin_of, task_of, tasks_before
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import session_at_event
+from vcdebug.recording.state_before import job_before, plugin_of, task_of, tasks_before
 
 SCORE_FORMULA = "100 on a revocable node whose window is open, for a task that may use revocable nodes"
 ZONE_FORMULA = "a revocable node takes tasks of revocable zones while its window is open; any other node takes all"

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
 from vcdebug.plugins.usage import NodeLoad, Usage
 from vcdebug.plugins.usage.measured import MeasuredUsage
 

@@ -9,7 +9,6 @@ import re
 from typing import NamedTuple
 
 from vcdebug.gomath import MAX_INT64, MIN_INT64
-from vcdebug.kube.undecided import Undecided
 from vcdebug.snapshot.quantity import QuantityError, nano_value
 
 NANO_PER_UNIT = 10**9
@@ -83,3 +82,10 @@ def _normalize_version(text: str) -> str:
     numbers, mark, rest = text.removeprefix("v").partition("-" if "-" in text else "+")
     numbers = ".".join([*numbers.split("."), "0", "0"][:3]) if numbers.count(".") < 2 else numbers
     return _LEADING_ZEROS.sub("", numbers) + mark + rest
+
+
+# What a replay does not know.
+
+
+class Undecided(Exception):
+    """A real scheduler would come to something here, and it is not known to what; the text says why."""

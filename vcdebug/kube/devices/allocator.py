@@ -8,21 +8,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from vcdebug.kube.devices.constraints import DeviceConstraint, read_constraints
+from vcdebug.kube.devices.allocations import (
+    ClaimAllocation,
+    DevicesInUse,
+    HeldDevice,
+    SearchLedger,
+    held_devices,
+    make_allocation,
+)
 from vcdebug.kube.devices.device import DeviceId, read_slice
-from vcdebug.kube.devices.errors import AllocationError, NoDevicesError
-from vcdebug.kube.devices.features import features_of
-from vcdebug.kube.devices.ledger import SearchLedger
+from vcdebug.kube.devices.features import AllocationError, NoDevicesError, features_of
 from vcdebug.kube.devices.pools import DevicePool, DevicePools
 from vcdebug.kube.devices.requests import MAX_DEVICES, ClaimReader, DeviceClaim, WantedDevices
-from vcdebug.kube.devices.search import DeviceSearch
-from vcdebug.kube.devices.taken import ClaimAllocation, DevicesInUse, HeldDevice, held_devices, make_allocation
+from vcdebug.kube.devices.search import DeviceConstraint, DeviceSearch, read_constraints
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.selector import Labels
 from vcdebug.model.names import NodeName
-from vcdebug.model.ordering import MapOrder
-from vcdebug.snapshot.json_values import JsonObject
-from vcdebug.snapshot.manifest import key_of, spec_of
+from vcdebug.snapshot.cycle_inputs import MapOrder
+from vcdebug.snapshot.manifest import JsonObject, key_of, spec_of
 
 INVALID_POOLS: Final = "invalid resource pools were encountered"
 CANNOT_ALLOCATE: Final = "cannot allocate all claims"

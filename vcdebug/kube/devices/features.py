@@ -1,6 +1,7 @@
 """Which rules the allocation of devices goes by.
 
 Upstream: plugins/predicates, k8s dynamic-resource-allocation structured (NewAllocator).
+Upstream: k8s dynamic-resource-allocation structured.
 """
 
 from __future__ import annotations
@@ -79,3 +80,14 @@ def features_of(flags: SchedulerFlags) -> AllocatorFeatures:
         stops_at_all=False,
         known=library >= NEWEST_LIBRARY or (library >= OLDEST_LIBRARY and not begun),
     )
+
+
+# How an allocation of devices fails.
+
+
+class AllocationError(Exception):
+    """Something is wrong with the claim or the class, whatever devices there are; the text is upstream's."""
+
+
+class NoDevicesError(Exception):
+    """The node has not what the claims ask for; the text is upstream's."""

@@ -12,7 +12,7 @@ from vcdebug.kube.devices.device import Device, DeviceSlice, PoolId
 from vcdebug.kube.devices.features import AllocatorFeatures
 from vcdebug.kube.selector import Labels
 from vcdebug.model.names import NodeName
-from vcdebug.model.ordering import MapOrder
+from vcdebug.snapshot.cycle_inputs import MapOrder
 
 
 class DevicePool(NamedTuple):

@@ -20,7 +20,7 @@ from vcdebug.releases.devices import (
     GPUSHARE_RELEASE_BY_INDEX,
 )
 from vcdebug.releases.release import Release
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import whole_value
 
 MOST_CARDS = 100_000

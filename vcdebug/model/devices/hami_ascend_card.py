@@ -10,11 +10,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from vcdebug.model.devices.vgpu_held import HeldCard, parse_int32
-from vcdebug.model.devices.vgpu_request import ContainerRequest
-from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
-from vcdebug.snapshot.json_values import Json, JsonObject
-from vcdebug.snapshot.npu_config import NpuKind
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
+from vcdebug.model.devices.vgpu_annotations import ContainerRequest, HeldCard, parse_int32
+from vcdebug.snapshot.device_config import NpuKind
+from vcdebug.snapshot.manifest import Json, JsonObject
 
 ANNOTATION_PREFIX = "hami.io"
 BINPACK = "binpack"

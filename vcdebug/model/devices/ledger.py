@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Protocol
 
 from vcdebug.model.pod import Pod
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import nano_value, whole_value
 
 NANO_PER_UNIT = 1_000_000_000

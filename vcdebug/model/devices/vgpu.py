@@ -12,24 +12,35 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from vcdebug.model.devices.cards import HAMI_CORE, Card, Cards, CardSharing, HamiCore
+from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
+from vcdebug.model.devices.cards import (
+    HAMI_CORE,
+    MIG_MODE,
+    Card,
+    Cards,
+    CardSharing,
+    HamiCore,
+    MigSharing,
+    geometries_of,
+)
 from vcdebug.model.devices.ledger import ReleaseOutcome, container_limit
-from vcdebug.model.devices.mig import MIG_MODE, MigSharing, geometries_of
-from vcdebug.model.devices.notes import PodAnnotations
-from vcdebug.model.devices.vgpu_held import ASSIGNED_ANNOTATION, HeldCard, held_cards, is_plugin_alive
-from vcdebug.model.devices.vgpu_request import (
+from vcdebug.model.devices.vgpu_annotations import (
+    ASSIGNED_ANNOTATION,
     MODE_ANNOTATION,
     NEWEST_CARD_RULES,
     NVIDIA,
     CardFilter,
     CardRules,
     ContainerRequest,
+    HeldCard,
+    PodAnnotations,
+    held_cards,
+    is_plugin_alive,
     requests_of,
 )
-from vcdebug.model.panics import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic
 from vcdebug.model.pod import Pod
 from vcdebug.snapshot.device_config import BUILT_IN_NAMES, MigSettings, VgpuNames
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 from vcdebug.snapshot.quantity import whole_value
 
 DEVICE_NAME = "hamivgpu"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, blame_objects
 from vcdebug.framework.accounts import QUEUE, WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.evictions import EvictionContext, EvictionKind
@@ -16,20 +17,21 @@ from vcdebug.framework.persistence import clamp_request, counted_request, limiti
 from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError, VictimAnswer
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.device_claims import merge_task_dra
-from vcdebug.model.inqueue import format_resource_names
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck
+from vcdebug.model.job_amounts import format_resource_names
+from vcdebug.model.limits import LimitCheck
 from vcdebug.model.names import QueueName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.panics import NIL_POINTER_TEXT, ProcessExit, SchedulerPanic, blame_objects
+from vcdebug.model.pod_claims import merge_task_dra
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity import quirks
-from vcdebug.plugins.capacity.attr import (
+from vcdebug.plugins.capacity import queue_tree as quirks
+from vcdebug.plugins.capacity.limits import LimitChecker
+from vcdebug.plugins.capacity.queue_attr import (
     FIGURES,
     Attrs,
+    CapacityForm,
     CapacityQueueAttr,
     check_claim,
     common_level,
@@ -37,12 +39,9 @@ from vcdebug.plugins.capacity.attr import (
     deserves_more,
     parents_last,
 )
-from vcdebug.plugins.capacity.flat import build_flat
-from vcdebug.plugins.capacity.form import CapacityForm
-from vcdebug.plugins.capacity.limits import LimitChecker
+from vcdebug.plugins.capacity.queue_tree import build_flat, build_tree, find_circle
 from vcdebug.plugins.capacity.reclaim import ReclaimAsker, ReclaimCall, WholeReclaimCall
 from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated_queues
-from vcdebug.plugins.capacity.tree import build_tree, find_circle
 from vcdebug.releases.queues import (
     CAPACITY_ANCESTOR_LEVEL,
     CAPACITY_PREEMPTIVE_EVERY_DIMENSION,

@@ -5,9 +5,11 @@ Upstream: plugins/capacity (draQuotaAttr), api (GetMinDRAResources).
 
 from __future__ import annotations
 
-from vcdebug.kube.claims import claim_names
-from vcdebug.kube.listers import Listers
-from vcdebug.model.device_claims import (
+from vcdebug.kube.listers import Listers, claim_names
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import TaskId
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_claims import (
     ClaimKey,
     ClaimMissingError,
     ClaimPendingError,
@@ -17,9 +19,6 @@ from vcdebug.model.device_claims import (
     TaskDemand,
     merge_task_dra,
 )
-from vcdebug.model.job import JobInfo
-from vcdebug.model.names import TaskId
-from vcdebug.model.pod import Pod
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource_list import ResourceList
 from vcdebug.model.task import TaskInfo

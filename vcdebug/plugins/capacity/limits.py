@@ -1,26 +1,26 @@
 """Whether one queue's limits hold a task or a job's minimum, devices and reserved room included.
 
 Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable).
+Upstream: plugins/capacity (queueGateReservedTasks).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.persistence import counted_request
 from vcdebug.framework.session import Session
 from vcdebug.kube.listers import Listers
-from vcdebug.model.device_claims import DeviceDemand, TaskDemand
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck, check_admission, check_request
-from vcdebug.model.names import QueueName
+from vcdebug.model.limits import LimitCheck, check_admission, check_request
+from vcdebug.model.names import QueueName, TaskId
+from vcdebug.model.pod import VOLCANO_GATE
+from vcdebug.model.pod_claims import DeviceDemand, TaskDemand
 from vcdebug.model.resource import Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity.attr import CapacityQueueAttr
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
-from vcdebug.plugins.capacity.reservation import QUEUE_GATE, Reservations
+from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr
 from vcdebug.releases.queues import DRA_QUOTA
 
 DEVICES_KEY = "capacity.DynamicResourceAllocationEnable"
@@ -93,3 +93,46 @@ class LimitChecker:
         minimum = job.get_min_resources()
         asked = counted_request(self._ssn, attr.name, minimum)
         return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
+
+
+# Room kept for pods that passed the queue's check behind Volcano's own scheduling gate.
+
+QUEUE_GATE = "SchedulingGatesQueueAdmission"
+
+
+def is_gated_by_queue(task: TaskInfo) -> bool:
+    """Whether the pod asks for the gate."""
+    return task.pod.annotations.get(VOLCANO_GATE) == "true"
+
+
+class Reservations:
+    """Tasks per queue that have passed but are not allocated.
+    Upstream: plugins/capacity.buildQueueReservedTasksCache.
+    """
+
+    def __init__(self, pending: Iterable[tuple[QueueName, TaskInfo]]) -> None:
+        """At first the pending tasks whose gate an earlier cycle removed."""
+        self._tasks: dict[QueueName, dict[TaskId, TaskInfo]] = {}
+        for queue, task in pending:
+            if not task.sch_gated:
+                self.add_task(queue, task)
+
+    def add_task(self, queue: QueueName, task: TaskInfo) -> None:
+        """Keep room for a pod that asks for the gate. Upstream: plugins/capacity.addTaskToReservedCache."""
+        if is_gated_by_queue(task):
+            self._tasks.setdefault(queue, {})[task.uid] = task
+
+    def remove_task(self, uid: TaskId) -> None:
+        """The first queue that holds the task forgets it. Upstream: plugins/capacity.removeTaskFromReservedCache."""
+        for queue in sorted(self._tasks):
+            if self._tasks[queue].pop(uid, None) is not None:
+                return
+
+    def reserved_for_others(self, queue: QueueName, task: TaskInfo) -> Resource:
+        """What the queue keeps for other tasks."""
+        total = Resource()
+        reserved = self._tasks.get(queue, {})
+        for uid in sorted(reserved):
+            if uid != task.uid:
+                total.add(reserved[uid].resreq)
+        return total

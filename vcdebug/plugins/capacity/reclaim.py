@@ -12,7 +12,7 @@ from vcdebug.model.names import QueueName
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import INFINITY, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity.attr import (
+from vcdebug.plugins.capacity.queue_attr import (
     Attrs,
     CapacityQueueAttr,
     exceeds_deserved,

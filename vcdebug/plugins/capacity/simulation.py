@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.device_claims import TaskDemand
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.pod_claims import TaskDemand
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity.attr import Attrs
 from vcdebug.plugins.capacity.devices import DeviceQuota
+from vcdebug.plugins.capacity.queue_attr import Attrs
 
 STATE_KEY = "capacity"
 NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'

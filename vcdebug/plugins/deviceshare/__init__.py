@@ -2,48 +2,39 @@
 
 Upstream: plugins/deviceshare, api/devices.
 Differs: Ascend devices of MindCluster have no ledger here; a note marks where one would have been asked.
+Upstream: plugins/deviceshare (enablePredicate).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.hooks import BATCH_NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
 from vcdebug.framework.quirks import DEVICE_NOT_REPLAYED
-from vcdebug.framework.session import Session
-from vcdebug.framework.unknown import note_unknown
+from vcdebug.framework.session import Session, note_unknown
 from vcdebug.gomath import trunc_int64
 from vcdebug.model.devices import gpushare, vgpu
-from vcdebug.model.devices.exclusive import ExclusiveLedger
+from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger, ExclusiveRule, parse_exclusive_rules
 from vcdebug.model.devices.gpushare import GpuShareLedger, ShareRules
-from vcdebug.model.devices.hami_ascend import HamiAscendLedger
-from vcdebug.model.devices.hami_ascend_rules import NpuRules, NpuSettings
+from vcdebug.model.devices.hami_ascend import HamiAscendLedger, NpuRules, NpuSettings
 from vcdebug.model.devices.ledger import DeviceLedger
-from vcdebug.model.devices.nil import NilShareLedger, NilVgpuLedger
-from vcdebug.model.devices.notes import PodAnnotations
+from vcdebug.model.devices.nil_ledgers import NilShareLedger, NilVgpuLedger
 from vcdebug.model.devices.vgpu import VgpuLedger
-from vcdebug.model.devices.vgpu_request import CardRules
-from vcdebug.model.fiterror import UNSCHEDULABLE, FitStatus
+from vcdebug.model.devices.vgpu_annotations import CardRules, PodAnnotations
+from vcdebug.model.fit_errors import UNSCHEDULABLE, FitStatus
 from vcdebug.model.names import Codes
 from vcdebug.model.node import STATUSES_WITHOUT_DEVICES, NodeInfo
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.deviceshare.settings import (
-    ASCEND_KEYS,
-    HAMI_ASCEND_KEY,
-    RULES_KEY,
-    DeviceshareSettings,
-    device_config,
-)
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.devices import (
     ASCEND_ABSENT,
     DEVICE_MISSING_REFUSED,
@@ -53,10 +44,125 @@ from vcdebug.releases.devices import (
     NIL_DEVICE_LEDGER,
     NIL_LEDGER_ASKED,
     RELEASING_CHARGED_TO_DEVICES,
+    VGPU_FIXED_NAMES,
+    VNPUS_WRAPPER,
 )
-from vcdebug.snapshot.device_config import MigSettings, read_mig_settings, read_vgpu_names
-from vcdebug.snapshot.npu_config import read_npu_config
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
+from vcdebug.snapshot.device_config import NPU_SECTION as NPUS
+from vcdebug.snapshot.device_config import (
+    MigSettings,
+    is_readable,
+    is_void,
+    read_mig_settings,
+    read_npu_config,
+    read_vgpu_names,
+)
+from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
+
+# deviceshare's switches, and what of them the replay does not follow.
+
+SHARING_KEY = "deviceshare.GPUSharingEnable"
+NUMBER_KEY = "deviceshare.GPUNumberEnable"
+VGPU_KEY = "deviceshare.VGPUEnable"
+MIND_CLUSTER_KEY = "deviceshare.AscendMindClusterVNPUEnable"
+HAMI_ASCEND_KEY = "deviceshare.AscendHAMiVNPUEnable"
+ASCEND_KEYS = (MIND_CLUSTER_KEY, HAMI_ASCEND_KEY)
+NODE_LOCK_KEY = "deviceshare.NodeLockEnable"
+POLICY_KEY = "deviceshare.SchedulePolicy"
+WEIGHT_KEY = "deviceshare.ScheduleWeight"
+RULES_KEY = "deviceshare.GPUExclusiveRules"
+
+SHARING_AND_NUMBER = "can not define true in both gpu sharing and gpu number"
+GPU_AND_VGPU = "gpu-share and vgpu can't be used together"
+
+
+class DeviceshareSettings(NamedTuple):
+    """The plugin's arguments, read once. Upstream: plugins/deviceshare.enablePredicate."""
+
+    sharing: bool
+    number: bool
+    vgpu: bool
+    mind_cluster: bool
+    hami_ascend: bool
+    node_lock: bool
+    policy: str
+    weight: int
+    rules: tuple[ExclusiveRule, ...]
+
+    @classmethod
+    def read_arguments(cls, arguments: Arguments) -> DeviceshareSettings:
+        """Every switch is off unless stated."""
+        return cls(
+            arguments.get_bool(SHARING_KEY, default=False),
+            arguments.get_bool(NUMBER_KEY, default=False),
+            arguments.get_bool(VGPU_KEY, default=False),
+            arguments.get_bool(MIND_CLUSTER_KEY, default=False),
+            arguments.get_bool(HAMI_ASCEND_KEY, default=False),
+            arguments.get_bool(NODE_LOCK_KEY, default=False),
+            arguments.get_string(POLICY_KEY, ""),
+            arguments.get_int(WEIGHT_KEY, 0),
+            tuple(parse_exclusive_rules(arguments.raw.get(RULES_KEY))),
+        )
+
+    @property
+    def fatal_message(self) -> str | None:
+        """The words with which the real scheduler exits on a combination of switches."""
+        if self.sharing and self.number:
+            return SHARING_AND_NUMBER
+        return GPU_AND_VGPU if self.vgpu and (self.sharing or self.number) else None
+
+    def list_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
+        """What the replay takes for granted, or leaves out."""
+        if self.fatal_message is not None:
+            yield _conf_problem("", self.fatal_message, "the real scheduler exits at once")
+        if self.mind_cluster:
+            what = "Ascend devices of MindCluster are not replayed"
+            yield _conf_problem(MIND_CLUSTER_KEY, what, "pods that request them fit every node")
+        started = snapshot.process.started
+        asked = self.sharing or self.number or self.vgpu or self.hami_ascend
+        if asked and (started is None or started > snapshot.now):
+            what = "is missing and deviceshare needs it" if started is None else "is later than the snapshot itself"
+            effect = f"a first cycle is assumed, in which {_in_first_cycle(snapshot)}"
+            yield Problem("meta.json", "", "scheduler.started", what, effect)
+        if self.vgpu or self.hami_ascend:
+            yield from self._config_problems(snapshot)
+
+    def _config_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
+        text = snapshot.device_config
+        if snapshot.release.has_older_form(VGPU_FIXED_NAMES):
+            pass
+        elif text is None:
+            what = "the device configuration (device-config.yaml) is not in the snapshot"
+            yield _conf_problem(
+                VGPU_KEY if self.vgpu else HAMI_ASCEND_KEY, what, "the scheduler's built-in one is used"
+            )
+        elif not is_readable(text):
+            yield Problem(DEVICE_FILE, "", "", "is no configuration", "the scheduler's built-in one is used")
+        elif device_config(snapshot) is None:
+            what = "is not what the scheduler reads there, which voids the configuration"
+            yield Problem(DEVICE_FILE, "", NPUS, what, "the scheduler's built-in one is used")
+        if self.node_lock:
+            yield _conf_problem(NODE_LOCK_KEY, "node locks are not replayed", "every lock counts as free")
+
+
+def device_config(snapshot: Snapshot) -> str | None:
+    """The text of the device configuration; None where the scheduler takes its built-in one."""
+    text = snapshot.device_config
+    if text is None or snapshot.release.has_older_form(ASCEND_ABSENT):
+        return text
+    return None if is_void(text, list_only=snapshot.release.has_older_form(VNPUS_WRAPPER)) else text
+
+
+def _in_first_cycle(snapshot: Snapshot) -> str:
+    if snapshot.release.has_older_form(DEVICES_ALWAYS_REGISTERED):
+        return "nobody who runs is charged for shared GPUs"
+    return "no node has a device ledger"
+
+
+def _conf_problem(field: str, what: str, effect: str) -> Problem:
+    return Problem(CONF_FILE, "deviceshare", field, what, effect)
+
 
 ASCEND_PREFIX = "huawei.com/"
 

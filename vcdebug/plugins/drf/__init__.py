@@ -17,15 +17,14 @@ from vcdebug.framework.persistence import clamp_request
 from vcdebug.framework.plugin import PERMIT, Event, Plugin, VictimAnswer
 from vcdebug.framework.record import fast_tuple
 from vcdebug.framework.session import Session
-from vcdebug.model.inqueue import get_allocated_resource
 from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import get_allocated_resource
+from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import ShareTotals
-from vcdebug.plugins.drf.hierarchy import Hierarchy
-from vcdebug.plugins.drf.share import DominantShare
+from vcdebug.plugins.drf.hierarchy import DominantShare, Hierarchy
 
 SHARE_DELTA = 0.000001
 SHARE_FIGURES = {"share": "value", **account_figures("dominant", "allocated")}

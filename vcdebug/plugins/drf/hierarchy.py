@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from vcdebug.errors import SchedulerPanic
 from vcdebug.model.job import JobInfo
+from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, QueueName
-from vcdebug.model.panics import SchedulerPanic
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.model.totals import ShareTotals
-from vcdebug.plugins.drf.share import DominantShare
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Demanding = Mapping[str, bool]
@@ -198,3 +197,27 @@ def compare_in_tree(root: HierarchyNode, left: QueueInfo, right: QueueInfo) -> f
         if mine.weighted_share() != other.weighted_share():
             return mine.weighted_share() - other.weighted_share()
     return 0.0
+
+
+# Dominant shares: the largest fraction of the cluster that an amount takes in any dimension.
+
+
+class DominantShare:
+    """An amount with its dominant share, kept together. Upstream: plugins/drf.updateShare."""
+
+    __slots__ = ("allocated", "dominant", "totals", "value")
+
+    def __init__(self, totals: ShareTotals, allocated: Resource) -> None:
+        self.totals = totals
+        self.allocated = allocated
+        self.dominant, self.value = totals.calculate_share(allocated)
+
+    def add_request(self, request: Resource) -> None:
+        """Take on a request."""
+        self.allocated.add(request)
+        self.dominant, self.value = self.totals.calculate_share(self.allocated)
+
+    def sub_request(self, request: Resource) -> None:
+        """Give a request back; more than is held fails upstream's assertion."""
+        self.allocated.sub(request)
+        self.dominant, self.value = self.totals.calculate_share(self.allocated)

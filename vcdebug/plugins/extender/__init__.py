@@ -13,24 +13,30 @@ from typing import ClassVar
 
 import numpy as np
 
+from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.conf import CONF_FILE
 from vcdebug.framework.hooks import BATCH_NODE_ORDER, JOB_ENQUEUEABLE, JOB_ENQUEUED, JOB_READY
 from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, Event, NodeScores, Plugin, ScoreError, VictimAnswer
 from vcdebug.framework.session import Session
 from vcdebug.gotime import SECOND, parse_duration
-from vcdebug.model.fiterror import ERROR, SUCCESS, FitStatus
+from vcdebug.model.fit_errors import ERROR, SUCCESS, FitStatus
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, NodeName
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import SchedulerPanic
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.extender import bodies
-from vcdebug.plugins.extender.answers import BAD_ANSWER, AnswersByVerb, WebhookAnswers, WebhookQuestion, WebhookReply
-from vcdebug.plugins.extender.responses import task_key
+from vcdebug.plugins.extender.answers import (
+    BAD_ANSWER,
+    AnswersByVerb,
+    WebhookAnswers,
+    WebhookQuestion,
+    WebhookReply,
+    task_key,
+)
 from vcdebug.releases.queues import EXTENDER_BASIC, EXTENDER_JOB_ENQUEUED
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
 
 VERB_KEYS = {
     "predicate": "extender.predicateVerb",

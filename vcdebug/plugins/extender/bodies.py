@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from vcdebug.framework.session import Session
 from vcdebug.gotime import parse_duration
-from vcdebug.model.gofields import (
+from vcdebug.model.go_fields import (
     condition_fields,
     job_fields,
     node_fields,
@@ -20,7 +20,7 @@ from vcdebug.model.gofields import (
 )
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo, oversubscribed_amounts
-from vcdebug.model.podgroup import PodGroup
+from vcdebug.model.pod_group import PodGroup
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.snapshot.manifest import status_of

@@ -14,11 +14,11 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import HYPER_NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.model.hypernode import HyperNodes
+from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import BoolArray, FloatArray, JobId, NodeName
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.subjob import SubJobInfo
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.network_topology_aware import JobNearness, NodeNearness
 from vcdebug.releases.topology import NTA_HYPERNODE_SCORE

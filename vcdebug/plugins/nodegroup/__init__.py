@@ -14,16 +14,15 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId, NodeName, QueueName
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import MIN_RESOURCE, Resource
-from vcdebug.model.status import is_allocated_status
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.releases.nodes import NODEGROUP_PREFERRED_ORDER, NODEGROUP_RESOURCE_LIMITS
-from vcdebug.snapshot.json_values import JsonDict, JsonObject
+from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.snapshot.quantity import QuantityError, whole_value
 
 GROUP_LABEL = "volcano.sh/nodegroup-name"

@@ -11,9 +11,9 @@ import numpy as np
 
 from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import Codes, NodeName, QueueName
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.nodegroup import GROUP_LABEL, Group, GroupAffinity, GroupVerdict, QueueGroups

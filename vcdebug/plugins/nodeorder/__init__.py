@@ -16,7 +16,7 @@ from vcdebug.framework.session import Session
 from vcdebug.gomath import weighted_rows
 from vcdebug.kube.images import PodImages, image_score, pod_images
 from vcdebug.kube.listers import Listers
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_affinity import IncomingTermsTable
 from vcdebug.kube.pod_affinity_score import PreferredPodAffinity
 from vcdebug.kube.pod_affinity_score import normalize_weights as normalized_affinity
@@ -25,10 +25,16 @@ from vcdebug.kube.preference_scores import PreferenceScores
 from vcdebug.kube.resource_scores import MAX_SCORE, ResourceScores
 from vcdebug.kube.resource_scores import ScoreWeights as ResourceWeights
 from vcdebug.kube.selector import SelectorError
-from vcdebug.kube.topology_spread import SCHEDULE_ANYWAY, Constraints, constraints_of
-from vcdebug.kube.topology_spread_score import SpreadResult, SpreadScore, default_constraints
+from vcdebug.kube.topology_spread import (
+    SCHEDULE_ANYWAY,
+    Constraints,
+    SpreadResult,
+    SpreadScore,
+    constraints_of,
+    default_constraints,
+)
 from vcdebug.model.names import FloatArray, IntArray, KeptScores
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, BALANCED_BEST_EFFORT, IMAGE_VOLUME_SCORE

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.plugin import NodeScores, Plugin, zero_scores
@@ -16,8 +17,7 @@ from vcdebug.framework.session import Session
 from vcdebug.gomath import weighted_rows
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.model.names import FloatArray, IntArray, KeptScores
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PREDICATES

@@ -1,25 +1,26 @@
 """numa-aware: gives Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy asks for.
 
 Upstream: plugins/numaaware.
+Upstream: api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.kube.qos import GUARANTEED, pod_qos
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.kube.pod_requests import GUARANTEED, pod_qos
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, format_cpu_list, read_numa
-from vcdebug.model.panics import NIL_POINTER_TEXT, SchedulerPanic
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, format_cpu_list, parse_cpu_list, read_numa
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.numa_aware.assignment import (
     NO_POLICY,
@@ -31,9 +32,8 @@ from vcdebug.plugins.numa_aware.assignment import (
     normalize_spans,
     reserved_cpus,
 )
-from vcdebug.plugins.numa_aware.reserved import reserve_cpus, with_reserved
 from vcdebug.releases.devices import NUMA_POD_LEVEL
-from vcdebug.snapshot.process import CpuReservation
+from vcdebug.snapshot.cycle_inputs import CpuReservation
 
 POLICY_ANNOTATION = "volcano.sh/numa-topology-policy"
 STATIC_POLICY = "static"
@@ -235,3 +235,37 @@ def _task_policy(task: TaskInfo) -> str:
 def _manages_cpus(info: NumaInfo) -> bool:
     """Whether pods without a policy of their own are assigned CPUs here too."""
     return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (NO_POLICY, "")
+
+
+# CPUs that earlier cycles gave to pods and that no Numatopology shows yet.
+
+CpuReservations = tuple[CpuReservation, ...]
+
+
+def reserve_cpus(
+    info: Mapping[NodeName, NumaInfo], reserved: CpuReservations, *, by_pod: bool = True
+) -> CpuReservations:
+    """Take them from the nodes' free CPUs; what is still reserved.
+
+    A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
+    Without `by_pod` what the node shows of pods is not read, and they stay.
+    """
+    on_nodes = [one for one in reserved if one.node in info]
+    missing = dict.fromkeys(one.node for one in on_nodes if not (by_pod and _is_reported(info[one.node], one)))
+    kept = tuple(one for one in reserved if one.node in missing or one.node not in info)
+    for one in kept:
+        node = info.get(one.node)
+        if node is not None and node.free_cpus is not None:
+            node.free_cpus &= ~(parse_cpu_list(one.cpus) or 0)
+    return kept
+
+
+def _is_reported(node: NumaInfo, one: CpuReservation) -> bool:
+    """Whether the kubelet has reported the pod. Upstream: api/numa_info.CheckNumaPodAssigned."""
+    return any(uid == one.uid or pod == one.pod for uid, pod in node.shown_pods)
+
+
+def with_reserved(reserved: CpuReservations, given: Iterable[CpuReservation]) -> CpuReservations:
+    """With those of a session, by node and pod; a pod has one reservation per node, and keeps those on other nodes."""
+    by_place = {(one.node, one.pod, one.uid): one for one in (*reserved, *given)}
+    return tuple(by_place[place] for place in sorted(by_place))

@@ -18,31 +18,31 @@ from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_affinity import TERMS_CONFLICT
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.node_view import NodeView
 from vcdebug.model.devices.ledger import ReleaseOutcome
-from vcdebug.model.fiterror import FitStatus, blocks_preemption
+from vcdebug.model.fit_errors import FitStatus, blocks_preemption
 from vcdebug.model.names import Codes, FloatArray, IntArray, NodeName
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.predicates import quirks
+from vcdebug.plugins.predicates import filters as quirks
 from vcdebug.plugins.predicates.filters import (
+    TOO_MANY_PODS,
+    FilterVerdict,
     InterPodAffinityFilter,
     KubernetesFilter,
     NodePortsFilter,
     PodTopologySpreadFilter,
     PreFilterError,
+    VerdictChain,
+    fail_where,
     run_filter,
+    single_code,
 )
-from vcdebug.plugins.predicates.foretelling import PreFilterCache
+from vcdebug.plugins.predicates.prefilter_cache import PreFilterCache
 from vcdebug.plugins.predicates.proportional import ProportionalFilter, rates_of
-from vcdebug.plugins.predicates.stable import (
-    TEMPLATE_ANNOTATION,
-    EquivalenceCache,
-    StaticFilters,
-)
-from vcdebug.plugins.predicates.verdicts import TOO_MANY_PODS, FilterVerdict, VerdictChain, fail_where, single_code
+from vcdebug.plugins.predicates.static_filters import TEMPLATE_ANNOTATION, EquivalenceCache, StaticFilters
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,

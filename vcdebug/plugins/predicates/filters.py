@@ -1,17 +1,31 @@
 """The Kubernetes filters in the shape the predicates plugin runs them: PreFilter, Filter, and their texts.
 
 Upstream: plugins/predicates, k8s framework plugins.
+Upstream: plugins/predicates (predicateFn).
+Upstream: plugins/predicates.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from functools import cache
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from vcdebug.framework.quirks import (
+    ANTI_AFFINITY_MISSED,
+    CLAIMS_UNDECIDED,
+    DEVICE_STAYS_CHARGED,
+    FILTER_STAYS_SKIPPED,
+    PROMISE_WITHOUT_NODE,
+    VIEW_LOST_POD,
+)
+from vcdebug.framework.session import Session
+from vcdebug.gomath import int_div, int_mod
 from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.dynamic_resources import NO_ALLOCATION
 from vcdebug.kube.listers import Listers
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_affinity import (
     AFFINITY_REASON,
     ANTI_AFFINITY_REASON,
@@ -30,10 +44,18 @@ from vcdebug.kube.topology_spread import (
     constraints_of,
     spread_verdicts,
 )
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
-from vcdebug.model.names import IntArray
+from vcdebug.model.fit_errors import (
+    ERROR,
+    POD_NUMBER_EXCEEDED,
+    UNSCHEDULABLE,
+    UNSCHEDULABLE_AND_UNRESOLVABLE,
+    FitStatus,
+    ReasonTable,
+    blocks_preemption,
+)
+from vcdebug.model.names import BoolArray, Codes, IntArray
 from vcdebug.model.pod import Pod
-from vcdebug.plugins.predicates.verdicts import FilterVerdict, VerdictChain, fail_all, fail_where
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.nodes import POD_AFFINITY_UNRESOLVABLE
 
 
@@ -183,3 +205,138 @@ class PodTopologySpreadFilter:
         if not isinstance(verdicts, np.ndarray):
             return fail_all(FitStatus(ERROR, f'reading "{self.STATE}" from cycleState: not found'), len(rows))
         return FilterVerdict(self.STATUSES, verdicts[rows])
+
+
+# Filter verdicts per row, and how they add up to the codes of one predicate call.
+
+INDEX_DTYPE = np.int64
+TOO_MANY_PODS = FitStatus(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
+
+
+class FilterVerdict(NamedTuple):
+    """One filter's answer: per row 0 for success, or the position (from 1) of a status."""
+
+    statuses: tuple[FitStatus, ...]
+    failing: IntArray
+
+
+def fail_all(status: FitStatus, size: int) -> FilterVerdict:
+    """The same failure on every row."""
+    return FilterVerdict((status,), np.ones(size, dtype=INDEX_DTYPE))
+
+
+def fail_where(status: FitStatus, failing: BoolArray) -> FilterVerdict:
+    """The failure on some rows."""
+    return FilterVerdict((status,), failing.astype(INDEX_DTYPE))
+
+
+@cache
+def single_code(code: int) -> Codes:
+    """The answer for one node, kept once; read only."""
+    codes: Codes = np.array([code], dtype=np.uint16)
+    codes.flags.writeable = False
+    return codes
+
+
+class VerdictChain:
+    """Collects statuses per row, going on from the codes given; a row whose last status aborts takes no more."""
+
+    def __init__(self, reasons: ReasonTable, codes: Codes) -> None:
+        self._reasons = reasons
+        self._codes: IntArray = codes.astype(INDEX_DTYPE)
+        self._alive: BoolArray = ~reasons.blocking_masks()[1][codes]
+
+    @property
+    def alive_rows(self) -> BoolArray:
+        """Rows that further filters are asked about."""
+        return self._alive
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether no row is left."""
+        return not np.count_nonzero(self._alive)
+
+    def add_verdict(self, verdict: FilterVerdict) -> None:
+        """Append each failing row's status."""
+        failing = self._alive & (verdict.failing > 0)
+        if not np.count_nonzero(failing):
+            return
+        width = len(verdict.statuses) + 1
+        pairs = self._codes[failing] * width + verdict.failing[failing]
+        if np.count_nonzero(pairs == pairs[0]) == len(pairs):
+            self._codes[failing], self._alive[failing] = self._extend_code(int(pairs[0]), width, verdict)
+            return
+        distinct, inverse = np.unique(pairs, return_inverse=True)
+        extended = [self._extend_code(pair, width, verdict) for pair in distinct.tolist()]
+        self._codes[failing] = np.array([code for code, _ in extended], dtype=INDEX_DTYPE)[inverse]
+        self._alive[failing] = np.array([alive for _, alive in extended], dtype=np.bool_)[inverse]
+
+    def _extend_code(self, pair: int, width: int, verdict: FilterVerdict) -> tuple[int, bool]:
+        """(code with the new status appended, whether the row goes on)."""
+        status = verdict.statuses[int_mod(pair, width) - 1]
+        return self._reasons.code_of((*self._reasons.statuses_of(int_div(pair, width)), status)), not blocks_preemption(
+            status
+        )
+
+    def row_codes(self) -> Codes:
+        """One code of the session's ReasonTable per row."""
+        return self._codes.astype(np.uint16)
+
+
+# Notes about upstream's oddities in predicates, left at the event where they act.
+
+LOST_POD_TEXT = (
+    "{} is back on {}, but missing from the Kubernetes view of the node for the rest of the session: "
+    "Reserve answered `{}`"
+)
+
+
+PROMISED_TEXT = (
+    "{} cannot be pipelined on {}: the pod does not say the node yet, so Reserve does not find the devices of its "
+    "resource claims (`{}`)"
+)
+
+
+def note_refused(ssn: Session, task: TaskInfo, error: str) -> None:
+    """Reserve refused a pod that is pipelined, before its node is written into it."""
+    if task.status is TaskStatus.PIPELINED and error == NO_ALLOCATION and task.pod.node_name != task.node_name:
+        ssn.note_quirk(PROMISE_WITHOUT_NODE, PROMISED_TEXT, task.key, task.node_name, error)
+
+
+def note_not_restored(ssn: Session, task: TaskInfo, error: str) -> None:
+    """An eviction was undone, but Reserve refused the pod's return."""
+    if task.status is TaskStatus.RUNNING:
+        ssn.note_quirk(VIEW_LOST_POD, LOST_POD_TEXT, task.key, task.node_name, error)
+
+
+def note_stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:
+    """PreFilter wants the filter now, but it was skipped once for this task."""
+    ssn.note_quirk(
+        FILTER_STAYS_SKIPPED, f"{filter_name} was skipped once for {task.key} and stays skipped in this session"
+    )
+
+
+def note_overlooked_anti_affinity(ssn: Session, task: TaskInfo) -> None:
+    """Later pods do not see the anti-affinity of this placed pod."""
+    ssn.note_quirk(
+        ANTI_AFFINITY_MISSED,
+        f"required anti-affinity of {task.key} is not seen by later pods: {task.node_name} held no such pod when the "
+        "session opened",
+    )
+
+
+def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
+    """Taking a placement back does not give the cards back."""
+    ssn.note_quirk(
+        DEVICE_STAYS_CHARGED,
+        f"cards ({device}) on {task.node_name} stay charged for {task.key} until the session ends: they are looked up "
+        "on the pod, which does not name them yet",
+    )
+
+
+def note_undecided_claims(ssn: Session, pod: Pod, why: str) -> None:
+    """A replay does not know which devices the pod's claims get."""
+    ssn.note_quirk(
+        CLAIMS_UNDECIDED,
+        f"{pod.key} has resource claims that the scheduler would allocate now: the replay lets every node pass ({why})",
+    )

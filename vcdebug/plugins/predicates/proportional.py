@@ -12,12 +12,12 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import IntArray
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.pod import Pod
 from vcdebug.model.resource import Resource
-from vcdebug.plugins.predicates.verdicts import FilterVerdict
+from vcdebug.plugins.predicates.filters import FilterVerdict
 
 SWITCH_KEY = "predicate.ProportionalEnable"
 RESOURCES_KEY = "predicate.resources"

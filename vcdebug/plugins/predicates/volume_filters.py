@@ -13,17 +13,16 @@ from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import ClaimState, DynamicResources, DynamicResourcesError
 from vcdebug.kube.listers import Listers
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.preference_scores import normalize_score
 from vcdebug.kube.volume_binding import VolumeBinding, VolumeBindingError, VolumeState
 from vcdebug.kube.volume_limits import VolumeLimits, has_limited_volumes
 from vcdebug.kube.volume_zone import ZONE_CONFLICT, VolumeZoneError, rows_outside_zone, zone_limits
-from vcdebug.model.fiterror import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import IntArray
 from vcdebug.model.pod import Pod
 from vcdebug.plugins.predicates import quirks
-from vcdebug.plugins.predicates.filters import PreFilterError
-from vcdebug.plugins.predicates.verdicts import INDEX_DTYPE, FilterVerdict, fail_all, fail_where
+from vcdebug.plugins.predicates.filters import INDEX_DTYPE, FilterVerdict, PreFilterError, fail_all, fail_where
 
 
 class NodeVolumeLimitsFilter:

@@ -14,9 +14,9 @@ from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.hooks import NODE_ORDER
 from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import BoolArray, Codes, FloatArray
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.resource_strategy_fit.settings import (

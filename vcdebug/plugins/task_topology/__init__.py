@@ -14,12 +14,11 @@ from vcdebug.framework.plugin import Event, NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, JobId
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.nodetable import NodeRows, fits_amount
-from vcdebug.model.ordering import MapOrder
+from vcdebug.model.node_table import NodeRows, fits_amount
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.task_topology.affinity import read_topology
-from vcdebug.plugins.task_topology.buckets import Bucket, JobBuckets, role_of
+from vcdebug.plugins.task_topology.buckets import Bucket, JobBuckets, read_topology, role_of
+from vcdebug.snapshot.cycle_inputs import MapOrder
 
 MAX_SCORE = 100
 

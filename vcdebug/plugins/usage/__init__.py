@@ -1,11 +1,12 @@
 """usage: keep away from nodes that are busy by measurement, and by estimate since then.
 
 Upstream: plugins/usage.
+Upstream: plugins/usage (New, parseThresholdArgs, parseEstimatorArgs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -13,17 +14,16 @@ import numpy as np
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import Event, NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
-from vcdebug.gotime import parse_nanoseconds, unix_nanoseconds
-from vcdebug.model.fiterror import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
+from vcdebug.gotime import SECOND, parse_duration, parse_nanoseconds, unix_nanoseconds
+from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
 from vcdebug.model.names import Codes, NodeName, Row, TaskId
-from vcdebug.model.nodetable import NodeRows
-from vcdebug.model.podlimit import get_pod_resource_limit
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.pod_resources import get_pod_resource_limit
 from vcdebug.model.resource import CPU, MEMORY, Resource
-from vcdebug.model.status import TaskStatus
-from vcdebug.model.task import TaskInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.plugins.usage.load import MEASURED_PERIOD, EstimatedLoad, NodeMeasurements, PodEstimate
-from vcdebug.plugins.usage.settings import UsageSettings, metrics_interval
-from vcdebug.snapshot.problem import Problem
+from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.quantity import QuantityError, milli_value, whole_value
 from vcdebug.snapshot.snapshot import SchedulerFlags
 
 MAX_SCORE = 100
@@ -209,3 +209,75 @@ def unmeasured_problems(usage: Mapping[str, object], names: Iterable[NodeName]) 
     what, effect = f"no measurement for the period {MEASURED_PERIOD}", "usage accepts the node and scores it 0"
     lacking = (name for name in names if not _is_measured(usage.get(name)))
     return tuple(Problem(USAGE_FILE, f"Node {name}", "", what, effect) for name in lacking)
+
+
+# What the arguments say: weights, load thresholds, and how the load of unmeasured pods is estimated.
+
+DEFAULT_INTERVAL = 30 * SECOND
+BYTES_PER_MEBI = 1024 * 1024
+
+
+class UsageSettings:
+    """The plugin's arguments; a value out of range keeps its default."""
+
+    def __init__(self, arguments: Arguments) -> None:
+        self.weight = _not_negative(arguments, "usage.weight", 5)
+        self.cpu_weight = _not_negative(arguments, "cpu.weight", 1)
+        self.memory_weight = _not_negative(arguments, "memory.weight", 1)
+        thresholds = _get_section(arguments, "thresholds")
+        self.cpu_threshold = _read_percent(thresholds, "cpu")
+        self.memory_threshold = _read_percent(thresholds, "mem")
+        estimator = _get_section(arguments, "estimator")
+        self.request_ratio = _read_ratio(estimator, "request_ratio", 0.7)
+        self.burst_ratio = _read_ratio(estimator, "burst_ratio", 0.0)
+        self.risk_threshold = _read_ratio(estimator, "risk_threshold", 0.6)
+        factor = estimator.get_float64("risk_factor", 1.2)
+        self.risk_factor = factor if factor >= 1 else 1.2
+        self.best_effort_cpu = _read_amount(estimator.raw.get("be_cpu"), milli_value, 1, 250.0)
+        self.best_effort_memory = _read_amount(
+            estimator.raw.get("be_mem"), whole_value, BYTES_PER_MEBI, 200.0 * BYTES_PER_MEBI
+        )
+
+
+def metrics_interval(metrics: Mapping[str, str]) -> int:
+    """How long a started pod stays unmeasured, in nanoseconds."""
+    interval = parse_duration(metrics.get("interval", ""))
+    return interval if interval is not None and interval > 0 else DEFAULT_INTERVAL
+
+
+def _get_section(arguments: Arguments, name: str) -> Arguments:
+    """A map among the arguments; one with a key that is no string counts as absent.
+    Upstream: plugins/usage.getUsageSectionArgs.
+    """
+    section = arguments.raw.get(name)
+    if not isinstance(section, Mapping) or not all(isinstance(key, str) for key in section):
+        return Arguments()
+    return Arguments(section)
+
+
+def _not_negative(arguments: Arguments, key: str, default: int) -> int:
+    weight = arguments.get_int(key, default)
+    return weight if weight >= 0 else default
+
+
+def _read_percent(arguments: Arguments, key: str) -> float:
+    threshold = arguments.get_int(key, 80)
+    return float(threshold) if 0 <= threshold <= 100 else 80.0
+
+
+def _read_ratio(arguments: Arguments, key: str, default: float) -> float:
+    ratio = arguments.get_float64(key, default)
+    return ratio if 0 <= ratio <= 1 else default
+
+
+def _read_amount(stated: object, read: Callable[[object], int], unit: int, default: float) -> float:
+    """A whole number of units, or the text of a quantity."""
+    if isinstance(stated, int) and not isinstance(stated, bool):
+        return float(stated) * unit if stated >= 0 else default
+    if not isinstance(stated, str):
+        return default
+    try:
+        amount = read(stated)
+    except QuantityError:
+        return default
+    return float(amount) if amount >= 0 else default

@@ -12,9 +12,9 @@ import numpy as np
 
 from vcdebug.gotime import MINUTE, parse_nanoseconds
 from vcdebug.model.names import BoolArray, FloatArray, IntArray, NodeName, Row, TaskId
-from vcdebug.model.nodetable import NodeTable
+from vcdebug.model.node_table import NodeTable
 from vcdebug.model.resource import CPU, MEMORY
-from vcdebug.snapshot.json_values import JsonObject
+from vcdebug.snapshot.manifest import JsonObject
 
 MEASURED_PERIOD = "10m"
 """The only period that upstream looks at."""

@@ -15,7 +15,7 @@ from vcdebug.framework.plugin import NodeScores, Plugin
 from vcdebug.framework.session import Session
 from vcdebug.gotime import unix_nanoseconds
 from vcdebug.model.names import BoolArray, Codes
-from vcdebug.model.nodetable import NodeRows
+from vcdebug.model.node_table import NodeRows
 from vcdebug.model.resource import CPU, MEMORY
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.usage import MAX_SCORE, NodeLoad, ResourceLoad, exceeded_codes, unmeasured_problems

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import local
+from functools import partial
+from importlib import import_module
+from threading import Event, Thread, local
+from typing import Final
 
 from textual.message import Message
 
+from vcdebug.amount_text import format_percent
+from vcdebug.debugger import commands
 from vcdebug.debugger.commands import CommandReply
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.model.names import Seq
+from vcdebug.recording.replay import cancellable
 from vcdebug.tui import worker
-from vcdebug.tui.main.current import Say
-from vcdebug.tui.messages import Progress, WorkDone
+from vcdebug.tui.main.screen_state import Say
+from vcdebug.tui.messages import PanelDrawn, PanelRerunNeeded, Progress, WorkDone
+from vcdebug.tui.start import Start
+from vcdebug.views.table import Table, make_line, muted_piece
 
 
 class BackgroundWork:
@@ -86,3 +96,142 @@ class BackgroundWork:
     def _clear_work(self) -> None:
         self.about = ""
         self._progress("")
+
+
+# Panels for which the cycle runs again, so that plugins can be asked once more: in a thread, while keys answer.
+
+
+class PanelRerun:
+    """One panel after the other, each for the moment that it shows last."""
+
+    def __init__(
+        self,
+        start_thread: Callable[[Callable[[], None]], object],
+        post: Callable[[Message], object],
+        progress: Callable[[str], None],
+    ) -> None:
+        self._start_thread = start_thread
+        self._post = post
+        self._progress = progress
+        self._running: PanelRerunNeeded | None = None
+        self._wanted: dict[str, PanelRerunNeeded] = {}
+        """By the panel's name."""
+
+    @property
+    def running_text(self) -> str:
+        """What runs, in words; empty where nothing does."""
+        return "" if self._running is None else f"running the cycle again up to event {self._running.seq}"
+
+    def request_panel(self, asked: PanelRerunNeeded) -> None:
+        """Draw a panel away from the keys."""
+        known = self._wanted.get(asked.panel)
+        if known is not None and known.moment is asked.moment:
+            return
+        self._wanted[asked.panel] = asked
+        if self._running is None:
+            self._start_next()
+
+    def drop_outdated(self, moment: DebuggerState) -> None:
+        """Another moment is shown: what was asked for before does not matter any more."""
+        self._wanted = {name: asked for name, asked in self._wanted.items() if asked.moment is moment}
+
+    def finish_panel(self, drawn: PanelDrawn) -> bool:
+        """Go on with the next panel; whether anybody still waits for this one."""
+        asked = drawn.asked
+        awaited = self._wanted.get(asked.panel) is asked
+        if awaited:
+            del self._wanted[asked.panel]
+        if asked is self._running:
+            self._start_next()
+        return awaited
+
+    def stop_all(self) -> list[PanelRerunNeeded]:
+        """Wait no longer; for whom."""
+        given_up = list(self._wanted.values())
+        self._wanted.clear()
+        return given_up
+
+    def _start_next(self) -> None:
+        self._running = next(iter(self._wanted.values()), None)
+        self._progress(self.running_text)
+        if self._running is not None:
+            self._start_thread(partial(self._draw_panel, self._running))
+
+    def _draw_panel(self, asked: PanelRerunNeeded) -> None:
+        """In the thread."""
+        with cancellable(partial(self._may_continue, asked)):
+            self._post(
+                worker.run_or_failure_message(lambda: PanelDrawn(asked, asked.view()), partial(_failed_panel, asked))
+            )
+
+    def _may_continue(self, asked: PanelRerunNeeded, done: Seq, seq: Seq) -> bool:
+        if done:
+            self._post(Progress(f"{self.running_text}: {format_percent(done, seq)}"))
+        return self._wanted.get(asked.panel) is asked
+
+
+def _failed_panel(asked: PanelRerunNeeded, text: str) -> Message:
+    return PanelDrawn(asked, Table(asked.panel.capitalize(), foot=(make_line(muted_piece(text)),)))
+
+
+# What the screen was started with, on its way from files to a recording, and what the first keys need beyond that.
+
+MODULES_AHEAD: Final = (
+    "vcdebug.views.event_view",
+    "vcdebug.views.equation",
+    "vcdebug.explain.decisions.dry_runs",
+    "vcdebug.tui.completion",
+    "vcdebug.tui.main.pages",
+    "vcdebug.tui.main.pages",
+    "vcdebug.tui.main.cursor_commands",
+    "vcdebug.tui.main.cursor_commands",
+    "vcdebug.tui.main.cursor_commands",
+    "vcdebug.tui.screens.help",
+    "vcdebug.views.detail",
+)
+"""In the order in which they are likely to be wanted: a step, a command, a page."""
+
+
+def import_modules_ahead(wanted: Callable[[], bool]) -> None:
+    """In a thread, a module at a time, while the screen is there; a key that needs one sooner has it sooner."""
+    for name in MODULES_AHEAD:
+        if not wanted():
+            return
+        import_module(name)
+    commands.list_verbs()
+
+
+class RecordingLoader:
+    """Loads and replays in a thread, and ends with the screen."""
+
+    def __init__(self, start: Start, post: Callable[[Message], object]) -> None:
+        self._start = start
+        self._post = post
+        self._stop = worker.StopRequest()
+        self._drawn = Event()
+
+    def load_recording(self) -> None:
+        """In a thread: load, replay, and once the recording is on the screen keep it for the next time."""
+        start = self._start
+        worker.load_and_replay(
+            start.source,
+            self._post,
+            start.ask_extender,
+            worker.LoadOptions(start.complete, start.release),
+            self._stop,
+            start.limits,
+            start.after,
+            None if start.captures is not None else start.kept,
+            self._drawn.wait,
+        )
+
+    def on_drawn(self) -> None:
+        """The recording is on the screen. A thread that holds neither of them imports what the first keys need."""
+        self._drawn.set()
+        stop = self._stop
+        Thread(target=import_modules_ahead, args=(lambda: not stop.asked,)).start()
+
+    def stop_loading(self) -> None:
+        """Nobody waits for it any more."""
+        self._stop.asked = True
+        self._drawn.set()

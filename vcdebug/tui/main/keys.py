@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from textual.binding import Binding, BindingType
+from collections.abc import Mapping
 
-from vcdebug.tui.hints import KeyHint
-from vcdebug.tui.panels import PANELS
+from textual.binding import ActiveBinding, Binding, BindingType
+from textual.widget import Widget
+
+from vcdebug.tui.key_names import KeyHint, footer_entries, keys_by_binding
+from vcdebug.tui.panels import PANELS, footer_keys
+from vcdebug.tui.panels.base import Panel
+from vcdebug.tui.widgets.status import Status
 
 MAIN_KEYS: list[BindingType] = [
     Binding("n,f10", "step('over')", "over: the next event or span on this level", id="over"),
@@ -116,3 +121,20 @@ FIXED_HINTS = (KeyHint(("help",), "help"), KeyHint(("quit",), "quit"))
 """The last keys of the footer, for which there is always room."""
 KEYS_WHILE_LOADING = ("command", "next-panel", "open", "help", "quit")
 """What has a meaning while the replay runs."""
+
+
+# The footer: the keys that work at the focus, those of the panel first.
+
+
+def show_footer_keys(
+    status: Status, active: Mapping[str, ActiveBinding], focused: Widget | None, *, replayed: bool
+) -> None:
+    """Write the keys into the status line; before the replay is done, only those with a meaning then."""
+    keys = keys_by_binding(active)
+    if not replayed:
+        keys = {name: found for name, found in keys.items() if name in KEYS_WHILE_LOADING}
+    own = (
+        tuple(KeyHint((name,), does) for name, does in footer_keys(focused.shows)) if isinstance(focused, Panel) else ()
+    )
+    status.keys = (*footer_entries(own, keys), *footer_entries(FOOTER_HINTS, keys))
+    status.always = tuple(footer_entries(FIXED_HINTS, keys))

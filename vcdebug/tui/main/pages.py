@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
-from vcdebug.debugger.commands import CommandReply
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.commands import CommandError, CommandReply
+from vcdebug.debugger.commands.what_if import carry_out
 from vcdebug.debugger.figures import Figure
 from vcdebug.errors import VcdebugError
+from vcdebug.files.notebook_file import load_notes, save_notes
 from vcdebug.model.names import Seq
-from vcdebug.trace.moment import RerunCancelledError, cancellable, refuse_long_runs
+from vcdebug.recording.replay import RerunCancelledError, cancellable, refuse_long_runs
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.current import LayOver, ScreenState
-from vcdebug.tui.screens.detail import DetailScreen
-from vcdebug.tui.screens.page import PageScreen
+from vcdebug.tui.main.screen_state import LayOver, ScreenState
+from vcdebug.tui.screens.pages import DetailScreen, PageScreen
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Table
-from vcdebug.views.pages import PAGES
+from vcdebug.views.estimate import TimeEstimate
+from vcdebug.views.panels import PAGES, Page
 from vcdebug.views.pending import explanation_table, job_at
+from vcdebug.views.table import Table
+
+if TYPE_CHECKING:
+    from vcdebug.explain.questions.reply import NamedQuestion
+    from vcdebug.recording.recording import Recording
+    from vcdebug.whatif.fixes.plan import TriedPlan
+    from vcdebug.whatif.fixes.search import FixSearch
+    from vcdebug.whatif.fixes.trial import EditTexts, TrialOutcome
 
 
 @dataclass(eq=False)
@@ -104,3 +116,198 @@ class PageOpener:
     def _run_chosen(self, command: str | None) -> None:
         if command:
             self.run(command)
+
+
+# Questions about what the cursor is on: answered away from the keys, and remedies that are carried out meanwhile.
+
+SEARCH_SECONDS: Final = 60.0
+"""Seconds after which what was found is shown."""
+QUESTION_PAGE: Final = Page(lambda _: Table("Questions"), lambda row: (row.key,), "Enter asks it")
+FIX_PAGE: Final = Page(lambda _: Table("Remedies"), lambda row: (row.key,), "Enter makes the change, in a branch")
+
+
+@dataclass(eq=False)
+class QuestionCommands:
+    """Asks about the row under the cursor, else about the present job, pod, node or queue."""
+
+    current: ScreenState
+    work: BackgroundWork
+    pages: PageOpener
+    lay_over: LayOver
+    focused: Callable[[], Grid]
+    run: Callable[[str], None]
+    show: Callable[[CommandReply], None]
+
+    def _cursor_subject(self) -> tuple[str, str]:
+        row = self.focused().cursor_row
+        return row.subject if row is not None else ("", "")
+
+    # Questions
+
+    def ask_question(self, words: str = "") -> None:
+        """A question by its name; without one, all that fit."""
+        from vcdebug.views.questions import question_named, questions_table, subject_of
+
+        moment = self.current.moment
+        if self.current.ready_driver() is None or moment is None:
+            return
+        if not words:
+            self.lay_over(
+                PageScreen(questions_table(moment, *self._cursor_subject()), QUESTION_PAGE),
+                lambda command: self.run(command or ""),
+            )
+            return
+        name, _, about = words.partition(" ")
+        try:
+            question = question_named(name)
+        except CommandError as error:
+            self.current.say(error.format_line(), error=True)
+            return
+        subject = about.strip() or subject_of(moment, question, *self._cursor_subject())
+        work = partial(self._answer_question, moment.recording, question, subject)
+        self.work.start_work(CommandReply(text=f"answering: {question.words}", work=work))
+
+    def _answer_question(self, recording: Recording, question: NamedQuestion, subject: str) -> CommandReply:
+        from vcdebug.views.questions import answer_table
+
+        table = answer_table(question, subject, question.answer(recording, subject))
+        return CommandReply(then=partial(self.pages.open_after_work, table))
+
+    # Remedies
+
+    def search_fixes(self, name: str = "") -> None:
+        """Look for changes that let a job in; each is carried out and replayed before it is shown."""
+        moment = self.current.moment
+        if self.current.ready_driver() is None or moment is None:
+            return
+        job = name or job_at(moment, *self._cursor_subject())
+        if not job:
+            self.current.say("no job here: put the cursor on one, or :prove JOB", error=True)
+            return
+        about = f"trying what lets {job} in"
+        self.work.start_work(CommandReply(text=about, work=partial(self._search_fixes, moment.recording, job, about)))
+
+    def _search_fixes(self, recording: Recording, job: str, about: str) -> CommandReply:
+        """In the thread: trials one after the other, as long as somebody waits."""
+        from vcdebug.explain.pending.explanation import explain_by_name
+        from vcdebug.whatif.fixes.search import run_search, start_search, trials_of
+
+        explanation = explain_by_name(recording, job)
+        if explanation.scheduled:
+            return CommandReply(text=f"{explanation.job} has what it needs: there is nothing to try")
+        search, trials = start_search(recording, explanation), trials_of(recording, explanation)
+        end = monotonic() + SEARCH_SECONDS
+
+        def may_continue(_: FixSearch | None = None) -> bool:
+            return self.work.is_wanted() and monotonic() < end
+
+        def try_edits(edits: list[EditTexts]) -> list[TrialOutcome | None]:
+            found = len([one for one in search.best_plans if one.is_proven])
+            self.work.report_progress(f"{about}: {count_noun(search.trial_count, 'cycle')}, {found} found")
+            return [trials(one) if may_continue() else None for one in edits]
+
+        run_search(search, try_edits, may_continue)
+        return CommandReply(then=partial(self._show_fixes, search, explanation.job))
+
+    def _show_fixes(self, search: FixSearch, job: str) -> CommandReply:
+        from vcdebug.views.fixes import fixes_table
+
+        found = search.best_plans
+        self.lay_over(PageScreen(fixes_table(search, job), FIX_PAGE), partial(self._apply_fix, found))
+        return CommandReply()
+
+    def _apply_fix(self, found: list[TriedPlan], place: str | None) -> None:
+        """Make the change that was chosen: original and branch lie side by side then."""
+        driver = self.current.ready_driver() if place else None
+        if driver is not None and place:
+            remedy = found[int(place)]
+            self.show(carry_out(driver, remedy.plan.all_edits, remedy.plan_words))
+
+
+# What commands open, by name: one line each.
+
+SURVEY_TEXT: Final = "explaining every job that waits"
+
+
+class CommandTargets:
+    """Opens pages and panels, and reads and writes files, as commands ask; `by_name` has all of it."""
+
+    def __init__(
+        self,
+        current: ScreenState,
+        pages: PageOpener,
+        work: BackgroundWork,
+        place: str,
+        of_screen: Mapping[str, Callable[[str], object]],
+    ) -> None:
+        self._current = current
+        self._pages = pages
+        self._work = work
+        self._place = place
+        """What a command line calls the snapshot."""
+        self.by_name: Mapping[str, Callable[[str], object]] = {
+            "report": self._write_report,
+            "save": self._save_notes,
+            "load": self._load_notes,
+            "find": self._open_search_results,
+            **{name: partial(self._open_page, name) for name in PAGES},
+            "waiting": self.open_waiting_jobs,
+            **of_screen,
+        }
+
+    def open_target(self, name: str, argument: str) -> None:
+        """What a command names."""
+        self.by_name[name](argument)
+
+    def open_waiting_jobs(self, _: str = "") -> None:
+        """Every job that waits, worked out away from the keys: hundreds of jobs take seconds."""
+        moment = self._current.moment
+        if moment is not None:
+            work = partial(self._survey_jobs, moment.recording)
+            self._work.start_work(CommandReply(text=SURVEY_TEXT, work=work))
+
+    def _survey_jobs(self, recording: Recording) -> CommandReply:
+        from vcdebug.explain.pending.explanation import survey_jobs
+
+        estimate = TimeEstimate(monotonic)
+
+        def report_progress(done: int, total: int) -> None:
+            self._work.report_progress(f"{SURVEY_TEXT}: {done} of {total}{estimate.time_left('', done, total)}")
+
+        survey_jobs(recording, report_progress)
+        return CommandReply(then=self._open_survey)
+
+    def _open_survey(self) -> CommandReply:
+        self._pages.open_page("waiting")
+        return CommandReply()
+
+    def _open_page(self, name: str, _: str) -> None:
+        self._pages.open_page(name)
+
+    def _open_search_results(self, words: str) -> None:
+        from vcdebug.views.found_events import found_table
+
+        moment = self._current.moment
+        if moment is not None:
+            self._pages.open_table(found_table(moment.recording, moment.seq, words))
+
+    def _write_report(self, words: str) -> None:
+        """Write the report in a worker thread, so that keys are answered meanwhile."""
+        from vcdebug.files.report_file import write_here
+
+        moment, place = self._current.moment, self._place
+        if moment is not None:
+            work = partial(write_here, moment, words, place)
+            self._work.start_work(CommandReply(text="writing the report", work=lambda: CommandReply(text=work())))
+
+    def _save_notes(self, words: str) -> None:
+        driver = self._current.driver
+        if driver is not None:
+            self._current.say(save_notes(driver, words))
+
+    def _load_notes(self, words: str) -> None:
+        driver = self._current.driver
+        if driver is not None:
+            said = load_notes(driver, words)
+            self._current.show_moment(driver.current_state())
+            self._current.say(said)

@@ -10,16 +10,12 @@ from vcdebug.model.names import Seq
 from vcdebug.tui.clipboard import Clipboard
 from vcdebug.tui.main.background_work import BackgroundWork
 from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.current import LayOver, ScreenState
+from vcdebug.tui.main.screen_state import LayOver, ScreenState
 from vcdebug.tui.widgets.grid import Grid
 
 if TYPE_CHECKING:
-    from vcdebug.tui.main.asking import QuestionCommands
-    from vcdebug.tui.main.copying import CopyCommands
-    from vcdebug.tui.main.marks import MarkCommands
-    from vcdebug.tui.main.opening import CommandTargets
-    from vcdebug.tui.main.pages import PageOpener
-    from vcdebug.tui.main.what_if import WhatIfCommands
+    from vcdebug.tui.main.cursor_commands import CopyCommands, MarkCommands, WhatIfCommands
+    from vcdebug.tui.main.pages import CommandTargets, PageOpener, QuestionCommands
 
 
 class PartContext(NamedTuple):
@@ -48,7 +44,7 @@ class ScreenParts:
     @cached_property
     def mark_commands(self) -> MarkCommands:
         """Breakpoints, watches and bookmarks where the cursor is."""
-        from vcdebug.tui.main.marks import MarkCommands
+        from vcdebug.tui.main.cursor_commands import MarkCommands
 
         shared = self._shared
         return MarkCommands(shared.current, shared.commands, shared.lay_over, shared.focused)
@@ -56,7 +52,7 @@ class ScreenParts:
     @cached_property
     def what_if_commands(self) -> WhatIfCommands:
         """Edits, and leaving with some."""
-        from vcdebug.tui.main.what_if import WhatIfCommands
+        from vcdebug.tui.main.cursor_commands import WhatIfCommands
 
         shared = self._shared
         return WhatIfCommands(shared.current, shared.commands, shared.lay_over, shared.focused)
@@ -80,7 +76,7 @@ class ScreenParts:
     @cached_property
     def copy_commands(self) -> CopyCommands:
         """What can be copied."""
-        from vcdebug.tui.main.copying import CopyCommands
+        from vcdebug.tui.main.cursor_commands import CopyCommands
 
         shared = self._shared
         return CopyCommands(
@@ -95,7 +91,7 @@ class ScreenParts:
     @cached_property
     def question_commands(self) -> QuestionCommands:
         """Questions and remedies."""
-        from vcdebug.tui.main.asking import QuestionCommands
+        from vcdebug.tui.main.pages import QuestionCommands
 
         shared = self._shared
         return QuestionCommands(
@@ -111,7 +107,7 @@ class ScreenParts:
     @cached_property
     def command_targets(self) -> CommandTargets:
         """What commands open by name."""
-        from vcdebug.tui.main.opening import CommandTargets
+        from vcdebug.tui.main.pages import CommandTargets
 
         shared = self._shared
         return CommandTargets(shared.current, self.page_opener, shared.work, shared.place, shared.of_screen)

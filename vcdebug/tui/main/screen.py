@@ -16,19 +16,15 @@ from vcdebug.errors import VcdebugError
 from vcdebug.tui import messages
 from vcdebug.tui.clipboard import copy_text
 from vcdebug.tui.config import UserSettings
+from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import main_screen_keys
-from vcdebug.tui.keynames import key_names
 from vcdebug.tui.main.arrangement import NARROW_WIDTH
-from vcdebug.tui.main.asking_again import PanelRerun
-from vcdebug.tui.main.background_work import BackgroundWork
-from vcdebug.tui.main.command_line import CommandLine
-from vcdebug.tui.main.current import ScreenState
-from vcdebug.tui.main.footer import show_footer_keys
-from vcdebug.tui.main.keys import MAIN_KEYS
+from vcdebug.tui.main.background_work import BackgroundWork, PanelRerun, RecordingLoader
+from vcdebug.tui.main.command_line import CommandLine, Movement
+from vcdebug.tui.main.keys import MAIN_KEYS, show_footer_keys
 from vcdebug.tui.main.layout import MainLayout
-from vcdebug.tui.main.loading import RecordingLoader
-from vcdebug.tui.main.movement import Movement
 from vcdebug.tui.main.parts import PartContext, ScreenParts
+from vcdebug.tui.main.screen_state import ScreenState
 from vcdebug.tui.main.session_keeper import SessionKeeper
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.panels.base import Panel
@@ -411,7 +407,7 @@ class MainScreen(Screen[NextScreen]):
     def action_panels(self) -> None:
         """Every panel with its key, by group."""
         from vcdebug.tui.screens.help import PANEL_PAGE, panel_table
-        from vcdebug.tui.screens.page import PageScreen
+        from vcdebug.tui.screens.pages import PageScreen
 
         self.lay_over(
             PageScreen(panel_table(self.settings.keys), PANEL_PAGE), lambda command: self.run_command(command or "")

@@ -8,9 +8,9 @@ from datetime import datetime
 from vcdebug.amount_text import count_noun
 from vcdebug.debugger.driver import DebuggerState, Driver
 from vcdebug.errors import VcdebugError
-from vcdebug.files.notes import load_notes, notes_path
-from vcdebug.snapshot.json_values import JsonDict
-from vcdebug.trace.cut import cut_off_error
+from vcdebug.files.notebook_file import load_notes, notes_path
+from vcdebug.recording.recording import cut_off_error
+from vcdebug.snapshot.manifest import JsonDict
 from vcdebug.tui import session_state
 from vcdebug.tui.panels.base import Panel
 from vcdebug.tui.session_state import SavedSession, SessionStore

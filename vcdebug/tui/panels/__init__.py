@@ -16,7 +16,7 @@ __all__ = ["PANELS", "PANEL_EXTRAS", "footer_keys", "new_panel", "panel_keys"]
 
 PANEL_EXTRAS: Final[Mapping[str, str]] = {
     "flow": "vcdebug.tui.panels.flow:FlowPanel",
-    "moment": "vcdebug.tui.panels.moment:MomentPanel",
+    "moment": "vcdebug.tui.panels.flow:MomentPanel",
     "breaks": "vcdebug.tui.panels.notebook:BreakpointsPanel",
     "watch": "vcdebug.tui.panels.notebook:WatchesPanel",
     "bookmarks": "vcdebug.tui.panels.notebook:BookmarksPanel",

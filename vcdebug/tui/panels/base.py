@@ -16,14 +16,14 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.trace.moment import RerunCancelledError, refuse_long_runs
-from vcdebug.trace.recording import Recording
-from vcdebug.tui.keynames import key_name
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.replay import RerunCancelledError, refuse_long_runs
+from vcdebug.tui.key_names import key_name
 from vcdebug.tui.messages import CommandRequested, GotoRequested, PanelRerunNeeded
 from vcdebug.tui.widgets.grid import Grid
 from vcdebug.tui.widgets.table_layout import natural_width
-from vcdebug.views.base import Column, Piece, Row, Table, make_line, muted_piece
 from vcdebug.views.panels import PanelView
+from vcdebug.views.table import Column, Piece, Row, Table, make_line, muted_piece
 
 FRAME_SIDES = 2
 """Cells, and lines, of a frame's sides."""

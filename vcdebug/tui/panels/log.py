@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from textual.binding import Binding
 
+from vcdebug.comparison.logs.message import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.logs.levels import DEFAULT_LEVEL, LOG_LEVELS
 from vcdebug.tui.panels.base import GO_BINDING, Panel, PanelExtra
-from vcdebug.views.base import Table
+from vcdebug.views.table import Table
 
 FIRST_LINES = 1_000
 """Lines found before the first look."""

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
 from vcdebug.tui.messages import CommandRequested
 from vcdebug.tui.panels.base import GO_BINDING, PanelExtra
-from vcdebug.views.base import NO, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
+from vcdebug.views.table import NO, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 BREAKPOINT_COLUMNS = (*plain_columns("#", ""), Column("breakpoint", flexible=True), *plain_columns("stops#", "next#"))
 

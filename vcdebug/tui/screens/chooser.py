@@ -14,11 +14,10 @@ from textual.screen import Screen
 from textual.widgets import Input, Label
 
 from vcdebug.snapshot.bundled import list_bundled
-from vcdebug.tui.folders import home_relative
-from vcdebug.tui.hints import KeyHint, hint_line
-from vcdebug.tui.session_state import RecentSnapshot
+from vcdebug.tui.key_names import KeyHint, hint_line
+from vcdebug.tui.session_state import RecentSnapshot, home_relative
 from vcdebug.tui.widgets.grid import Grid
-from vcdebug.views.base import Column, Piece, Row, Table, muted_piece
+from vcdebug.views.table import Column, Piece, Row, Table, muted_piece
 
 SNAPSHOT_COLUMNS = (
     Column("snapshot", flexible=True, least=30),

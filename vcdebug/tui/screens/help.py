@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
-from vcdebug.debugger.breakpoints.base import BreakpointKind
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
 from vcdebug.debugger.commands import Verb, list_verbs
-from vcdebug.debugger.field_types import describe_fields
+from vcdebug.debugger.expression import describe_fields
 from vcdebug.debugger.fields import FIELD_TYPES
 from vcdebug.framework.registry import resolve_reference
+from vcdebug.tui.key_names import key_names
 from vcdebug.tui.keymap import MAIN, KeyScope, binding_keys, bindings_by_id, key_scopes
-from vcdebug.tui.keynames import key_names
 from vcdebug.tui.panels import PANELS
 from vcdebug.tui.widgets.timeline import LEGEND
-from vcdebug.views.base import Column, Piece, Row, Table, make_line, muted_piece
-from vcdebug.views.pages import Page
+from vcdebug.views.panels import Page
+from vcdebug.views.table import Column, Piece, Row, Table, make_line, muted_piece
 
 KEY_COLUMNS: Final = (Column("key"), Column("does", flexible=True))
 PANEL_COLUMNS: Final = (Column("group"), Column("key"), Column("panel"), Column("shows", flexible=True))

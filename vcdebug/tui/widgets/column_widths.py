@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vcdebug.tui.widgets.wrapping import measure_cells
-from vcdebug.views.base import Column, Row, RowsOnDemand
+from vcdebug.tui.widgets.text_wrap import measure_cells
+from vcdebug.views.table import Column, Row, RowsOnDemand
 
 COLUMN_GAP = 2
 GUTTER_WIDTH = 2

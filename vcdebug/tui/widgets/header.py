@@ -9,12 +9,12 @@ from textual.widget import Widget
 
 from vcdebug.amount_text import count_noun, format_count
 from vcdebug.debugger.driver import DebuggerState
-from vcdebug.debugger.recordings import BRANCH
-from vcdebug.framework.forced import FORCED_CODE
+from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.printable import make_line_printable
+from vcdebug.recording.input_problems import input_problems
 from vcdebug.releases.release import Release
-from vcdebug.trace.input_problems import input_problems
-from vcdebug.views.names import path_words
+from vcdebug.views.short_names import path_words
+from vcdebug.whatif.branch import BRANCH
 
 ONE_LINE_WIDTH = 150
 """Screens at least this wide show all of it in one line."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from rich.style import Style
+from textual.color import Color
 
 from vcdebug.tui.widgets.table_layout import INDENT_CELLS, PlacedLine, TableLayout
-from vcdebug.tui.widgets.wrapping import measure_cells, pad_text
-from vcdebug.views.base import Column
+from vcdebug.tui.widgets.text_wrap import measure_cells, pad_text
+from vcdebug.views.table import Column
 
 
 class Stroke(NamedTuple):
@@ -70,3 +74,41 @@ def fill_line(strokes: Iterable[Stroke], width: int) -> Iterator[Stroke]:
         used += measure_cells(stroke.text) if width else 0
     if used < width:
         yield Stroke(" " * (width - used))
+
+
+# What each meaning looks like: a colour of the theme and a way of writing.
+
+_FONT_STYLES: Final[Mapping[str, Style]] = {
+    "title": Style(bold=True),
+    "strong": Style(bold=True),
+    "muted": Style(dim=True),
+    "accent": Style(bold=True),
+    "here": Style(bold=True),
+    "cell": Style(underline=True),
+}
+_COLOUR_VARIABLES: Final[Mapping[str, str]] = {
+    "title": "text-secondary",
+    "good": "text-success",
+    "bad": "text-error",
+    "warn": "text-warning",
+    "accent": "text-accent",
+    "here": "text-primary",
+}
+"""Variables of the theme."""
+_BACKGROUND_VARIABLES: Final[Mapping[str, str]] = {"cursor": "primary-muted"}
+
+
+def style_of_meaning(name: str, variables: Mapping[str, str]) -> Style:
+    """What a meaning, the cursor's row or its cell adds to what is around it."""
+    style = _FONT_STYLES.get(name, Style())
+    if name in _COLOUR_VARIABLES:
+        style += _colour_style(variables[_COLOUR_VARIABLES[name]], ground=False)
+    if name in _BACKGROUND_VARIABLES:
+        style += _colour_style(variables[_BACKGROUND_VARIABLES[name]], ground=True)
+    return style
+
+
+@lru_cache(maxsize=64)
+def _colour_style(text: str, *, ground: bool) -> Style:
+    colour = Color.parse(text).rich_color
+    return Style(bgcolor=colour) if ground else Style(color=colour)

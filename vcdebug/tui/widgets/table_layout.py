@@ -22,9 +22,9 @@ from vcdebug.tui.widgets.column_widths import (
     natural_widths,
     sample_rows,
 )
+from vcdebug.tui.widgets.text_wrap import measure_cells, wrap_line, wrap_text
 from vcdebug.tui.widgets.tree_rows import TreeRoom, spread_cells
-from vcdebug.tui.widgets.wrapping import measure_cells, wrap_line, wrap_text
-from vcdebug.views.base import Column, Line, Piece, Row, Table
+from vcdebug.views.table import Column, Line, Piece, Row, Table
 
 INDENT_CELLS = 4
 """Cells by which the further lines of a row stand in."""

@@ -10,11 +10,11 @@ from textual import events
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from vcdebug.debugger.bookmark import Bookmark
 from vcdebug.debugger.driver import BreakpointStatus, DebuggerState
+from vcdebug.debugger.notebook import Bookmark
 from vcdebug.model.names import Seq
-from vcdebug.trace.marks import timeline_marks
-from vcdebug.trace.recording import Recording
+from vcdebug.recording.effects import timeline_marks
+from vcdebug.recording.recording import Recording
 from vcdebug.tui.messages import GotoRequested
 
 LINE, ACTION, EVICT, COMMIT, DISCARD, BREAK, BOOKMARK, HERE = "━", "┿", "▲", "○", "◆", "◉", "▼", "●"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from vcdebug.tui.widgets.wrapping import (
+from vcdebug.tui.widgets.text_wrap import (
     ELLIPSIS_SIGN,
     leading_sign,
     measure_cells,
@@ -16,7 +16,7 @@ from vcdebug.tui.widgets.wrapping import (
     tighten_leaf,
     tighten_levels,
 )
-from vcdebug.views.base import NO, YES, Piece
+from vcdebug.views.table import NO, YES, Piece
 
 MAX_LEVELS_ABOVE = 8
 """Levels that are looked through for the rows around those in sight."""

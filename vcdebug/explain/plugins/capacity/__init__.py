@@ -11,18 +11,36 @@ from dataclasses import replace
 from functools import partial
 
 from vcdebug.explain.answer import Advice, owner_advice, queue_admin_advice
-from vcdebug.explain.comparisons import GREATER_PARTLY, PARTLY_CLAIMED, UNLIMITED_CLAIMED, WHOLLY_CLAIMED, WITHIN_LIMIT
-from vcdebug.explain.equation import Equation, Term, all_hold, first_failing
+from vcdebug.explain.equation import (
+    GREATER_PARTLY,
+    PARTLY_CLAIMED,
+    UNLIMITED_CLAIMED,
+    WHOLLY_CLAIMED,
+    WITHIN_LIMIT,
+    Equation,
+    Term,
+    all_hold,
+    first_failing,
+)
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.limits import (
     NO_MINIMUM,
     QueueCheck,
     admission_equation,
+    dry_run_start,
     limit_columns,
     limit_terms,
     not_open_reason,
+    reserved_for_others,
+    simulated_allocation,
 )
-from vcdebug.explain.plugin import OrderDifference, OrderMoment, PluginExplainer, QuotaExplainer, iter_differences
+from vcdebug.explain.plugin_explainer import (
+    OrderDifference,
+    OrderMoment,
+    PluginExplainer,
+    QuotaExplainer,
+    iter_differences,
+)
 from vcdebug.explain.plugins.capacity.victims import (
     BROKEN_TREE,
     NAME,
@@ -33,8 +51,7 @@ from vcdebug.explain.plugins.capacity.victims import (
     smaller_share_advice,
     unified_evictable,
 )
-from vcdebug.explain.queue_admission import explain_queue_rejection
-from vcdebug.explain.queue_books import dry_run_start, reserved_for_others, simulated_allocation
+from vcdebug.explain.queue_findings import explain_queue_rejection
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     JOB_ENQUEUEABLE,
@@ -48,14 +65,14 @@ from vcdebug.framework.persistence import counted_request
 from vcdebug.framework.plugin import PERMIT, REJECT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.job import JobInfo
-from vcdebug.model.limitcheck import LimitCheck
+from vcdebug.model.limits import LimitCheck
 from vcdebug.model.names import QueueName, Seq
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.attr import CapacityQueueAttr, check_claim, common_level, deserves_more, surplus_in
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import plugin_of, requested_together, state_before, task_of
+from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, check_claim, common_level, deserves_more, surplus_in
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import plugin_of, requested_together, state_before, task_of
 
 LIMIT_FIGURE = "realCapability"
 PARTIAL_CLAIM = "allocated + request ≤ limit in every dimension requested, and ≤ deserved in at least one of them"

@@ -14,20 +14,15 @@ from vcdebug.explain.answer import Advice, queue_admin_advice
 from vcdebug.explain.equation import JOB_NOT_IN_SESSION, DimensionAmount, Equation, Term, TermFigure, victim_equation
 from vcdebug.explain.job_view import JobView
 from vcdebug.explain.orders import order_of
-from vcdebug.explain.plugin import VetoReason
-from vcdebug.explain.queue_quota import not_above_share, victim_queues
+from vcdebug.explain.plugin_explainer import VetoReason
+from vcdebug.explain.queue_findings import not_above_share, victim_queues
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.record import HookEvent, Level, Record
 from vcdebug.model.names import QueueName, Seq, TaskKey
 from vcdebug.model.resource import CPU, PODS
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.capacity import Capacity
-from vcdebug.plugins.capacity.attr import (
-    CapacityQueueAttr,
-    shared_dimensions,
-    short_of_guarantee,
-    with_figures,
-)
+from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, shared_dimensions, short_of_guarantee, with_figures
 from vcdebug.plugins.capacity.reclaim import (
     ANCESTOR,
     DESERVED,
@@ -39,9 +34,9 @@ from vcdebug.plugins.capacity.reclaim import (
     ReclaimCall,
     WholeReclaimCall,
 )
-from vcdebug.trace.recording import Recording
-from vcdebug.trace.state_before import job_of, plugin_of, state_before, task_of
-from vcdebug.trace.timeline import ClusterState
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of
+from vcdebug.recording.timeline import ClusterState
 
 NAME = "capacity"
 VICTIMS_FORMULA = "the queue keeps its guarantee, and holds more than it deserves in a dimension of the candidate"
@@ -177,7 +172,10 @@ def _veto_reason(
     if judged.rule == NO_OVERLAP:
         return f"free nothing that {task.name} asks for"
     if judged.rule == GUARANTEE:
-        return f"of queue {attr.name}, which would fall below its guarantee ({amount_text.format_resource(attr.guarantee)})"
+        return (
+            f"of queue {attr.name}, which would fall below its guarantee "
+            f"({amount_text.format_resource(attr.guarantee)})"
+        )
     if judged.rule == NOTHING_DESERVED:
         return f"of queue {attr.name}: neither it nor {task.name}'s queue deserves anything in these dimensions"
     if judged.rule == DESERVED:

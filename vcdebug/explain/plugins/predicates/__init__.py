@@ -1,6 +1,7 @@
 """predicates: what each Kubernetes filter compares on one node, up to the one that ends it.
 
 Upstream: plugins/predicates.
+Upstream: plugins/predicates (PrePredicate), k8s framework CycleState.
 """
 
 from __future__ import annotations
@@ -8,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.explain.asked import AskedNode
+from vcdebug.amount_text import count_noun
 from vcdebug.explain.equation import Equation, Term, first_failing
-from vcdebug.explain.plugin import PluginExplainer
+from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
 from vcdebug.explain.plugins.deviceshare import cards_equation
 from vcdebug.explain.plugins.predicates import nodes, pods
-from vcdebug.model.devices.drawn import card_overview
+from vcdebug.kube.dynamic_resources import ClaimState
+from vcdebug.kube.pod_affinity import AffinityState
+from vcdebug.kube.ports import HostPort
+from vcdebug.kube.volume_binding import VolumeState
+from vcdebug.kube.volume_zone import ZoneLimit
+from vcdebug.model.devices.card_states import card_overview
 from vcdebug.plugins.predicates import POD_NUMBER, STABLE, Predicates
 from vcdebug.plugins.predicates.filters import InterPodAffinityFilter, NodePortsFilter, PodTopologySpreadFilter
 from vcdebug.plugins.predicates.proportional import ProportionalFilter
-from vcdebug.plugins.predicates.stable import EquivalenceCache
+from vcdebug.plugins.predicates.static_filters import EquivalenceCache
 from vcdebug.plugins.predicates.volume_filters import (
     DynamicResourcesFilter,
     NodeVolumeLimitsFilter,
@@ -144,3 +150,62 @@ def cached_verdict(asked: AskedNode) -> Equation | None:
 
 
 EXPLAINER = PluginExplainer(refusals=check_equations, simulated=simulated_equations)
+
+
+# What PreFilter left for a pod: which filters have nothing to say about it, and what the others counted.
+
+STATE_KEYS = {
+    NodePortsFilter.name: NodePortsFilter.STATE,
+    InterPodAffinityFilter.name: InterPodAffinityFilter.STATE,
+    PodTopologySpreadFilter.name: PodTopologySpreadFilter.STATE,
+    VolumeZoneFilter.name: VolumeZoneFilter.STATE,
+    VolumeBindingFilter.name: VolumeBindingFilter.STATE,
+    DynamicResourcesFilter.name: DynamicResourcesFilter.STATE,
+}
+
+
+class PreparedFilter(NamedTuple):
+    """One filter after PreFilter."""
+
+    filter: str
+    key: str
+    """Its entry in the CycleState; empty where it keeps none."""
+    skipped: bool
+    found: str
+    """What it counted, in words."""
+
+
+def prepared_filters(asked: AskedNode) -> Iterator[PreparedFilter]:
+    """Every filter in the order in which they are asked."""
+    if Predicates.name not in asked.session.plugins:
+        return
+    state = asked.cycle_state
+    for one in asked.plugin_of_kind(Predicates).active_filters:
+        key = STATE_KEYS.get(one.name, "")
+        yield PreparedFilter(one.name, key, one.name in state.skip, _format_entry(state.data.get(key)))
+
+
+def _format_entry(entry: object) -> str:
+    if isinstance(entry, AffinityState):
+        named = (("affinity", entry.affinity), ("anti-affinity", entry.anti), ("of placed pods", entry.existing_anti))
+        told = [f"{what} by {', '.join(pairs)}" for what, pairs in named if pairs]
+        return "; ".join(told)
+    if isinstance(entry, VolumeState):
+        return f"{count_noun(len(entry.bound), 'bound claim')}, {len(entry.delayed)} that wait for a node"
+    if isinstance(entry, ClaimState):
+        return (
+            f"{len(entry.selectors)} allocated claims, {len(entry.unallocated)} to allocate"
+            if _has_claims(entry)
+            else ""
+        )
+    return ", ".join(_format_item(item) for item in entry) if isinstance(entry, tuple) else ""
+
+
+def _has_claims(entry: ClaimState) -> bool:
+    return bool(entry.selectors or entry.unallocated)
+
+
+def _format_item(item: object) -> str:
+    if isinstance(item, HostPort):
+        return f"{item.port}/{item.protocol}"
+    return f"{item.key} {' or '.join(item.values)}" if isinstance(item, ZoneLimit) else str(item)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import format_number
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Term
-from vcdebug.explain.selectors import format_field, format_node_term, format_requirement
+from vcdebug.explain.plugin_explainer import AskedNode
+from vcdebug.explain.predicate_reasons import format_field, format_node_term, format_requirement
 from vcdebug.kube.dynamic_resources import ClaimState
 from vcdebug.kube.node_affinity import NodeTerm
 from vcdebug.kube.taints import (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from vcdebug.explain.asked import AskedNode
 from vcdebug.explain.equation import Term
-from vcdebug.explain.selectors import format_affinity_term, format_selector
-from vcdebug.kube.nodeview import NodeView
+from vcdebug.explain.plugin_explainer import AskedNode
+from vcdebug.explain.predicate_reasons import format_affinity_term, format_selector
+from vcdebug.kube.node_view import NodeView
 from vcdebug.kube.pod_affinity import AffinityState, AllTerms, IncomingTerm, PairCounts
 from vcdebug.kube.pod_shape import PodShape
 from vcdebug.kube.topology_spread import rows_with_all_keys, spread_domains

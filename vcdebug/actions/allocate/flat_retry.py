@@ -1,0 +1,349 @@
+"""allocate as it was before worksheets: a job comes back as long as it has tasks left, also when its gang failed.
+
+Upstream: actions/allocate.
+Upstream: actions/allocate (allocateResourcesForTasks).
+Upstream: actions/allocate (v1.13: allocateResourceForTasksWithTopology).
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import NamedTuple
+
+from vcdebug.actions.allocate.domains import DomainSearch
+from vcdebug.actions.allocate.tasks import TaskPlacement, TaskVisit, place_task
+from vcdebug.actions.allocate.visits import (
+    allocate_in_domains,
+    goes_by_domains,
+    is_placeable,
+    not_admitted,
+    note_left_open,
+    take_turns,
+)
+from vcdebug.framework.action import Action, QueuedJobs, is_invalid
+from vcdebug.framework.hooks import HYPER_NODE_ORDER, JOB_PIPELINED, JOB_READY
+from vcdebug.framework.order import PriorityQueue, task_queue
+from vcdebug.framework.placement import PredicateHelper
+from vcdebug.framework.record import BestEvent, Level
+from vcdebug.framework.scoring import best_with_score
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.framework.worksheet import Worksheet, build_worksheet
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.releases.nodes import BEST_ABOVE_MINUS_ONE
+from vcdebug.releases.topology import ALLOCATE_TOPOLOGY_TIERS, HYPERNODE_SUM_OF_NODE_SCORES, NTA_SOFT_ONLY
+
+
+class RetryingAllocate(Action):
+    """One heap of tasks per job for the whole action: what a visit has taken out of it stays out."""
+
+    name = "allocate"
+    places = True
+
+    def execute(self, ssn: Session) -> None:
+        """Upstream: actions/allocate.Execute."""
+        self._runs = TaskRuns(ssn, error_cache=self.error_cache)
+        self._tiers = TierSearch(ssn, self._runs) if ssn.release.has_older_form(ALLOCATE_TOPOLOGY_TIERS) else None
+        self._domains = DomainSearch(ssn, TaskPlacement(ssn, error_cache=self.error_cache))
+        self._worksheets: dict[JobId, Worksheet] = {}
+        self._tasks: dict[JobId, PriorityQueue[TaskInfo]] = {}
+        waiting = self._build_allocate_context(ssn)
+        take_turns(ssn, waiting, partial(self._allocate_resources, ssn, waiting), "turn")
+
+    def _build_allocate_context(self, ssn: Session) -> QueuedJobs:
+        """Jobs without pending tasks too. Upstream: actions/allocate.buildAllocateContext."""
+        waiting = QueuedJobs(ssn)
+        for job in ssn.jobs.values():
+            if not not_admitted(ssn, job) and not is_invalid(ssn, job):
+                waiting.add_job(ssn.queues[job.queue], job)
+        ssn.log("try", len(waiting.jobs))
+        return waiting
+
+    def _allocate_resources(self, ssn: Session, waiting: QueuedJobs, queue: QueueInfo) -> None:
+        """Upstream: actions/allocate.allocateResources."""
+        job = waiting.jobs[queue.name].pop()
+        with ssn.open_span(Level.JOB, job.uid):
+            if self._ends_the_turn(ssn, job):
+                return
+            again = self._allocate_job(ssn, job)
+        if again:
+            waiting.jobs[queue.name].push(job)
+        waiting.queues.push(queue)
+
+    def _ends_the_turn(self, ssn: Session, job: JobInfo) -> bool:
+        """Whether the job asks for hard topology where the tree cannot be used: then nobody behind it has a turn."""
+        if self._tiers is None or ssn.hyper_nodes.ready or _hard_tier(job) is None:
+            return False
+        tasks = self._tasks_of(ssn, job)
+        if tasks:
+            ssn.log("rest", len(tasks), job.uid)
+            ssn.log("unready", job.uid)
+        return bool(tasks)
+
+    def _allocate_job(self, ssn: Session, job: JobInfo) -> bool:
+        """True when the job goes back into its queue."""
+        if self._tiers is None and goes_by_domains(ssn, job):
+            worksheet = self._worksheet_of(ssn, job)
+            return not worksheet.empty and allocate_in_domains(ssn, self._domains, job, worksheet)
+        tasks = self._tasks_of(ssn, job)
+        if not tasks:
+            return False
+        ssn.log("rest", len(tasks), job.uid)
+        highest = _hard_tier(job)
+        if self._tiers is not None and highest is not None:
+            statement, left = self._tiers.allocate_in_tiers(job, tasks, highest)
+        else:
+            statement, left = self._runs.allocate_tasks(job, tasks), tasks
+        if statement is not None:
+            statement.commit()
+        self._tasks[job.uid] = left or tasks
+        return bool(left)
+
+    def _worksheet_of(self, ssn: Session, job: JobInfo) -> Worksheet:
+        if job.uid not in self._worksheets:
+            self._worksheets[job.uid] = build_worksheet(ssn, job, partial(is_placeable, ssn))
+        return self._worksheets[job.uid]
+
+    def _tasks_of(self, ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
+        if job.uid not in self._tasks:
+            waiting = [task for task in job.tasks_with_status(TaskStatus.PENDING) if is_placeable(ssn, task)]
+            self._tasks[job.uid] = task_queue(ssn).extend(waiting)
+        return self._tasks[job.uid]
+
+
+def _hard_tier(job: JobInfo) -> int | None:
+    """The highest tier allowed; None where the job asks for no hard topology."""
+    return None if job.network_topology is None else job.network_topology.hard_tier()
+
+
+# One run of the older allocate over the tasks that a job has left, on all nodes or on those of a HyperNode.
+
+
+class TaskRuns:
+    """All runs of an action, and what the nodes that they chose were worth in sum."""
+
+    def __init__(self, ssn: Session, *, error_cache: bool) -> None:
+        self._ssn = ssn
+        self._error_cache = error_cache
+        self.sums: dict[tuple[JobId, str], float] = {}
+        """Of each job in each HyperNode."""
+
+    def allocate_tasks(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], hyper_node: str = "") -> Statement | None:
+        """The statement, perhaps without operations, if the job ends ready; a pipelined job's stays open.
+        Upstream: actions/allocate.allocateResourcesForTasks.
+        """
+        ssn = self._ssn
+        nodes = ssn.hyper_node_rows(hyper_node) if hyper_node else ssn.all_rows()
+        assert nodes is not None
+        statement = Statement(ssn)
+        visit = RetryingVisit(ssn, job, nodes, PredicateHelper(ssn, cache_on=self._error_cache), statement)
+        visit.score = self.sums.get((job.uid, hyper_node), 0.0)
+        visit.place_all(tasks)
+        self.sums[job.uid, hyper_node] = visit.score
+        if ssn.ask_plugins(JOB_READY, job):
+            ssn.log("job-ready", job.uid)
+            self._keep_soft(job, visit.reached_hyper_node)
+            return statement
+        if not ssn.ask_plugins(JOB_PIPELINED, job):
+            statement.discard()
+        else:
+            note_left_open(ssn, job, statement)
+        return None
+
+    def _keep_soft(self, job: JobInfo, reached: str) -> None:
+        """Upstream: actions/allocate (v1.13: updateJobAllocatedHyperNode)."""
+        if of_soft_topology(job):
+            keep_hyper_node(self._ssn, job, reached)
+
+
+def of_soft_topology(job: JobInfo) -> bool:
+    """Upstream: api/job_info.IsSoftTopologyMode."""
+    return job.network_topology is not None and job.network_topology.mode == "soft"
+
+
+def keep_hyper_node(ssn: Session, job: JobInfo, hyper_node: str) -> None:
+    """The job's HyperNode from now on."""
+    if job.allocated_hyper_node != hyper_node:
+        job.allocated_hyper_node = hyper_node
+        ssn.mark_job_dirty(job)
+
+
+class RetryingVisit(TaskVisit):
+    """One pass over the tasks that a job has left."""
+
+    def __init__(
+        self, ssn: Session, job: JobInfo, nodes: NodeRows, helper: PredicateHelper, statement: Statement
+    ) -> None:
+        super().__init__(ssn, job, job.only_sub_job(), TOP_HYPER_NODE, nodes, helper, statement)
+        self._allocated_in = job.allocated_hyper_node
+        self._shown_nodes = len(ssn.nodes)
+        self._nears = (
+            of_soft_topology(job) if ssn.release.has_older_form(NTA_SOFT_ONLY) else job.network_topology is not None
+        )
+        self.score = 0.0
+        """Of all nodes that were chosen in the job's HyperNode, in sum."""
+
+    @property
+    def reached_hyper_node(self) -> str:
+        """The HyperNode that holds the job with what was placed."""
+        return self._allocated_in
+
+    def try_task(self, task: TaskInfo) -> bool:
+        """Try one task; False ends the loop. A task whose role has failed before leaves no fit error of its own."""
+        if self._lost_to_queue(task):
+            return True
+        if self._job.task_has_fit_errors(self._of_roles, task):
+            self._ssn.log("again", task.name, task.task_role)
+            return True
+        return self._search_node(task)
+
+    def _place_on_best(self, task: TaskInfo, feasible: NodeRows) -> bool:
+        """A ready job ends the loop also where the task's placement was refused."""
+        if self._nears:
+            task.job_allocated_hyper_node = self._allocated_in
+        node, score = best_with_score(self._ssn, task, feasible)
+        if node is None:
+            return True
+        self.score = self.score + score
+        if place_task(self._ssn, self._statement, task, node) is None and self._nears:
+            self._widen_hyper_node(node)
+        return not self._ssn.ask_plugins(JOB_READY, self._job)
+
+    def _widen_hyper_node(self, node: NodeInfo) -> None:
+        """Upstream: actions/allocate (v1.13: getJobNewAllocatedHyperNode)."""
+        tree = self._ssn.hyper_nodes
+        found = tree.stated_for_node(node.name)
+        if found:
+            self._allocated_in = tree.stated_lca(found, self._allocated_in) if self._allocated_in else found
+
+
+# Jobs with hard topology in the older allocate: a dry run in each HyperNode of a tier, from the lowest tier up.
+
+WORST_SCORE = -1.0
+"""A score that once won nothing."""
+
+
+class TierSolution(NamedTuple):
+    """A HyperNode in which the job is ready."""
+
+    saved: Statement
+    left: PriorityQueue[TaskInfo]
+    holds: str
+    """The HyperNode that then holds all of the job."""
+
+
+class TierOutcome(NamedTuple):
+    """What becomes of a job."""
+
+    statement: Statement | None = None
+    left: PriorityQueue[TaskInfo] | None = None
+    """Tasks for which the job goes back into its queue."""
+
+
+class TierSearch:
+    """The lowest tier with a HyperNode in which the job is ready decides."""
+
+    def __init__(self, ssn: Session, runs: TaskRuns) -> None:
+        self._ssn = ssn
+        self._runs = runs
+        self._sums = runs.sums if ssn.release.has_older_form(HYPERNODE_SUM_OF_NODE_SCORES) else {}
+
+    def allocate_in_tiers(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], highest: int) -> TierOutcome:
+        """What was planned in the best HyperNode, planned again."""
+        ssn = self._ssn
+        found: dict[str, TierSolution] = {}
+        for tier in ssn.hyper_nodes.stated_tiers():
+            if tier > highest:
+                ssn.log("tier-over", job.uid, highest, tier)
+                break
+            if found:
+                ssn.log("tier-enough", tier)
+                break
+            found = self._in_tier(job, tasks, tier, highest)
+        if found:
+            return self._recover_best(job, found)
+        ssn.log("tier-none", job.uid)
+        return TierOutcome()
+
+    def _in_tier(
+        self, job: JobInfo, tasks: PriorityQueue[TaskInfo], tier: int, highest: int
+    ) -> dict[str, TierSolution]:
+        ssn = self._ssn
+        found: dict[str, TierSolution] = {}
+        names = ssn.cluster.ordering.order_keys(ssn.hyper_nodes.tiers[tier])
+        tried = {name: holds for name in names if (holds := self._common_hyper_node(job, name, tier, highest))}
+        for name in ssn.draws.job_domains.next_row(job.uid, list(tried)):
+            job.reset_fit_errors()
+            ssn.log("tier-try", job.uid, name, tier)
+            left = task_queue(ssn).extend(tasks)
+            statement = self._runs.allocate_tasks(job, left, name)
+            if statement is None:
+                ssn.log("tier-refused", job.uid, name, tier)
+            elif not len(statement):
+                ssn.log("tier-nothing", job.uid, name, tier)
+            else:
+                found[name] = TierSolution(Statement.save_operations(ssn, statement), left, tried[name])
+                statement.discard()
+        return found
+
+    def _common_hyper_node(self, job: JobInfo, name: str, tier: int, highest: int) -> str:
+        """What would hold all of the job with this HyperNode; empty where it is not tried."""
+        ssn, allocated = self._ssn, job.allocated_hyper_node
+        tree = ssn.hyper_nodes
+        if not tree.by_name[name].has_members():
+            ssn.log("tier-missing", job.uid, name, tier)
+            return ""
+        if not allocated:
+            return name
+        common = tree.stated_lca(name, allocated)
+        ssn.log("tier-common", job.uid, name, allocated, tier, common)
+        if common not in tree.by_name:
+            return ""
+        if tree.by_name[common].tier <= highest:
+            return common
+        ssn.log("tier-high", job.uid, highest, tree.by_name[common].tier)
+        return ""
+
+    def _recover_best(self, job: JobInfo, found: dict[str, TierSolution]) -> TierOutcome:
+        """Upstream: actions/allocate (v1.13: selectBestHyperNode)."""
+        ssn = self._ssn
+        first = ssn.hyper_nodes.by_name[next(iter(found))]
+        ssn.log("tier-found", job.uid, first.tier, json.dumps(list(found), separators=(",", ":")))
+        best = self._best_hyper_node(job, list(found)) if len(found) > 1 else next(iter(found))
+        if not best:
+            return TierOutcome()
+        saved, left, holds = found[best]
+        statement = Statement(ssn)
+        recovered = statement.recover_operations(saved) is None
+        if recovered:
+            ssn.log("tier-best", job.uid, best)
+        keep_hyper_node(ssn, job, holds)
+        return TierOutcome(statement if recovered else None, left or None)
+
+    def _best_hyper_node(self, job: JobInfo, names: list[str]) -> str:
+        """Plugins' scores and what the chosen nodes were worth; one of the highest, empty where none is high enough.
+        Upstream: util/scheduler_helper.SelectBestHyperNodeAndScore.
+        """
+        ssn = self._ssn
+        names = ssn.cluster.ordering.order_keys(names)
+        nodes = {name: rows.node_names for name in names if (rows := ssn.hyper_node_rows(name)) is not None}
+        answers = ssn.ask_plugins(HYPER_NODE_ORDER, job.only_sub_job(), nodes)
+        totals = dict.fromkeys(names, 0.0)
+        for plugin in sorted(answers):
+            for name, score in sorted(answers[plugin].items()):
+                totals[name] = totals[name] + score
+        totals = {name: total + self._sums.get((job.uid, name), 0.0) for name, total in totals.items()}
+        best = max(totals.values())
+        if best <= WORST_SCORE and ssn.release.has_older_form(BEST_ABOVE_MINUS_ONE):
+            return ""
+        tied = tuple(name for name in names if totals[name] == best)
+        chosen = tied[ssn.draws.draw_domain([nodes[name] for name in tied], [task.key for task in job.tasks.values()])]
+        ssn.record.append(BestEvent("hypernode", chosen, best, tied))
+        return chosen

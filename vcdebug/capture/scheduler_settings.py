@@ -1,0 +1,270 @@
+"""The scheduler's own settings: its flags, and the ConfigMap that holds volcano-scheduler.conf."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from vcdebug.capture.api_client import Api, ApiRefusal, object_in
+from vcdebug.capture.options import CaptureOptions
+from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
+from vcdebug.capture.scheduler_workloads import (
+    VOLCANO_NAMESPACE,
+    ObjectsByKind,
+    choose_scheduler,
+    find_schedulers,
+    started_at,
+)
+from vcdebug.errors import CaptureError
+from vcdebug.plugins import DEVICESHARE
+from vcdebug.releases.release_names import release_of_image
+from vcdebug.snapshot.command_line import (
+    conf_path,
+    container_environment,
+    flag_values,
+    parse_command_line,
+    scheduler_container,
+)
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as KEY
+from vcdebug.snapshot.device_config import (
+    DEVICE_CONFIG_NAME,
+    DEVICE_CONFIG_NAMESPACE,
+    NAME_ARGUMENT,
+    NAMESPACE_ARGUMENT,
+)
+from vcdebug.snapshot.problems import Problem, ProblemReport
+from vcdebug.snapshot.settings import CONF_KEY, RELEASE_FIELDS, with_flags, with_release
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
+
+if TYPE_CHECKING:
+    from vcdebug.framework.arguments import Arguments
+
+
+CONFIG_MAP = "volcano-scheduler-configmap"
+SHARED_VARIABLE = "MULTI_SCHEDULER_ENABLE"
+NO_CONF = "the replay uses upstream's built-in configuration; name the right one with --scheduler-configmap"
+CONF_MISSING = "the scheduler's configuration"
+FLAGS_MISSING = "the scheduler's flags"
+UNREAD_FLAGS = {
+    "plugins-dir": "plugins that the scheduler loads from there vote in the cluster and not in the replay",
+    "disable-default-scheduler-config": (
+        "without a valid configuration the scheduler stops, where the replay goes on with the built-in one"
+    ),
+}
+NO_RELEASE = "the newest rules are replayed; name the release with --release"
+
+
+class ConfSource(NamedTuple):
+    """The ConfigMap, and the key in it, that hold the configuration."""
+
+    namespace: str
+    name: str
+    key: str
+
+
+@dataclass(slots=True)
+class SchedulerSettings:
+    """What the cluster's scheduler runs with."""
+
+    conf: str | None = None
+    flags: SchedulerFlags = field(default_factory=SchedulerFlags)
+    device_config: str | None = None
+    image: str = ""
+    started: datetime | None = None
+    """Since when it runs."""
+    schedulers: tuple[str, ...] = ()
+    """This one first, then every other that was found."""
+    missing: list[str] = field(default_factory=list)
+    """What decides and could not be read."""
+    problems: list[Problem] = field(default_factory=list)
+
+
+def read_settings(api: Api, options: CaptureOptions, objects: ObjectsByKind) -> SchedulerSettings:
+    """Flags and configuration, with a problem for what could not be found."""
+    settings = SchedulerSettings()
+    found = find_schedulers(api, objects, settings.problems)
+    scheduler = choose_scheduler(found, options.scheduler, api.server, settings.problems)
+    workload = scheduler.workload if scheduler is not None else None
+    container = scheduler_container(workload) if workload is not None else {}
+    if scheduler is not None:
+        settings.flags = _scheduler_flags(container, scheduler.problem_place, settings.problems)
+        settings.image = str(container.get("image") or "")
+        settings.started = started_at(scheduler, objects)
+        settings.schedulers = tuple(one.key for one in [scheduler, *(one for one in found if one is not scheduler)])
+    else:
+        settings.missing.append(FLAGS_MISSING)
+    _find_release(settings, options)
+    source = _named_source(options, api) or _mounted_source(workload, container)
+    settings.conf = _read_conf(api, source, bool(options.scheduler_configmap), settings.problems)
+    if settings.conf is None:
+        settings.missing.append(CONF_MISSING)
+    settings.device_config = read_device_config(api, settings.conf, settings.problems, settings.missing)
+    return settings
+
+
+def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
+    """What somebody says, else what the image's tag says; a digest or `latest` says nothing."""
+    stated = options.release or release_of_image(settings.image)
+    report = ProblemReport()
+    field = RELEASE_FIELDS[0] if options.release else RELEASE_FIELDS[2]
+    settings.flags = with_release(settings.flags, stated, report, file=PROBLEM_FILE, field=field)
+    if not stated and settings.image:
+        what = f"{settings.image} does not tell which release it is"
+        report.add_problem(what, NO_RELEASE, file=PROBLEM_FILE, field=RELEASE_FIELDS[2])
+    settings.problems.extend(report.all_problems())
+
+
+def _scheduler_flags(container: Manifest, where: str, problems: list[Problem]) -> SchedulerFlags:
+    """Upstream's defaults, changed by the container's command line and environment."""
+    report = ProblemReport()
+    flags = with_flags(SchedulerFlags(), flag_values(container), where, report, "scheduler flag ")
+    problems.extend(report.all_problems())
+    problems.extend(_iter_unread_flags(container, where))
+    if container_environment(container).get(SHARED_VARIABLE) == "true":
+        effect = "the real scheduler sees only its part of the pods and nodes, the replay sees all"
+        problems.append(Problem(where, SHARED_VARIABLE, "", "the cluster is shared among several schedulers", effect))
+    return flags
+
+
+def _iter_unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
+    """Flags with an effect on decisions that no replay can have."""
+    given = parse_command_line(container)
+    for flag, effect in UNREAD_FLAGS.items():
+        if given.get(flag, ["false"])[-1] != "false":
+            yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
+
+
+def _object_list(value: object) -> list[Manifest]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _pod_spec(deployment: Manifest | None) -> Manifest:
+    spec = object_in(object_in(deployment).get("spec"))
+    return object_in(object_in(spec.get("template")).get("spec"))
+
+
+def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
+    if not options.scheduler_configmap:
+        return None
+    namespace, slash, name = options.scheduler_configmap.partition("/")
+    if not (namespace and slash and name):
+        text = options.scheduler_configmap
+        raise CaptureError(f"--scheduler-configmap takes namespace/name, not {text!r}", where=api.server)
+    return ConfSource(namespace, name, CONF_KEY)
+
+
+def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSource:
+    """Where the file of --scheduler-conf comes from; the usual ConfigMap when the Deployment does not tell."""
+    namespace = str(object_in(object_in(deployment).get("metadata")).get("namespace") or VOLCANO_NAMESPACE)
+    path = conf_path(container)
+    mount = _mount_of(path, container)
+    file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
+    volumes = _object_list(_pod_spec(deployment).get("volumes"))
+    for volume in volumes:
+        if mount and volume.get("name") == mount.get("name"):
+            for source in _config_maps(volume):
+                key = _key_of_file(source, str(file))
+                if key:
+                    return ConfSource(namespace, str(source.get("name")), key)
+    return ConfSource(namespace, CONFIG_MAP, posixpath.basename(path) or CONF_KEY)
+
+
+def _mount_of(path: str, container: Manifest) -> Manifest:
+    """The innermost volume mount that a path lies in."""
+    mounts = [mount for mount in _object_list(container.get("volumeMounts")) if _lies_in(path, mount.get("mountPath"))]
+    return max(mounts, key=lambda mount: len(str(mount["mountPath"])), default={})
+
+
+def _lies_in(path: str, folder: object) -> bool:
+    return isinstance(folder, str) and (path == folder or path.startswith(folder.rstrip("/") + "/"))
+
+
+def _config_maps(volume: Manifest) -> list[Manifest]:
+    direct = [object_in(volume["configMap"])] if "configMap" in volume else []
+    projected = _object_list(object_in(volume.get("projected")).get("sources"))
+    return direct + [object_in(source["configMap"]) for source in projected if "configMap" in source]
+
+
+def _key_of_file(source: Manifest, file: str) -> str:
+    """The ConfigMap's key behind a file of its volume; empty when the volume leaves the file out."""
+    items = _object_list(source.get("items"))
+    if not items:
+        return file
+    return next((str(item.get("key")) for item in items if item.get("path") == file), "")
+
+
+def _read_conf(api: Api, source: ConfSource, named: bool, problems: list[Problem]) -> str | None:
+    """The configuration's text; a ConfigMap that the user names must be there, another may be missing."""
+    where = f"ConfigMap {source.namespace}/{source.name}"
+    try:
+        data = api.get_object(f"/api/v1/namespaces/{source.namespace}/configmaps/{source.name}").get("data")
+        what = f"has no key {source.key}"
+        text = _conf_text(object_in(data), source.key)
+    except ApiRefusal as refusal:
+        what, text = _refusal_words(source, refusal), None
+    if text is None and named:
+        raise CaptureError(f"{where}: {what}", where=api.server)
+    if text is None:
+        problems.append(Problem(PROBLEM_FILE, where, "", what, NO_CONF))
+    return text
+
+
+def _refusal_words(source: ConfSource, refusal: ApiRefusal) -> str:
+    if refusal.status == NOT_FOUND:
+        return "not found"
+    if refusal.status != FORBIDDEN:
+        return str(refusal)
+    can_i = f"kubectl auth can-i get configmaps/{source.name} --namespace {source.namespace}"
+    return f'missing permission: verb "get", resource "configmaps", API group "" (check with: {can_i})'
+
+
+def _conf_text(data: Manifest, key: str) -> str | None:
+    """The text under the key; else under the only key that looks like a configuration."""
+    if isinstance(data.get(key), str):
+        return str(data[key])
+    likely = [text for name, text in data.items() if name.endswith(".conf") and isinstance(text, str)]
+    return likely[0] if len(likely) == 1 else None
+
+
+# The configuration of virtual GPUs and Ascend NPUs, where the scheduler's own asks for them.
+
+DEVICE_PLUGIN = DEVICESHARE
+DEVICE_SWITCHES = ("deviceshare.VGPUEnable", "deviceshare.AscendHAMiVNPUEnable")
+DEVICES_MISSING = "the device configuration"
+BUILT_IN_NAMES = "the built-in names of virtual GPUs and Ascend NPUs are used, which this cluster may not use"
+
+
+def read_device_config(api: Api, conf: str | None, problems: list[Problem], missing: list[str]) -> str | None:
+    """Its text; None where nothing asks for it, where there is none, or where it may not be read."""
+    arguments = _plugin_arguments(conf)
+    if arguments is None or not any(arguments.get_bool(switch, default=False) for switch in DEVICE_SWITCHES):
+        return None
+    namespace, name = (
+        arguments.get_string(NAMESPACE_ARGUMENT, DEVICE_CONFIG_NAMESPACE),
+        arguments.get_string(NAME_ARGUMENT, DEVICE_CONFIG_NAME),
+    )
+    try:
+        data = api.get_object(f"/api/v1/namespaces/{namespace}/configmaps/{name}").get("data")
+    except ApiRefusal as refusal:
+        if refusal.status != NOT_FOUND:
+            what = 'missing permission: verb "get"' if refusal.status == FORBIDDEN else str(refusal)
+            problems.append(Problem(PROBLEM_FILE, f"ConfigMap {namespace}/{name}", "", what, BUILT_IN_NAMES))
+            missing.append(DEVICES_MISSING)
+        return None
+    text = data.get(KEY) if isinstance(data, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _plugin_arguments(conf: str | None) -> Arguments | None:
+    """Those of the plugin, if it is configured."""
+    from vcdebug.framework.arguments import Arguments
+    from vcdebug.recording.replay import parse_conf
+
+    for tier in parse_conf(conf).tiers:
+        for option in tier:
+            if option.name == DEVICE_PLUGIN:
+                return Arguments(option.arguments)
+    return None

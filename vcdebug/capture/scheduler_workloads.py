@@ -1,0 +1,167 @@
+"""Every scheduler of Volcano in a cluster: Deployments, StatefulSets, and pods that nobody's template explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from vcdebug.capture.api_client import Api, ApiRefusal, object_in
+from vcdebug.capture.listing import items_of
+from vcdebug.capture.permission import FORBIDDEN, PROBLEM_FILE
+from vcdebug.errors import CaptureError
+from vcdebug.snapshot.command_line import scheduler_container
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.provenance import stated_time
+from vcdebug.snapshot.snapshot import Manifest
+
+VOLCANO_NAMESPACE = "volcano-system"
+APP_LABEL = "volcano-scheduler"
+APP_SELECTOR = [("labelSelector", f"app={APP_LABEL}")]
+NO_FLAGS = "upstream's default flags are used"
+MISSING_DEPLOYMENT = "scheduler Deployment"
+
+ObjectsByKind = dict[str, list[Manifest]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """One scheduler: what its pods are made from."""
+
+    kind: str
+    namespace: str
+    name: str
+    workload: Manifest
+    """As a Deployment has it: the pod's spec is at spec.template.spec."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def problem_place(self) -> str:
+        """As problems name it."""
+        return f"{self.kind} {self.key}"
+
+
+def find_schedulers(api: Api, objects: ObjectsByKind, problems: list[Problem]) -> list[Scheduler]:
+    """All that there are, each once; those in Volcano's own namespace first."""
+    found = [_workload_scheduler("Deployment", manifest) for manifest in _find_deployments(api, problems)]
+    found += [
+        _workload_scheduler("StatefulSet", manifest)
+        for manifest in objects.get("StatefulSet", ())
+        if _is_ours(manifest)
+    ]
+    known = {scheduler.key for scheduler in found}
+    for scheduler in _iter_running_schedulers(objects):
+        if scheduler.key not in known:
+            known.add(scheduler.key)
+            found.append(scheduler)
+    found.sort(key=lambda scheduler: scheduler.namespace != VOLCANO_NAMESPACE)
+    if not found and not any(problem.object == MISSING_DEPLOYMENT for problem in problems):
+        problems.append(
+            Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", "none has the label app=volcano-scheduler", NO_FLAGS)
+        )
+    return found
+
+
+def choose_scheduler(schedulers: list[Scheduler], wanted: str, where: str, problems: list[Problem]) -> Scheduler | None:
+    """The scheduler that the user names, or else the first, with a word about the others."""
+    if wanted:
+        match = next((scheduler for scheduler in schedulers if scheduler.key == wanted), None)
+        if match is None:
+            names = ", ".join(scheduler.key for scheduler in schedulers) or "none"
+            raise CaptureError(f"there is no scheduler {wanted}", hint=f"found: {names}", where=where)
+        return match
+    if len(schedulers) > 1:
+        what = f"there are {len(schedulers)}: {', '.join(scheduler.key for scheduler in schedulers)}"
+        effect = f"{schedulers[0].key} is used; name another with --scheduler"
+        problems.append(Problem(PROBLEM_FILE, "schedulers", "", what, effect))
+    return schedulers[0] if schedulers else None
+
+
+def started_at(scheduler: Scheduler | None, objects: ObjectsByKind) -> datetime | None:
+    """Since when the scheduler runs: from then on it has had cycles before this one."""
+    starts = [start for pod in _iter_running_pods(scheduler, objects) if (start := _running_since(pod)) is not None]
+    return min(starts, default=None)
+
+
+def _find_deployments(api: Api, problems: list[Problem]) -> list[Manifest]:
+    """The Deployments with Volcano's label: anywhere, or in the usual namespace where that is all one may read."""
+    kind = KIND_BY_NAME["Deployment"]
+    try:
+        return items_of(api.get_object(kind.api_path, APP_SELECTOR), kind)
+    except ApiRefusal as refusal:
+        what = (
+            f'missing permission "{kind.needed_permission}"' if refusal.status == FORBIDDEN else f"not found: {refusal}"
+        )
+    try:
+        return items_of(api.get_object(f"/apis/apps/v1/namespaces/{VOLCANO_NAMESPACE}/deployments", APP_SELECTOR), kind)
+    except ApiRefusal:
+        problems.append(Problem(PROBLEM_FILE, MISSING_DEPLOYMENT, "", what, NO_FLAGS))
+        return []
+
+
+def _workload_scheduler(kind: str, manifest: Manifest) -> Scheduler:
+    metadata = object_in(manifest.get("metadata"))
+    return Scheduler(kind, str(metadata.get("namespace", "")), str(metadata.get("name", "")), manifest)
+
+
+def _is_ours(manifest: Manifest) -> bool:
+    labels = object_in(object_in(manifest.get("metadata")).get("labels"))
+    return labels.get("app") == APP_LABEL or bool(scheduler_container(manifest))
+
+
+def _iter_running_schedulers(objects: ObjectsByKind) -> Iterator[Scheduler]:
+    """Schedulers as their pods show them, under the name of what owns the pod."""
+    for pod in objects.get("Pod", ()):
+        workload = {"metadata": pod.get("metadata"), "spec": {"template": {"spec": pod.get("spec")}}}
+        if _is_up(pod) and scheduler_container(workload):
+            metadata = object_in(pod.get("metadata"))
+            kind, name = _final_owner(pod, objects)
+            yield Scheduler(kind, str(metadata.get("namespace", "")), name, workload)
+
+
+def _final_owner(pod: Manifest, objects: ObjectsByKind) -> tuple[str, str]:
+    """What the pod belongs to in the end: a ReplicaSet's Deployment, a StatefulSet, or only itself."""
+    metadata = object_in(pod.get("metadata"))
+    owner = _first_owner(pod)
+    if owner.get("kind") == "ReplicaSet":
+        for replica_set in objects.get("ReplicaSet", ()):
+            if object_in(replica_set.get("metadata")).get("uid") == owner.get("uid"):
+                owner = _first_owner(replica_set) or owner
+                break
+    return str(owner.get("kind") or "Pod"), str(owner.get("name") or metadata.get("name", ""))
+
+
+def _first_owner(manifest: Manifest) -> Manifest:
+    owners = object_in(manifest.get("metadata")).get("ownerReferences")
+    return object_in(owners[0]) if isinstance(owners, list) and owners else {}
+
+
+def _iter_running_pods(scheduler: Scheduler | None, objects: ObjectsByKind) -> Iterator[Manifest]:
+    """The running pods of one scheduler."""
+    for pod in objects.get("Pod", ()):
+        metadata = object_in(pod.get("metadata"))
+        if scheduler is None or not _is_up(pod) or metadata.get("namespace") != scheduler.namespace:
+            continue
+        labelled = object_in(metadata.get("labels")).get("app") == APP_LABEL and not metadata.get("ownerReferences")
+        if labelled or _final_owner(pod, objects) == (scheduler.kind, scheduler.name):
+            yield pod
+
+
+def _is_up(pod: Manifest) -> bool:
+    return object_in(pod.get("status")).get("phase") == "Running"
+
+
+def _running_since(pod: Manifest) -> datetime | None:
+    """When the scheduler's container was last started; a pod outlives the processes in it."""
+    container = scheduler_container({"spec": {"template": {"spec": pod.get("spec")}}})
+    status = object_in(pod.get("status"))
+    statuses = status.get("containerStatuses")
+    for state in statuses if isinstance(statuses, list) else ():
+        if isinstance(state, dict) and container and state.get("name") == container.get("name"):
+            running = object_in(object_in(state.get("state")).get("running"))
+            return stated_time(running.get("startedAt"))
+    return stated_time(status.get("startTime"))

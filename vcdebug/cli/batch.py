@@ -1,0 +1,151 @@
+"""Many runs for one answer: their progress, what came of every snapshot of a folder, and how it is told."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from vcdebug.cli.commands import CommandOutcome
+from vcdebug.cli.output import Output, RunFailure, run_or_failure
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.archive import MAX_BYTES
+from vcdebug.snapshot.file_access import read_file
+from vcdebug.snapshot.sources import is_wanted
+
+if TYPE_CHECKING:
+    from vcdebug.cli.executor import GatheredRuns
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResults(Generic[Result]):
+    """What came of all snapshots, by name in their order; a name that is missing was not looked at."""
+
+    names: tuple[str, ...]
+    done: Mapping[str, Result | RunFailure]
+
+    @property
+    def results_by_name(self) -> dict[str, Result]:
+        """Those that did not fail."""
+        return {name: one for name, one in self.done.items() if not isinstance(one, RunFailure)}
+
+    @property
+    def failures_by_name(self) -> dict[str, str]:
+        """Why the others did, one line each."""
+        return {name: one.line for name, one in self.done.items() if isinstance(one, RunFailure)}
+
+    def report_failures(self, output: Output) -> None:
+        """Each with its snapshot before it."""
+        for name, line in self.failures_by_name.items():
+            output.write_notice(line if line.startswith(name) else f"{name}: {line}")
+
+    def build_documents(self, document: Callable[[Result], Mapping[str, object]]) -> list[dict[str, object]]:
+        """One per snapshot, for programs; the keys are a contract."""
+        return [self._build_document(name, document) for name in self.names]
+
+    def _build_document(self, name: str, document: Callable[[Result], Mapping[str, object]]) -> dict[str, object]:
+        one = self.done.get(name)
+        if one is None or isinstance(one, RunFailure):
+            return {"snapshot": name, "error": "not looked at" if one is None else one.line}
+        return {"snapshot": name, "error": None, **document(one)}
+
+
+def run_batch(
+    args: Namespace, output: Output, title: str, function: Callable[[Item], Result], items: Iterable[Item], runs: int
+) -> GatheredRuns[Result]:
+    """The function on every item, where the arguments of add_workers want it."""
+    from vcdebug.cli.executor import gather_answers
+    from vcdebug.cli.progress import count_progress
+    from vcdebug.cli.worker_processes import choose_executor
+
+    where = choose_executor(args.workers, runs, args.scheduler, output.write_notice)
+    with count_progress(output, title, runs) as done:
+        return gather_answers(where, function, items, done)
+
+
+def run_snapshots(
+    folder: Path, snapshots: list[Path], function: Callable[[PackedSnapshot], Result], args: Namespace, output: Output
+) -> tuple[BatchResults[Result], GatheredRuns[Result]]:
+    """Every snapshot below a folder; one that cannot be replayed does not keep the others from it."""
+    # FOLDED
+
+    names = tuple(path.relative_to(folder).as_posix() for path in snapshots)
+    items = (pack_snapshot(path, name) for path, name in zip(snapshots, names, strict=True))
+    found = run_batch(args, output, "snapshots", function, items, len(names))
+    answers: dict[int, Result | RunFailure] = {**found.results, **found.failures}
+    return BatchResults(names, {names[number]: answers[number] for number in sorted(answers)}), found
+
+
+def incomplete_outcome(found: GatheredRuns[Result], words: str, output: Output) -> CommandOutcome | None:
+    """What runs count as that did not all come to an answer, with words about the rest; None where all did."""
+    if found.interrupted:
+        output.write_notice(f"interrupted: {words}")
+        return CommandOutcome.INTERRUPTED
+    if found.broken is not None:
+        output.write_notice(found.broken.line)
+    return CommandOutcome.FAILED if found.failures or found.broken is not None else None
+
+
+# A snapshot as the bytes of its files: what travels to a worker that may see none of our disks.
+
+
+class PackedSnapshot(NamedTuple):
+    """One snapshot, not yet parsed."""
+
+    name: str
+    data: bytes | RunFailure
+    """A file as it is, a folder as an archive, or why it could not be read."""
+
+    def open_file(self) -> NamedBytes:
+        """To be parsed; raises SnapshotError for one that could not be read."""
+        if isinstance(self.data, RunFailure):
+            raise SnapshotError(self.data.line)
+        return NamedBytes(self.name, self.data)
+
+
+class NamedBytes(io.BytesIO):
+    """Bytes that say where they come from."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def pack_snapshot(path: Path, name: str) -> PackedSnapshot:
+    """Read, not parsed: the worker does that."""
+    return PackedSnapshot(
+        name, run_or_failure(lambda: _archive_folder(path) if path.is_dir() else read_file(path, MAX_BYTES))
+    )
+
+
+def _archive_folder(folder: Path) -> bytes:
+    """The files that a loader of the folder would look at; links that lead out of it are left behind."""
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as archive:
+        for path in sorted(_list_files(folder)):
+            data = path.read_bytes()
+            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return target.getvalue()
+
+
+def _list_files(folder: Path) -> Iterator[Path]:
+    root = folder.resolve()
+    for where, _, names in os.walk(folder):
+        for path in (Path(where, name) for name in names):
+            if (
+                is_wanted(path.relative_to(folder).as_posix())
+                and path.is_file()
+                and path.resolve().is_relative_to(root)
+            ):
+                yield path

@@ -1,0 +1,200 @@
+"""The workers of a Dask cluster. Its scheduler sees bytes only; workers unpack them, replay, and answer in bytes."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, NamedTuple
+
+from vcdebug import __version__
+from vcdebug.cli.executor import LOST_WORKER, Item, Result, RunAnswer
+from vcdebug.cli.output import run_or_failure
+from vcdebug.errors import UnsupportedError, VcdebugError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+CONNECT_TIMEOUT_SECONDS = 10
+"""How long the scheduler may take to answer at all."""
+RUNS_AHEAD_PER_WORKER = 2
+"""Runs that wait at the cluster for each that is under way: no worker idles, and few snapshots lie there at once."""
+RECOMPUTED_STATES = ("lost", "pending")
+"""A run was over, its worker left before the result was fetched, and the cluster does it once more."""
+_ONE_AT_A_TIME = Lock()
+
+
+class DaskExecutor:
+    """A Dask cluster by the address of its scheduler; a worker that leaves takes no run with it."""
+
+    def __init__(self, address: str, narrate: Callable[[str], None]) -> None:
+        self._address = address
+        self._narrate = narrate
+
+    def run_all(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Generator[RunAnswer[Result]]:
+        with _silence_dask(), _connect_client(self._address) as client:
+            _check_versions(client, self._address)
+            if not client.nthreads():
+                self._narrate(f"{self._address}: no worker is connected yet; waiting for one")
+            campaign = _Campaign(client, self._address, function, items)
+            try:
+                yield from campaign.iter_answers()
+            finally:
+                campaign.cancel_runs()
+
+
+class _Task(NamedTuple, Generic[Item]):
+    number: int
+    item: Item
+    alone: bool
+    """Whether nothing else is under way: if its worker is lost again, it is to blame."""
+
+
+class _Campaign(Generic[Item, Result]):
+    """The runs of one call, on their way through the cluster."""
+
+    def __init__(self, client: Client, address: str, function: Callable[[Item], Result], items: Iterable[Item]) -> None:
+        from distributed import as_completed
+
+        self._client = client
+        self._address = address
+        self._packed = pickle.dumps(function)
+        self._function = self._submit_function()
+        self._fresh = enumerate(items)
+        self._tasks: dict[Future[bytes], _Task[Item]] = {}
+        self._completed = as_completed(loop=client.loop)
+        self._suspects: list[_Task[Item]] = []
+
+    def iter_answers(self) -> Generator[RunAnswer[Result]]:
+        """All answers; those whose workers were lost again and again at the end, each alone."""
+        self._fill_workers()
+        yield from self._iter_arriving()
+        for suspect in self._suspects:
+            self._function = self._submit_function()
+            self._submit_task(suspect._replace(alone=True))
+            yield from self._iter_arriving()
+
+    def cancel_runs(self) -> None:
+        """What is not done is not wanted any more."""
+        self._client.cancel([self._function, *self._tasks], force=True)
+
+    def _submit_function(self) -> Future[bytes]:
+        """The function as a task of its own, not scattered: if the worker that holds it leaves, it is made again."""
+        return self._client.submit(hold_function, self._packed, pure=False)
+
+    def _fill_workers(self) -> None:
+        """Keep the workers busy that there are by now."""
+        workers: int = sum(self._client.nthreads().values())
+        most = RUNS_AHEAD_PER_WORKER * max(1, workers) + 1
+        for number, item in islice(self._fresh, max(0, most - len(self._tasks))):
+            self._submit_task(_Task(number, item, alone=False))
+
+    def _iter_arriving(self) -> Generator[RunAnswer[Result]]:
+        """Until nothing is under way; fresh runs take the place of those that are over."""
+        for future in self._completed:
+            if future.status in RECOMPUTED_STATES:
+                self._completed.add(future)
+                continue
+            task = self._tasks.pop(future)
+            answer = self._read_answer(future, task)
+            if answer is None:
+                self._suspects.append(task)
+            else:
+                yield answer
+            self._fill_workers()
+
+    def _submit_task(self, task: _Task[Item]) -> None:
+        data = pickle.dumps(task.item)
+        future = self._client.submit(run_item, self._function, data, pure=False, priority=-task.number)
+        self._tasks[future] = task
+        self._completed.add(future)
+
+    def _read_answer(self, future: Future[bytes], task: _Task[Item]) -> RunAnswer[Result] | None:
+        """None where the cluster gave up because of lost workers, which need not be this run's fault."""
+        from distributed.scheduler import KilledWorker
+
+        if future.status == "finished":
+            return RunAnswer(task.number, pickle.loads(future.result()))
+        if future.status != "error":
+            raise VcdebugError("the Dask scheduler has left", where=self._address)
+        error = future.exception()
+        if not isinstance(error, KilledWorker):
+            raise VcdebugError(f"a worker of the cluster cannot do it: {type(error).__name__}: {error}", INSTALL_HINT)
+        return RunAnswer(task.number, LOST_WORKER) if task.alone else None
+
+
+def _check_versions(client: Client, address: str) -> None:
+    """Asks with functions that every Python has: without vcdebug no other could be called."""
+    asked = "vcdebug"
+    workers: dict[str, object] = client.run(version, asked, on_error="return")
+    found = [*workers.values(), _version_of_scheduler(client, asked)]
+    others = [one for one in found if one != __version__]
+    if others:
+        raise VcdebugError(f"{len(others)} of {len(found)} do not have vcdebug {__version__}", INSTALL_HINT, address)
+
+
+def _version_of_scheduler(client: Client, asked: str) -> object:
+    try:
+        return client.run_on_scheduler(version, asked)
+    except PackageNotFoundError:
+        return None
+
+
+INSTALL_HINT = f"install vcdebug {__version__} where the scheduler and where the workers run"
+
+
+def hold_function(function: bytes) -> bytes:
+    """The pickled function, once per worker that needs it."""
+    return function
+
+
+def run_item(function: bytes, item: bytes) -> bytes:
+    """One run on a worker: pickled item in, pickled result or Failure out; one at a time in a process."""
+    with _ONE_AT_A_TIME:
+        return pickle.dumps(run_or_failure(partial(_call_function, function, item)))
+
+
+def _call_function(function: bytes, item: bytes) -> object:
+    return _unpack_function(function)(pickle.loads(item))
+
+
+@lru_cache(maxsize=1)
+def _unpack_function(function: bytes) -> Callable[[object], object]:
+    """The same object for every run, so that it may keep what it found."""
+    unpacked: Callable[[object], object] = pickle.loads(function)
+    return unpacked
+
+
+@contextmanager
+def _connect_client(address: str) -> Iterator[Client]:
+    """A client of the cluster; raises VcdebugError where none answers."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise UnsupportedError(
+            "--scheduler needs the extra dask", "install it with: pip install 'vcdebug[dask]'"
+        ) from error
+    try:
+        client = Client(address, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise VcdebugError("no Dask scheduler answers", "an address looks like tcp://host:8786", address) from error
+    with client:
+        yield client
+
+
+@contextmanager
+def _silence_dask() -> Iterator[None]:
+    """Dask tells of lost connections and workers in its own way; here what it means is one line."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="distributed")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)

@@ -1,0 +1,104 @@
+"""The report of `vcdebug explain`: the sentence first, then its arithmetic, the way there, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from vcdebug.explain.answer import ADVICE_OWNER, Evidence, Explanation, Finding, Number
+from vcdebug.explain.questions.reply import QuestionReply
+from vcdebug.views.document import Block, make_listing, make_paragraph, titled_blocks, titled_listing
+from vcdebug.views.table import Style
+
+STEP_MARKS = {"passed": "✓", "failed": "✗", "not reached": "·"}
+STEP_STYLES: dict[str, Style] = {"passed": "good", "failed": "bad", "not reached": "muted"}
+
+
+def explanation_document(explanation: Explanation) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    return {
+        "job": explanation.job,
+        "pod": explanation.pod,
+        "outcome": explanation.outcome,
+        **_finding_document(explanation.dominant),
+        "contributing": [_finding_document(finding) for finding in explanation.contributing],
+        "advice": list(explanation.advice_texts),
+        **({"doubt": explanation.doubt} if explanation.doubt else {}),
+        "steps": [
+            {"step": step.name, "state": step.state, "text": step.text, "events": list(step.seqs)}
+            for step in explanation.steps
+        ],
+    }
+
+
+def _finding_document(finding: Finding) -> dict[str, object]:
+    return {
+        "cause": finding.cause,
+        "sentence": finding.sentence,
+        "numbers": _number_documents(finding.numbers),
+        "evidence": [{"seq": evidence.seq, "text": evidence.text} for evidence in finding.evidence],
+        "lines": list(finding.lines),
+    }
+
+
+def _number_documents(numbers: Mapping[str, Number]) -> dict[str, object]:
+    return {name: {"value": _json_number(number.value), "unit": number.unit} for name, number in numbers.items()}
+
+
+def _json_number(value: float) -> float | int | str:
+    if abs(value) > 1e300:
+        return "inf" if value > 0 else "-inf"
+    return int(value) if value == int(value) else value
+
+
+def explanation_blocks(explanation: Explanation, *, advice: bool = True) -> Iterator[Block]:
+    """For people; without advice where what was tried follows."""
+    yield make_paragraph(explanation.sentence, "title")
+    if explanation.doubt:
+        yield make_paragraph(f"this answer may be wrong: {explanation.doubt}", "bad")
+    yield make_paragraph(
+        f"cause: {explanation.cause_code} ({explanation.outcome})", "good" if explanation.scheduled else "bad"
+    )
+    if explanation.dominant.lines:
+        yield make_paragraph("")
+        yield from (make_paragraph(line, indent=2) for line in explanation.dominant.lines)
+    yield from proof_blocks(explanation.dominant_evidence)
+    yield make_paragraph("")
+    yield make_paragraph("the way through the cycle", "title")
+    for step in explanation.steps:
+        where = f"  event {', '.join(map(str, step.seqs))}" if step.seqs else ""
+        text = f"{STEP_MARKS[step.state]} {step.name}{f': {step.text}' if step.text else ''}{where}"
+        yield make_paragraph(text, STEP_STYLES[step.state], 2)
+    others = [f"{finding.cause}: {finding.sentence}" for finding in explanation.contributing]
+    yield from titled_blocks("also in the way", (make_paragraph(text, indent=2) for text in others))
+    if advice:
+        yield from advice_blocks(explanation, "what would help (not tried yet)")
+
+
+def proof_blocks(evidence: Iterable[Evidence]) -> Iterator[Block]:
+    """The events that prove an answer."""
+    return titled_listing("proof", ("event#", "what it shows"), [(str(one.seq), one.text) for one in evidence])
+
+
+def advice_blocks(explanation: Explanation, title: str) -> Iterator[Block]:
+    """What would help, the least harmful first; nothing where nothing is known."""
+    lines = [f"- {line.text}  [{ADVICE_OWNER[line.harm]}]" for line in explanation.advised]
+    return titled_blocks(title, (make_paragraph(text, indent=2) for text in lines))
+
+
+# The report of `vcdebug ask`: the sentence, its lines and tables, and the events that prove it.
+
+
+def reply_document(question: str, reply: QuestionReply) -> dict[str, object]:
+    """For programs; the keys are a contract."""
+    evidence = [{"seq": one.seq, "text": one.text} for one in reply.evidence]
+    body = {"question": question, "sentence": reply.sentence, "lines": list(reply.lines)}
+    return {**body, "evidence": evidence, **reply.data}
+
+
+def reply_blocks(question: str, reply: QuestionReply) -> Iterator[Block]:
+    """For people."""
+    yield make_paragraph(reply.sentence, "title")
+    yield from (make_paragraph(line, indent=2) for line in reply.lines)
+    for sheet in reply.sheets:
+        yield from titled_blocks(sheet.title, [make_listing(sheet.heads, sheet.rows, 2)])
+    yield from proof_blocks(reply.evidence)

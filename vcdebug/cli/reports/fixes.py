@@ -1,0 +1,115 @@
+"""Remedies that were carried out: what to change, what came of it, who pays."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+from vcdebug.amount_text import count_noun
+from vcdebug.cli.output import Output
+from vcdebug.cli.progress import status_line
+from vcdebug.cli.worker_processes import TrialRounds
+from vcdebug.explain.answer import ADVICE_OWNER, Explanation
+from vcdebug.recording.recording import Recording
+from vcdebug.views.document import Block, make_paragraph
+from vcdebug.whatif.fixes.plan import TriedPlan
+from vcdebug.whatif.fixes.search import (
+    FixSearch,
+    describe_conclusion,
+    describe_result,
+    run_search,
+    start_search,
+    trials_of,
+)
+
+_MAX_SHOWN_EDITS = 6
+
+
+def fix_documents(search: FixSearch) -> list[dict[str, object]]:
+    """For programs; the keys are a contract."""
+    return [_fix_document(remedy) for remedy in search.best_plans]
+
+
+def _fix_document(remedy: TriedPlan) -> dict[str, object]:
+    outcome = remedy.outcome
+    return {
+        "text": remedy.plan_words,
+        "edits": list(remedy.plan.all_edits),
+        "proven": remedy.is_proven,
+        "places": outcome.places,
+        "nodes": list(outcome.nodes),
+        "scheduled": outcome.scheduled,
+        "next": None if outcome.scheduled else outcome.cause,
+        "harm": remedy.plan.worst_harm.name.lower(),
+        "costs": list(outcome.costs),
+        **({"then": describe_result(remedy)} if outcome.admitted else {}),
+    }
+
+
+def fix_blocks(search: FixSearch, source: str, budget: int) -> Iterator[Block]:
+    """For people; the first remedy with its edits, so that it can be tried at once."""
+    found = search.best_plans
+    works = bool(found) and found[0].is_proven
+    yield make_paragraph("")
+    if found:
+        tried = count_noun(search.trial_count, "cycle")
+        yield make_paragraph(
+            f"what works, tried in {tried}" if works else f"what gets the job further ({tried} tried)", "title"
+        )
+    for number, remedy in enumerate(found, start=1):
+        yield from _fix_lines(number, remedy)
+    if said := describe_conclusion(search):
+        longer = "" if search.finished else f" --budget {3 * budget} searches longer."
+        yield make_paragraph(f"{said}{longer}", "bad")
+    if works:
+        yield make_paragraph("")
+        yield make_paragraph(f"see it: vcdebug diff {shlex.quote(source)} {_edit_options(found[0])}")
+
+
+def _fix_lines(number: int, remedy: TriedPlan) -> Iterator[Block]:
+    costs = "; ".join(remedy.outcome.costs) or "nobody else changes fate"
+    yield make_paragraph(f"{number}. {remedy.plan_words}", indent=2)
+    yield make_paragraph(
+        f"{describe_result(remedy)}; {costs}  [{ADVICE_OWNER[remedy.plan.worst_harm]}]",
+        "good" if remedy.is_proven else "muted",
+        5,
+    )
+
+
+def _edit_options(remedy: TriedPlan) -> str:
+    """The edits as --set takes them; a long list is cut, and says so."""
+    edits = remedy.plan.all_edits
+    shown = " ".join(f"--set {shlex.quote(edit)}" for edit in edits[:_MAX_SHOWN_EDITS])
+    left = len(edits) - _MAX_SHOWN_EDITS
+    return f"{shown}  (and {count_noun(left, 'edit')} more: --json has them)" if left > 0 else shown
+
+
+# Proving remedies from the command line: trials here or in worker processes, within a budget of seconds.
+
+MIN_BUDGET_SHARE = 0.25
+"""Of the budget, what is left to trials where reading and the first cycle took all of it."""
+
+
+def search_fixes(
+    recording: Recording, explanation: Explanation, output: Output, *, seconds: float, workers: int | None
+) -> FixSearch:
+    """The search as far as it got within so many seconds of the command's start; Ctrl-C keeps what there is."""
+    search = start_search(recording, explanation)
+    end = max(output.started + seconds, time.perf_counter() + seconds * MIN_BUDGET_SHARE)
+    with (
+        status_line(output, "trying remedies (Ctrl-C stops)") as tell,
+        closing(TrialRounds(trials_of(recording, explanation), workers, lambda: time.perf_counter() < end)) as run,
+    ):
+
+        def may_continue(search: FixSearch) -> bool:
+            found = len([remedy for remedy in search.best_plans if remedy.is_proven])
+            tell(f"{count_noun(search.trial_count, 'cycle')}, {found} found")
+            return time.perf_counter() < end
+
+        try:
+            run_search(search, run, may_continue)
+        except KeyboardInterrupt:
+            output.write_notice("interrupted: what was found until then follows")
+    return search

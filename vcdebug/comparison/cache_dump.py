@@ -1,0 +1,229 @@
+"""The real scheduler's cache dump beside what a replay of the snapshot starts from.
+
+Upstream: cache/dumper.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.session import read_cluster
+from vcdebug.model import go_fields
+from vcdebug.model.cluster import ClusterInfo
+from vcdebug.model.hyper_nodes import HyperNodes
+from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.replay import parse_conf, plugins_of_release
+from vcdebug.snapshot.manifest import JsonDict, JsonObject
+from vcdebug.snapshot.snapshot import Snapshot
+
+DumpFields = JsonDict
+DOCUMENT_NAMES = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealNodesSet", "HyperNodes", "Jobs")
+"""The documents of a dump, in order."""
+OBJECT_KINDS = {"Nodes": "node", "HyperNodes": "hypernode", "Jobs": "job"}
+ABSENT, PRESENT = "absent", "present"
+_OPEN_MAPS = frozenset(
+    (
+        "ScalarResources",
+        "Tasks",
+        "SubJobs",
+        "TaskToSubJob",
+        "TaskStatusIndex",
+        "MinSubJobs",
+        "TaskMinAvailable",
+        "labels",
+        "Children",
+    )
+)
+"""Fields whose keys are names: a key that only the dump has is a difference too."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """One field that the two sides do not share."""
+
+    object: str
+    """Such as `node n1` or `job default/a`."""
+    field: str
+    """Path of upstream's names; empty where the whole object is missing on one side."""
+    dumped: str
+    replayed: str
+
+
+@dataclass(frozen=True, slots=True)
+class DumpComparison:
+    """What a dump says, beside the replay."""
+
+    nodes: int
+    """Nodes that both sides have."""
+    jobs: int
+    fields: int
+    """Values compared."""
+    differences: tuple[FieldDifference, ...]
+    unread: tuple[str, ...]
+    """Documents that the dump does not hold in full; they are not compared."""
+    broken_at: int | None
+    """The line where a truncated or damaged dump stops being readable."""
+
+    @property
+    def has_no_difference(self) -> bool:
+        """Nothing differs, and everything could be compared."""
+        return not self.differences and not self.unread
+
+
+def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
+    """Every difference; raises VcdebugError when not even the first document can be read."""
+    documents, broken_at = read_documents(text)
+    if not documents:
+        raise VcdebugError("not a dump of the scheduler's cache", "six JSON documents, written on SIGUSR1")
+    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    ours = _replayed_documents(read_cluster(snapshot, conf, plugins_of_release(snapshot.release)))
+    walk = _DumpWalk()
+    for name, document in documents.items():
+        walk.compare_document(name, document, ours[name])
+    nodes, jobs = (len([key for key in documents.get(name, {}) if key in ours[name]]) for name in ("Nodes", "Jobs"))
+    unread = tuple(name for name in DOCUMENT_NAMES if name not in documents)
+    return DumpComparison(nodes, jobs, walk.fields, tuple(walk.differences), unread, broken_at)
+
+
+def read_documents(text: str) -> tuple[dict[str, JsonObject], int | None]:
+    """The documents that are complete, and the line at which reading stopped short."""
+    decoder, found, at = json.JSONDecoder(), dict[str, JsonObject](), 0
+    for name in DOCUMENT_NAMES:
+        while at < len(text) and text[at].isspace():
+            at += 1
+        try:
+            document, at = decoder.raw_decode(text, at)
+        except ValueError:
+            return found, text.count("\n", 0, at) + 1
+        if not isinstance(document, Mapping):
+            return found, text.count("\n", 0, at) + 1
+        found[name] = document
+    return found, None
+
+
+def _replayed_documents(cluster: ClusterInfo) -> dict[str, JsonObject]:
+    tree = cluster.hyper_nodes
+    return {
+        "Nodes": {name: node_fields(node) for name, node in cluster.nodes.items()},
+        "HyperNodesSetByTier": tier_fields(tree),
+        "HyperNodeTierNameMap": dict(tree.tier_names),
+        "RealNodesSet": real_node_fields(tree),
+        "HyperNodes": hyper_node_fields(tree),
+        "Jobs": {uid: job_fields(job) for uid, job in cluster.jobs.items()},
+    }
+
+
+class _DumpWalk:
+    """Collects differences; the replay's fields say what is compared."""
+
+    def __init__(self) -> None:
+        self.differences: list[FieldDifference] = []
+        self.fields = 0
+
+    def compare_document(self, name: str, dumped: JsonObject, ours: JsonObject) -> None:
+        """One document: an object per key, or a set of names."""
+        kind = OBJECT_KINDS.get(name)
+        if kind is None:
+            self._compare_mapping(name, "", dumped, ours, is_open=True)
+            return
+        for key in sorted({**dumped, **ours}):
+            if key not in dumped or key not in ours:
+                sides = (ABSENT if key not in side else PRESENT for side in (dumped, ours))
+                self.differences.append(FieldDifference(f"{kind} {key}", "", *sides))
+                continue
+            self._compare_mapping(f"{kind} {key}", "", _mapping_of(dumped[key]), ours[key], is_open=False)
+
+    def _compare_mapping(self, where: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
+        for key in _compared_keys(dumped, ours, is_open=is_open):
+            field = f"{path}.{key}" if path else key
+            theirs, mine = dumped.get(key), ours.get(key)
+            lonely = is_open and (key not in dumped or key not in ours)
+            if isinstance(mine, Mapping) and not lonely and (theirs is None or isinstance(theirs, Mapping)):
+                self._compare_mapping(
+                    where, field, theirs or {}, mine, is_open=key in _OPEN_MAPS or _is_set(where, path)
+                )
+                continue
+            self.fields += 1
+            if lonely or not _are_equal(theirs, mine):
+                self._add_difference(where, field, _value_text(theirs), _value_text(mine))
+
+    def _add_difference(self, where: str, field: str, dumped: str, replayed: str) -> None:
+        self.differences.append(FieldDifference(where, field, dumped, replayed))
+
+
+def _is_set(where: str, path: str) -> bool:
+    """Below an index by status stand sets of tasks, in a document about tiers and members sets of names."""
+    return path.endswith("TaskStatusIndex") or where in DOCUMENT_NAMES
+
+
+def _compared_keys(dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> Iterator[str]:
+    yield from ours
+    if is_open:
+        yield from (key for key in dumped if key not in ours)
+
+
+def _mapping_of(value: object) -> DumpFields:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _are_equal(dumped: object, ours: object) -> bool:
+    """Go leaves empty values out or writes null."""
+    if dumped is None or ours is None or dumped == "":
+        return not dumped and not ours
+    return dumped == ours
+
+
+def _value_text(value: object) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, Mapping):
+        return PRESENT
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+# What a replay knows of it, in upstream's form
+
+
+def node_fields(node: NodeInfo) -> DumpFields:
+    """A NodeInfo with its tasks, and what scheduling reads of its Node."""
+    manifest = {
+        "metadata": {"labels": dict(node.labels)},
+        "spec": {"taints": list(node.spec.get("taints") or ()), "unschedulable": node.is_unschedulable},
+    }
+    return {**go_fields.node_fields(node), "Node": manifest}
+
+
+def job_fields(job: JobInfo) -> DumpFields:
+    """A JobInfo with its tasks and sub jobs; an index by status says which tasks, their fields stand in Tasks."""
+    group = job.pod_group
+    stated = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
+    return {**go_fields.job_fields(job, show_indexed=_uid_field), "PodGroup": stated}
+
+
+def _uid_field(task: TaskInfo) -> go_fields.GoFields:
+    return {"UID": task.uid}
+
+
+def tier_fields(tree: HyperNodes) -> DumpFields:
+    """HyperNodesSetByTier."""
+    return {str(tier): {name: {} for name in names} for tier, names in tree.tiers.items() if names}
+
+
+def real_node_fields(tree: HyperNodes) -> DumpFields:
+    """RealNodesSet."""
+    return {name: {node: {} for node in nodes} for name, nodes in tree.real_nodes.items()}
+
+
+def hyper_node_fields(tree: HyperNodes) -> Mapping[str, DumpFields]:
+    """HyperNodes: parents and children."""
+    return {
+        name: {"Name": info.name, "Parent": info.parent, "Children": {child: {} for child in info.children}}
+        for name, info in tree.by_name.items()
+    }

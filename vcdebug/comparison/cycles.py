@@ -1,0 +1,316 @@
+"""Two recordings side by side: which decisions changed, and the first event at which they part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+
+from vcdebug.explain.decisions.votes import HookCallGroup, hook_calls_at
+from vcdebug.framework.record import (
+    CloseEvent,
+    Event,
+    HookEvent,
+    OpEvent,
+    PopEvent,
+    PredicateEvent,
+    ScoreEvent,
+    Span,
+    StateEvent,
+    StatementEvent,
+)
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.resource import Resource, deep_equal
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.effects import Effects, JobSummary, cycle_effects
+from vcdebug.recording.event_index import Seqs
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.trace_schema import EventEncoder
+from vcdebug.snapshot.manifest import JsonDict
+
+DESERVED_FIGURE = "deserved"
+_Name = TypeVar("_Name", bound=str)
+_State = TypeVar("_State")
+
+
+class TaskOutcome(NamedTuple):
+    """A task after the cycle."""
+
+    job: JobId
+    status: TaskStatus
+    node: NodeName
+    evicted: bool
+    """Whether this cycle evicted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobChange:
+    """A job that fared otherwise; None on the side where it does not exist."""
+
+    job: JobId
+    before: JobSummary | None
+    after: JobSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskChange:
+    """A task that got another state, node or fate; None on the side where it does not exist."""
+
+    task: TaskKey
+    before: TaskOutcome | None
+    after: TaskOutcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChange:
+    """A queue that deserves another amount by a plugin's account; None where the account has no such queue."""
+
+    queue: QueueName
+    plugin: str
+    before: Resource | None
+    after: Resource | None
+
+
+@dataclass(frozen=True, slots=True)
+class CycleComparison:
+    """What became of a cycle under other circumstances."""
+
+    jobs: tuple[JobChange, ...]
+    tasks: tuple[TaskChange, ...]
+    queues: tuple[QueueChange, ...]
+    panics: tuple[str | None, str | None]
+    """What the real scheduler would panic with, on either side."""
+    divergence: Divergence | None
+    """The first event that differs in more than figures; None where all answers and decisions are the same."""
+    deeds_part: Divergence | None
+    """The first operation or statement that differs."""
+
+    @property
+    def has_same_decisions(self) -> bool:
+        """Whether every decision is the same; votes on the way may still differ."""
+        return not (self.jobs or self.tasks or self.queues) and self.panics[0] == self.panics[1]
+
+
+def compare_cycles(before: Recording, after: Recording) -> CycleComparison:
+    """All changed decisions, each list in the order of names, and where the recordings part."""
+    effects_before, effects_after = cycle_effects(before), cycle_effects(after)
+    return CycleComparison(
+        tuple(JobChange(*row) for row in iter_changed(_summary_by_job(effects_before), _summary_by_job(effects_after))),
+        tuple(
+            TaskChange(*row)
+            for row in iter_changed(_outcome_by_task(before, effects_before), _outcome_by_task(after, effects_after))
+        ),
+        tuple(_queue_changes(before, after)),
+        (effects_before.panic, effects_after.panic),
+        find_divergence(before, after),
+        find_decision_divergence(before, after),
+    )
+
+
+def iter_changed(
+    before: Mapping[_Name, _State], after: Mapping[_Name, _State]
+) -> Iterator[tuple[_Name, _State | None, _State | None]]:
+    """(name, before, after) of all that is not the same, in the order of names; None on a side without the name."""
+    for name in sorted({**before, **after}):
+        left, right = before.get(name), after.get(name)
+        if left != right:
+            yield name, left, right
+
+
+def _summary_by_job(done: Effects) -> dict[JobId, JobSummary]:
+    return {summary.job: summary for summary in done.jobs}
+
+
+def _outcome_by_task(recording: Recording, done: Effects) -> dict[TaskKey, TaskOutcome]:
+    evicted = dict.fromkeys(effect.task for effect in done.evicted)
+    return {
+        task.key: TaskOutcome(uid, task.status, task.node_name, task.key in evicted)
+        for uid, job in recording.session.jobs.items()
+        for task in job.tasks.values()
+    }
+
+
+def _queue_changes(before: Recording, after: Recording) -> Iterator[QueueChange]:
+    left, right = _deserved_by_queue(before), _deserved_by_queue(after)
+    for plugin, queue in sorted({**left, **right}):
+        one, other = left.get((plugin, queue)), right.get((plugin, queue))
+        if one is None or other is None or not deep_equal(one, other):
+            yield QueueChange(queue, plugin, one, other)
+
+
+def _deserved_by_queue(recording: Recording) -> dict[tuple[str, QueueName], Resource]:
+    """(plugin, queue) → what the queue deserves, as the session was opened."""
+    books = recording.timeline.opening_books.items()
+    return {
+        (plugin, name): value
+        for (plugin, name, figure), value in books
+        if figure == DESERVED_FIGURE and name in recording.session.queues and isinstance(value, Resource)
+    }
+
+
+# Where two recordings part: the first event that differs in more than figures, with the votes on both sides.
+
+FIGURE_FIELDS: Final = ("plugins", "after", "left")
+"""Fields of operations and pops that tell amounts, not what was decided."""
+MAX_DIFFERENCES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class DivergenceSide:
+    """One recording's part of it."""
+
+    seq: Seq
+    path: tuple[Span, ...]
+    """The spans around the event, the cycle first."""
+    event: Event
+    question: HookCallGroup | None
+    """All votes on what was asked here, or just before if the other side still asks it; None for other events."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueDifference:
+    """One value that differs, by its way into the event as the trace writes it; None where it is missing."""
+
+    field: str
+    before: object
+    after: object
+
+
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """Events of the same rank at which two recordings say or do something else."""
+
+    before: DivergenceSide | None
+    """None where the recording has nothing left to lay beside the other."""
+    after: DivergenceSide | None
+    differences: tuple[ValueDifference, ...]
+    """For events of one type about one subject: what differs; at most `MOST_DIFFERENCES`."""
+
+
+def find_divergence(before: Recording, after: Recording) -> Divergence | None:
+    """The first events that differ in an answer, an order, a node, a score or an operation."""
+    return _first_divergence(before, after, range(1, len(before) + 1), range(1, len(after) + 1))
+
+
+def find_decision_divergence(before: Recording, after: Recording) -> Divergence | None:
+    """The first operations and statements that differ: where other answers first had consequences."""
+    return _first_divergence(before, after, _decision_seqs(before), _decision_seqs(after))
+
+
+def _decision_seqs(recording: Recording) -> Seqs:
+    index = recording.index
+    return sorted([*index.seqs_of_type(OpEvent), *index.seqs_of_type(StatementEvent)])
+
+
+def _first_divergence(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Divergence | None:
+    judge = _EventComparison(before, after)
+    for one, other in zip_longest(left, right):
+        events = None if one is None else before.event_at(one), None if other is None else after.event_at(other)
+        if events[0] is None or events[1] is None or not judge.is_same(events[0], events[1]):
+            left_side, right_side = _build_side(before, one), _build_side(after, other)
+            left_side = _with_open_question(before, left_side, right_side)
+            return Divergence(
+                left_side, _with_open_question(after, right_side, left_side), judge.list_differences(*events)
+            )
+    return None
+
+
+def _build_side(recording: Recording, seq: Seq | None) -> DivergenceSide | None:
+    if seq is None:
+        return None
+    return DivergenceSide(seq, recording.span_tree.path_to(seq), recording.event_at(seq), hook_calls_at(recording, seq))
+
+
+def _with_open_question(
+    recording: Recording, side: DivergenceSide | None, other: DivergenceSide | None
+) -> DivergenceSide | None:
+    """With the question that the other side is still asking, where this one has just finished it."""
+    if side is None or other is None or other.question is None or _same_question(side.question, other.question):
+        return side
+    finished = hook_calls_at(recording, side.seq - 1) if side.seq > 1 else None
+    return replace(side, question=finished) if _same_question(finished, other.question) else side
+
+
+def _same_question(one: HookCallGroup | None, other: HookCallGroup | None) -> bool:
+    return one is not None and other is not None and (one.point, one.subject) == (other.point, other.subject)
+
+
+class _EventComparison:
+    """Compares events of two recordings, whose rows and reason codes need not mean the same."""
+
+    def __init__(self, before: Recording, after: Recording) -> None:
+        self._encoders = EventEncoder(before), EventEncoder(after)
+        self._same_rows = list(before.node_names) == list(after.node_names)
+        self._reasons = before.reason_table, after.reason_table
+        self._codes: dict[tuple[int, int], bool] = {}
+
+    def is_same(self, left: Event, right: Event) -> bool:
+        """Whether two events decide the same; figures do not count."""
+        if type(left) is not type(right):
+            return False
+        if isinstance(left, StateEvent | CloseEvent):
+            return True
+        if isinstance(left, PredicateEvent) and isinstance(right, PredicateEvent) and self._same_rows:
+            return self._same_search(left, right)
+        if isinstance(left, ScoreEvent) and isinstance(right, ScoreEvent) and self._same_rows:
+            return _same_scores(left, right)
+        if isinstance(left, OpEvent | PopEvent | PredicateEvent | ScoreEvent):
+            return self._decided_fields(0, left) == self._decided_fields(1, right)
+        return left == right or self._decided_fields(0, left) == self._decided_fields(1, right)
+
+    def list_differences(self, left: Event | None, right: Event | None) -> tuple[ValueDifference, ...]:
+        """What differs, where the two can be laid side by side."""
+        if left is None or right is None or _event_subject(left) != _event_subject(right):
+            return ()
+        found = _iter_differences("", self._decided_fields(0, left), self._decided_fields(1, right))
+        return tuple(difference for difference, _ in zip(found, range(MAX_DIFFERENCES), strict=False))
+
+    def _same_search(self, left: PredicateEvent, right: PredicateEvent) -> bool:
+        if left[:3] != right[:3]:
+            return False
+        if not (np.array_equal(left.feasible, right.feasible) and np.array_equal(left.failed, right.failed)):
+            return False
+        pairs = dict.fromkeys(zip(left.codes.tolist(), right.codes.tolist(), strict=True))
+        return all(self._same_code(pair) for pair in pairs)
+
+    def _same_code(self, pair: tuple[int, int]) -> bool:
+        if pair not in self._codes:
+            one, other = (table.statuses_of(code) for table, code in zip(self._reasons, pair, strict=True))
+            self._codes[pair] = one == other
+        return self._codes[pair]
+
+    def _decided_fields(self, side: int, event: Event) -> JsonDict:
+        body = self._encoders[side].encode_event(event)
+        return {
+            field: value for field, value in body.items() if field not in FIGURE_FIELDS or isinstance(event, ScoreEvent)
+        }
+
+
+def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
+    if left.task != right.task or not np.array_equal(left.rows, right.rows):
+        return False
+    if not np.array_equal(left.total, right.total, equal_nan=True) or len(left.parts) != len(right.parts):
+        return False
+    return all(
+        one[0] == other[0] and np.array_equal(one[1], other[1], equal_nan=True)
+        for one, other in zip(left.parts, right.parts, strict=True)
+    )
+
+
+def _event_subject(event: Event) -> tuple[object, ...]:
+    """What an event is about, without what came of it."""
+    if isinstance(event, HookEvent):
+        named = tuple((field, str(value)) for field, value in event.subject if field not in ("vote", "candidates"))
+        return (type(event), event.point, event.plugin, named)
+    return (type(event), getattr(event, "task", None), getattr(event, "kind", None))
+
+
+def _iter_differences(path: str, left: object, right: object) -> Iterator[ValueDifference]:
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for key in dict.fromkeys([*left, *right]):
+            yield from _iter_differences(f"{path} / {key}" if path else str(key), left.get(key), right.get(key))
+    elif left != right:
+        yield ValueDifference(path, left, right)

@@ -1,0 +1,130 @@
+"""From a recording to the lines that the real scheduler would have printed.
+
+What leaves an event is read from it by one function for each kind of event; where upstream prints something that leaves
+none, the engine says so (`Session.log`). `messages` holds the texts.
+
+Upstream: the klog calls of one scheduling cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from vcdebug.comparison.logs import answer_lines, event_lines, opening_lines, search_lines, usage_lines
+from vcdebug.comparison.logs.message import LogCall, LogContext, LogMessage, LogState
+from vcdebug.comparison.logs.messages import messages_of_release
+from vcdebug.framework.record import (
+    ActionEvent,
+    CloseEvent,
+    HookEvent,
+    LogPoint,
+    OpEvent,
+    PredicateEvent,
+    ScoreEvent,
+    StatementEvent,
+)
+from vcdebug.model.names import Seq
+from vcdebug.recording.recording import Recording
+
+MAX_LEVEL = 10
+
+LINES_BY_EVENT: Mapping[type, Callable[[LogContext, Any], Iterator[LogCall]]] = {  # Any: an event of the type before it
+    ActionEvent: event_lines.lines_of_action,
+    StatementEvent: event_lines.lines_of_statement,
+    OpEvent: event_lines.lines_of_operation,
+    PredicateEvent: search_lines.lines_of_search,
+    ScoreEvent: search_lines.lines_of_scores,
+    HookEvent: answer_lines.lines_of_answer,
+    CloseEvent: lambda _, __: iter([("session.close",)]),
+}
+"""What is printed about each kind of event."""
+LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
+    "search.helper": search_lines.start_helper,
+    "search.start": search_lines.start_search,
+    "filter.skips": search_lines.lines_of_skips,
+    "allocate.group": search_lines.lines_of_candidates,
+    "preempt.no-victims": search_lines.no_victims,
+    "reclaim.no-victims": search_lines.no_victims,
+    "score.domains": search_lines.hyper_node_scores,
+    "usage.settings": usage_lines.lines_of_settings,
+    "usage.measured": usage_lines.lines_of_measurements,
+    "proportion.jobs": opening_lines.jobs_of_proportion,
+    "proportion.rounds": opening_lines.rounds_of_proportion,
+}
+"""What the engine logs in short, and what is printed instead."""
+
+
+class ReplayedLine:
+    """A line that the real scheduler would print at one moment; its text is written when somebody reads it."""
+
+    __slots__ = ("_message", "_now", "_said", "_text", "level", "seq")
+
+    def __init__(self, seq: Seq, message: LogMessage, said: LogCall, now: LogState) -> None:
+        self.seq = seq
+        """The event that it belongs to."""
+        self.level = message.level
+        """The -v level from which it is printed."""
+        self._message = message
+        self._said = said
+        self._now = now
+        self._text: str | None = None
+
+    @property
+    def message_key(self) -> str:
+        """The message, a key of `messages.BY_KEY`."""
+        return self._message.key
+
+    @property
+    def text(self) -> str:
+        """What is printed."""
+        if self._text is None:
+            self._text = self._message.write_line(self._said[1:], self._now.tasks_text)
+        return self._text
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReplayedLine):
+            return NotImplemented
+        return (self.seq, self.message_key, self.text) == (other.seq, other.message_key, other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.seq, self.message_key, self.text))
+
+
+def log_lines(recording: Recording, level: int = MAX_LEVEL) -> Iterator[ReplayedLine]:
+    """The lines of a whole cycle at one -v level, in order."""
+    messages = messages_of_release(recording.snapshot.release.older)
+    at = LogContext(recording)
+    reached: Seq = 1
+    for said in _whole_cycle(at):
+        message = messages.get(str(said[0]))
+        if message is None or message.level > level:
+            continue
+        reached = max(reached, min(at.seq + message.ahead, len(recording)))
+        yield ReplayedLine(reached, message, said, at.now)
+
+
+def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
+    """What is said before the first event, about each event, and between them."""
+    yield from opening_lines.lines_of_session(at.recording)
+    between = iter(at.recording.record.lines)
+    line = next(between, None)
+    while line is not None and not line.seq:
+        yield from _lines_of_engine(at, line)
+        line = next(between, None)
+    for seq, event in enumerate(at.recording.events, start=1):
+        of_event = LINES_BY_EVENT.get(type(event))
+        if of_event is not None:
+            at.move_to(seq)
+            yield from of_event(at, event)
+        while line is not None and line.seq == seq:
+            at.move_to(seq, after=True)
+            yield from _lines_of_engine(at, line)
+            line = next(between, None)
+
+
+def _lines_of_engine(at: LogContext, line: LogPoint) -> Iterator[LogCall]:
+    """A line of the engine; a key without a dot belongs to the action that runs."""
+    key = line.key if "." in line.key else f"{at.action}.{line.key}"
+    in_short = LINES_BY_KEY.get(key)
+    return iter([(key, *line.values)]) if in_short is None else in_short(at, *line.values)

@@ -1,0 +1,244 @@
+"""One message of the real scheduler: how it reads, and from which -v level on.
+
+Upstream: k8s.io/klog.
+Upstream: fmt, k8s.io/klog; the String methods of api types.
+Upstream: api/job_info (TaskInfo.String).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from string import Formatter
+from typing import Final, NamedTuple
+
+from vcdebug.model.names import NodeName, Row, Seq, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.timeline import ClusterState
+from vcdebug.releases.scheduling import LOG_TASK_NODE
+
+UNKNOWN_TEXT = "…"
+"""Stands in a line for what a replay cannot know; it agrees with anything."""
+_BLANK_PATTERN = re.compile(r"\{\w+[^}]*\}")
+_ROW_PATTERN = re.compile(r"(?P<name>\S+) (?P<level>\d+)(?P<marks>[~>]*)(?:@(?P<older>\S+))? (?P<text>.*)")
+
+
+class LogMessage(NamedTuple):
+    """One klog call."""
+
+    key: str
+    level: int
+    """The -v level from which it is printed; 0 is always."""
+    file: str
+    text: str
+    """With blanks in braces."""
+    firm: bool
+    """The level is certain. Others are compared only where the log has at least one line of their kind."""
+    unordered: bool
+    ahead: bool
+    """The line belongs to the event that comes after it."""
+    older: str
+    """The change whose older form has this text; empty for the newest one."""
+
+    blanks: tuple[str, ...]
+    """Their names, in the order in which values are given."""
+
+    @property
+    def fixed_parts(self) -> tuple[str, ...]:
+        """The text between the blanks, by which a line is recognised."""
+        return tuple(re.split(f"{_BLANK_PATTERN.pattern}|{UNKNOWN_TEXT}", self.text))
+
+    def write_line(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
+        """The line; a list is one of tasks by name, a `partial` is asked for its value."""
+        found = [value() if isinstance(value, partial) else value for value in values]
+        shown = [tasks_text(value) if isinstance(value, list) else value for value in found]
+        named = dict(zip(self.blanks, shown, strict=False))
+        return "".join(
+            [before + _fill_blank(named, blank, form) for before, blank, form in _template_pieces(self.text)]
+        )
+
+
+def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
+    """Whether a text begins with the first part, ends with the last, and holds the others between them in order.
+
+    A pattern with `.*` between the parts would take the length of the text to the power of the number of blanks.
+    """
+    first, *middle = parts
+    if not middle:
+        return text == first
+    *middle, last = middle
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for part in middle:
+        found = text.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+@cache
+def _template_pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
+    """What stands before each blank, the blank, and how it is written; read once per message."""
+    return tuple((before, blank, form or "") for before, blank, form, _ in Formatter().parse(text))
+
+
+def _fill_blank(named: Mapping[str, object], blank: str | None, form: str) -> str:
+    """A blank as Go's %v fills it, or by a width and precision of its own."""
+    if blank is None:
+        return ""
+    value = named[blank]
+    return format(value, form) if form else format_go_value(value)
+
+
+def parse_messages(rows: str) -> Iterator[LogMessage]:
+    """The messages of a table, as `messages.ROWS` describes it."""
+    file, prefix, firm = "", "", True
+    blanks: tuple[str, ...] = ()
+    for line in filter(None, rows.splitlines()):
+        if not line.startswith(" "):
+            file, prefix, *uncertain = line.split(" ")
+            firm = not uncertain
+            continue
+        row = _ROW_PATTERN.fullmatch(line.strip())
+        assert row is not None, line
+        key, marks, text, older = f"{prefix}.{row['name']}", row["marks"], row["text"], row["older"] or ""
+        blanks = blanks if older else _blank_names(text)
+        yield LogMessage(key, int(row["level"]), file, text, firm, "~" in marks, ">" in marks, older, blanks)
+
+
+def _blank_names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))
+
+
+# How Go prints values into a line: %v of numbers, truths, maps and tasks, and JSON.
+
+LARGEST_PLAIN, SMALLEST_PLAIN = 1e21, 1e-4
+
+
+def format_go_value(value: object) -> str:
+    """%v of a value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return format_float(float(value))
+    if isinstance(value, Mapping):
+        return f"map[{' '.join(f'{key}:{format_go_value(value[key])}' for key in sorted(value))}]"
+    return str(value)
+
+
+def format_float(value: float) -> str:
+    """%v of a float64: the shortest text, with an exponent below 1e-4 and from 1e21 on."""
+    if value == 0:
+        return "-0" if str(value).startswith("-") else "0"
+    if value != value or value in (float("inf"), float("-inf")):
+        return {"nan": "NaN", "inf": "+Inf", "-inf": "-Inf"}[str(value)]
+    digits, exponent = _shortest_digits(abs(value))
+    sign = "-" if value < 0 else ""
+    if not SMALLEST_PLAIN <= abs(value) < LARGEST_PLAIN:
+        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+        return f"{sign}{digits[0]}{fraction}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    if exponent < 0:
+        return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+    whole, rest = digits[: exponent + 1].ljust(exponent + 1, "0"), digits[exponent + 1 :]
+    return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
+
+
+def _shortest_digits(value: float) -> tuple[str, int]:
+    """(digits without a point, exponent of the first one)."""
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    first = len(whole) - 1 if whole.strip("0") else -(len(fraction) - len(fraction.lstrip("0"))) - 1
+    return digits.rstrip("0") or "0", first + int(exponent or 0)
+
+
+def format_json_object(entries: Mapping[str, object]) -> str:
+    """An object in Go's JSON, its keys in order."""
+    return f"{{{','.join(f'{format_json_text(key)}:{format_go_value(entries[key])}' for key in sorted(entries))}}}"
+
+
+def format_json_text(text: str) -> str:
+    """A text in Go's JSON, with its quotes."""
+    shown = json.dumps(text, ensure_ascii=False)
+    return shown.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+# The -v levels at which the log can be read.
+
+LOG_LEVELS: Final = (3, 4, 5)
+DEFAULT_LEVEL: Final = 3
+
+
+# Where in a recording the log is being written, what is remembered on the way, and how tasks are printed.
+
+NUMA_POLICY = "volcano.sh/numa-topology-policy"
+LogCall = tuple[object, ...]
+"""A message's key, and what fills its blanks: values, tasks by name as a list, or a `partial` that finds a value."""
+
+
+class LogState(NamedTuple):
+    """A recording in one state: all that a line still needs when its text is written."""
+
+    recording: Recording
+    state: ClusterState
+
+    def tasks_text(self, keys: Iterable[TaskKey]) -> str:
+        """`[Task (...) Task (...)]`."""
+        return f"[{' '.join(map(self.task_text, keys))}]"
+
+    def task_text(self, key: TaskKey) -> str:
+        """TaskInfo.String()."""
+        task, now = self.recording.timeline.tasks[key], self.state.tasks[key]
+        numa = UNKNOWN_TEXT if NUMA_POLICY in task.pod.annotations else "{ map[]}"
+        node = "" if self.recording.snapshot.release.has_older_form(LOG_TASK_NODE) else f"nodeName {now.node}, "
+        return (
+            f"Task ({task.uid}:{key}): taskSpec {task.task_role}, job {task.job}, {node}"
+            f"status {now.status.upstream_name}, pri {task.priority}, resreq {task.resreq}, "
+            f"preemptable {format_go_value(task.preemptable)}, revocableZone {task.revocable_zone}, numaInfo {numa}"
+        )
+
+
+class LogContext:
+    """The recording at one event."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.seq: Seq = 0
+        self.now = LogState(recording, recording.timeline.state_at(0))
+        """What an event found, or what a line between two events finds."""
+        self.action = ""
+        self.failed: dict[str, dict[Row, None]] | None = None
+        """Rows that the error cache of the present search helper knows, by `job/role`; None without a cache."""
+        self.search_start: Row = 0
+        self.lost: dict[TaskKey, None] = {}
+        """Pods that the Kubernetes view of nodes has lost."""
+
+    def move_to(self, seq: Seq, *, after: bool = False) -> None:
+        """To an event's beginning, or behind it."""
+        self.seq = seq
+        self.now = LogState(self.recording, self.recording.timeline.state_at(seq if after else seq - 1))
+
+    @property
+    def current_state(self) -> ClusterState:
+        """The state at present."""
+        return self.now.state
+
+    def task_of(self, key: TaskKey) -> TaskInfo:
+        """A task, for what never changes about it."""
+        return self.recording.timeline.tasks[key]
+
+
+def idle_of(state: ClusterState, node: NodeName) -> Resource:
+    """What nobody holds of a node."""
+    return state.nodes[node].idle
+
+
+def future_idle_of(state: ClusterState, node: NodeName) -> Resource:
+    """Idle, what is being released, less what is promised."""
+    return state.nodes[node].future_idle()

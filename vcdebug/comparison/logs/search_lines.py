@@ -1,0 +1,233 @@
+"""Lines about searches for nodes: every node considered, every failure, the candidates and their scores.
+
+Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, binpack and predicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from math import isnan
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.comparison.logs import usage_lines
+from vcdebug.comparison.logs.message import (
+    UNKNOWN_TEXT,
+    LogCall,
+    LogContext,
+    LogState,
+    format_json_object,
+    future_idle_of,
+    idle_of,
+)
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import BATCH_NODE_ORDER, NODE_ORDER, PREDICATE
+from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.gomath import int_mod
+from vcdebug.model.fit_errors import POD_NUMBER_EXCEEDED, FitStatus, fit_error_text
+from vcdebug.model.names import IntArray, KeptScores, NodeName, Row, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.plugins import BINPACK, NODEORDER, PREDICATES, RESOURCE_STRATEGY_FIT, USAGE
+from vcdebug.plugins.nodeorder import BALANCED, IMAGES, LEAST, TAINTS, WEIGHT_KEYS, weights_of
+
+SHORTAGE_PREFIX = "Insufficient "
+"""Room is tested before any filter is asked."""
+BATCH_PARTS, CLAIMS = "nodeorder/batch/", "DynamicResources"
+"""Before the names of scorers that look at all nodes at once, and the one of them that is predicates' own."""
+ALWAYS_ASKED = (BALANCED, LEAST, TAINTS)
+"""Those of nodeorder that do not skip where there is no node."""
+
+
+def start_helper(at: LogContext, cache_on: bool) -> Iterator[LogCall]:
+    """A search helper is made: its error cache is empty."""
+    at.failed = {} if cache_on else None
+    yield from ()
+
+
+def start_search(at: LogContext, row: Row) -> Iterator[LogCall]:
+    """A search begins at a node."""
+    at.search_start = row
+    yield from ()
+
+
+def lines_of_skips(at: LogContext, task: TaskKey, names: Sequence[str]) -> Iterator[LogCall]:
+    """Filters that have nothing to say about a task; the one about claims says so itself."""
+    for name in names:
+        if name == CLAIMS and not at.task_of(task).pod.spec.get("resourceClaims"):
+            yield "filter.claims", task
+        yield "filter.skipped", name, task
+
+
+def lines_of_search(at: LogContext, event: PredicateEvent) -> Iterator[LogCall]:
+    """Every node in visiting order; what the error cache knew is not printed again."""
+    task, names, state = at.task_of(event.task), at.recording.node_names, at.current_state
+    group = f"{task.job}/{task.task_role}"
+    known = at.failed.setdefault(group, {}) if at.failed is not None and task.task_role else {}
+    codes = dict(zip(event.failed.tolist(), event.codes.tolist(), strict=True))
+    asked = _answering_plugins(at, PREDICATE.method)
+    for row in _visited_rows(at, event):
+        yield "search.node", event.task, names[row], task.resreq, partial(idle_of, state, names[row])
+        statuses = at.recording.reason_table.statuses_of(codes[row]) if row in codes else ()
+        if row not in known:
+            yield from _filter_lines(at, event.task, row, asked, statuses)
+        if statuses and row not in known:
+            yield "search.failed", partial(fit_error_text, event.task, names[row], statuses)
+    known.update(dict.fromkeys(codes))
+
+
+def _filter_lines(
+    at: LogContext, task: TaskKey, row: Row, asked: Sequence[str], statuses: tuple[FitStatus, ...]
+) -> Iterator[LogCall]:
+    """What filters print of a node; those behind the one that refuses it are not asked, nor any where room is short."""
+    node = at.recording.node_names[row]
+    for plugin in _reached_plugins(asked, statuses):
+        if plugin == PREDICATES and any(status.reason == POD_NUMBER_EXCEEDED for status in statuses):
+            most = int(at.recording.session.nodes[node].allocatable.max_task_num)
+            yield "filter.pods", task, node, most, UNKNOWN_TEXT
+        elif plugin == USAGE:
+            yield from usage_lines.lines_of_filter(at, task, row)
+        elif plugin == RESOURCE_STRATEGY_FIT and not any(status.plugin == plugin for status in statuses):
+            yield "strategy.pass", task, node
+
+
+def _reached_plugins(asked: Sequence[str], statuses: tuple[FitStatus, ...]) -> Sequence[str]:
+    """The plugins that are asked about a node, by what it was refused with."""
+    if not statuses:
+        return asked
+    if statuses[0].reason.startswith(SHORTAGE_PREFIX):
+        return ()
+    by = statuses[-1].plugin if statuses[-1].plugin in asked else PREDICATES
+    return asked[: asked.index(by) + 1] if by in asked else ()
+
+
+def _visited_rows(at: LogContext, event: PredicateEvent) -> list[Row]:
+    """Rows in visiting order; over all nodes with the feasible one that ended an early stop, which no event names."""
+    everything = len(at.recording.node_names)
+    if event.considered == everything:
+        return [int_mod(at.search_start + step, everything) for step in range(event.processed)]
+    rows = sorted([*event.feasible.tolist(), *event.failed.tolist()])
+    first = rows.index(at.search_start) if at.search_start in rows else 0
+    return rows[first:] + rows[:first]
+
+
+def lines_of_candidates(at: LogContext, name: str, index: int, rows: IntArray) -> Iterator[LogCall]:
+    """One group of feasible nodes: idle ones, then those with room in future."""
+    nodes = [at.recording.node_names[row] for row in rows.tolist()]
+    if not nodes:
+        yield "allocate.no-match", name, index
+    for node in nodes:
+        yield (
+            "allocate.node",
+            node,
+            partial(idle_of, at.current_state, node),
+            partial(future_idle_of, at.current_state, node),
+        )
+
+
+def no_victims(at: LogContext, node: NodeName, request: Resource, victims: list[TaskKey]) -> Iterator[LogCall]:
+    """A node's victims do not make enough room."""
+    yield f"{at.action}.no-victims", node, request, partial(_future_with, at.now, node, victims)
+
+
+def _future_with(now: LogState, node: NodeName, victims: list[TaskKey]) -> Resource:
+    tasks = now.recording.timeline.tasks
+    return now.state.nodes[node].future_without(tasks[victim] for victim in victims)
+
+
+def hyper_node_scores(at: LogContext, sub_job: str, scores: dict[str, float]) -> Iterator[LogCall]:
+    """Totals of a sub job's hypernodes."""
+    yield "score.domains", sub_job, partial(format_json_object, scores)
+
+
+def lines_of_scores(at: LogContext, event: ScoreEvent) -> Iterator[LogCall]:
+    """Each plugin's score of each node, each batch, and the totals."""
+    names = [at.recording.node_names[row] for row in event.rows.tolist()]
+    parts = dict(event.parts)
+    yield from _node_by_node(at, event, names, {name: part.tolist() for name, part in parts.items()})
+    for plugin in _answering_plugins(at, BATCH_NODE_ORDER.method):
+        if plugin in (NODEORDER, PREDICATES):
+            for part, scored in _batch_parts(at, plugin, parts):
+                yield "score.batch-part", part, event.task, partial(_score_by_node, names, scored)
+            yield f"score.{plugin}-batch", event.task, partial(_score_by_node, names, parts.get(f"{plugin}/batch"))
+    yield "score.total", event.task, partial(_score_by_node, names, event.total)
+
+
+def _node_by_node(
+    at: LogContext, event: ScoreEvent, names: list[NodeName], parts: Mapping[str, list[float]]
+) -> Iterator[LogCall]:
+    """What each plugin gave a node, which is nothing (not a number) where it was not asked."""
+    asked = [plugin for plugin in _answering_plugins(at, NODE_ORDER.method) if plugin in parts]
+    own = _parts_of_nodeorder(at, parts) if NODEORDER in asked else ()
+    for index, node in enumerate(names):
+        for plugin in asked:
+            score = parts[plugin][index]
+            if plugin == USAGE:
+                yield from usage_lines.lines_of_score(at, event.task, node, int(event.rows[index]), score)
+            elif not isnan(score) and plugin == NODEORDER:
+                yield from _part_lines(event.task, node, own, index)
+                yield "score.nodeorder", event.task, node, score
+            elif not isnan(score) and plugin == BINPACK:
+                yield "score.binpack", event.task, node, score
+
+
+def _batch_parts(
+    at: LogContext, plugin: str, parts: Mapping[str, KeptScores]
+) -> Iterator[tuple[str, KeptScores | None]]:
+    """The scorers of a batch by name; over no nodes those that are asked whatever there is."""
+    if not parts:
+        always = (
+            [CLAIMS]
+            if plugin == PREDICATES
+            else [part for part in ALWAYS_ASKED if _scorer_weights(at)[WEIGHT_KEYS[part]]]
+        )
+        yield from ((part, None) for part in always)
+        return
+    for name in sorted(parts):
+        part = name.removeprefix(BATCH_PARTS)
+        if name.startswith(BATCH_PARTS) and (part == CLAIMS) == (plugin == PREDICATES):
+            yield part, parts[name]
+
+
+def _answering_plugins(at: LogContext, method: str) -> list[str]:
+    return [plugin_call.plugin for tier in at.recording.session.plugin_calls[method] for plugin_call in tier]
+
+
+class _NodeScorer(NamedTuple):
+    """A scorer of nodeorder that is asked node by node."""
+
+    name: str
+    scores: list[float]
+    weight: int
+    images: str
+    """The weight of images, which releases that do not normalise show beside each scorer."""
+
+
+def _parts_of_nodeorder(at: LogContext, parts: Mapping[str, list[float]]) -> tuple[_NodeScorer, ...]:
+    weights = _scorer_weights(at)
+    named = ((path.removeprefix("nodeorder/"), scores) for path, scores in parts.items())
+    images = str(weights[WEIGHT_KEYS[IMAGES]])
+    return tuple(
+        _NodeScorer(name, scores, weights[WEIGHT_KEYS[name]], images) for name, scores in named if name in WEIGHT_KEYS
+    )
+
+
+def _part_lines(task: TaskKey, node: NodeName, parts: tuple[_NodeScorer, ...], index: int) -> Iterator[LogCall]:
+    """Each part with its weight."""
+    for part in parts:
+        score = part.scores[index]
+        if not isnan(score):
+            yield "score.scoring", part.name
+            yield "score.part", node, task, part.name, part.weight, round(score / part.weight), score, part.images
+
+
+def _scorer_weights(at: LogContext) -> dict[str, int]:
+    option = next(o for tier in at.recording.conf.tiers for o in tier if o.name == NODEORDER)
+    return weights_of(Arguments(option.arguments))
+
+
+def _score_by_node(names: list[NodeName], scores: KeptScores | None) -> dict[NodeName, float]:
+    if scores is None:
+        return {}
+    return {name: float(score) for name, score in zip(names, scores, strict=True) if not np.isnan(score)}

@@ -1,0 +1,243 @@
+"""A small API server: the objects of a snapshot to list, watch and change, and a record of every change.
+
+It keeps to what a scheduler needs. There is no admission and no defaulting, and of controllers only what binds volumes:
+a bound pod stays as it is, a deleted one gets its deletion timestamp. `ApiServer.reply` answers one request and needs
+no socket; `wire.py` puts it on loopback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from vcdebug.conformance import protobuf
+from vcdebug.conformance.api_objects import PatchError, apply_patch, converted_object, is_selected
+from vcdebug.conformance.api_requests import (
+    NOT_FOUND_REPLY,
+    ApiAddress,
+    ApiReply,
+    ApiRequest,
+    Body,
+    refusal_reply,
+    success_reply,
+)
+from vcdebug.conformance.node_metrics import QUERY_PATH, NodeMetrics
+from vcdebug.conformance.object_store import ObjectStore, follow_up_write, key_of
+from vcdebug.snapshot.kinds import KINDS
+from vcdebug.snapshot.manifest import annotations_of, metadata_of, spec_of
+
+VERB_BY_METHOD = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+REVIEW_GROUPS = ("authorization.k8s.io", "authentication.k8s.io")
+"""Groups whose objects are questions: nothing is kept."""
+EVENTS = "events"
+BINDING, EVICTION, STATUS = "binding", "eviction", "status"
+
+
+class ApiWrite(NamedTuple):
+    """One request that changes something."""
+
+    verb: str
+    """create, update, patch, delete, bind or evict."""
+    address: ApiAddress
+    body: Body
+    """The object as it is afterwards; of an event or a binding, what was sent."""
+
+
+@dataclass
+class ApiServer:
+    """What the server has; `written` is what it was asked to change, in order."""
+
+    store: ObjectStore = field(default_factory=ObjectStore)
+    now: Callable[[], str] = lambda: "2026-11-01T00:00:00Z"
+    """The time as objects say it."""
+    version: tuple[int, int] = (1, 36)
+    keeps: Callable[[ApiWrite], bool] | None = None
+    """Which writes are carried out and recorded, all by default; any other is answered as if it were."""
+    written: list[ApiWrite] = field(default_factory=list)
+    metrics: NodeMetrics | None = None
+    """What it answers in the name of a Prometheus."""
+
+    def answer_request(self, request: ApiRequest) -> ApiReply:
+        """Answer anything but a watch."""
+        if self.metrics is not None and request.path == QUERY_PATH:
+            return self.metrics.answer_query(request.query.get("query", ""))
+        if request.method == "GET":
+            return self._answer_read(request)
+        address = ApiAddress.from_path(request.path)
+        if address.group in REVIEW_GROUPS:
+            return ApiReply(201, (request.body or {}) | {"status": {"allowed": True}})
+        if request.method not in VERB_BY_METHOD:
+            return refusal_reply(405, "MethodNotAllowed", f"{request.method} is not supported")
+        return self._answer_write(request, address)
+
+    def _answer_read(self, request: ApiRequest) -> ApiReply:
+        if request.path == "/version":
+            major, minor = self.version
+            return ApiReply(200, {"major": str(major), "minor": str(minor), "gitVersion": f"v{major}.{minor}.0"})
+        if request.path.rstrip("/") in ("/api", "/apis") or _is_group(request.path):
+            return discovery_reply(request.path.rstrip("/"))
+        if not request.path.startswith(("/api/", "/apis/")):
+            return ApiReply(200, "ok") if request.path.strip("/") in ("healthz", "readyz", "livez") else NOT_FOUND_REPLY
+        address = ApiAddress.from_path(request.path)
+        if address.name:
+            found = self.store.get_object(address.collection_path, address.object_key)
+            return (
+                ApiReply(200, converted_object(found, address.api_version))
+                if found is not None
+                else missing_reply(address)
+            )
+        return self.list_objects(address, request)
+
+    def list_objects(self, address: ApiAddress, request: ApiRequest) -> ApiReply:
+        """Everything in one page; a kind that nobody knows is empty, and says no kind."""
+        items = [
+            one
+            for one in self.store.objects_at(address.collection_path)
+            if is_selected(one, address.namespace, request.query)
+        ]
+        items = [converted_object(one, address.api_version) for one in items]
+        kind = address.known_kind
+        head = {"kind": f"{kind.name}List", "apiVersion": address.api_version} if kind is not None else {}
+        return ApiReply(200, head | {"metadata": {"resourceVersion": str(self.store.revision)}, "items": items})
+
+    def list_changes(self, address: ApiAddress, request: ApiRequest, since: int) -> list[Body]:
+        """The events of a watch for every write after a revision."""
+        found: list[Body] = []
+        for change in self.store.changes_since(address.collection_path, since):
+            if change.body is None:
+                namespace, _, name = change.key.rpartition("/")
+                metadata = {"name": name, "namespace": namespace, "resourceVersion": str(change.revision)}
+                gone = {**_own_type(address), "metadata": metadata}
+                found.append({"type": "DELETED", "object": gone})
+            elif is_selected(change.body, address.namespace, request.query):
+                known = self.store.had_object(address.collection_path, change.key, change.revision - 1)
+                event = "MODIFIED" if known else "ADDED"
+                body = converted_object(change.body, address.api_version)
+                found.append({"type": event, "object": {**_own_type(address), **body}})
+        return found
+
+    def _answer_write(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
+        if request.method == "POST" and not address.name:
+            return self._create_object(request, address)
+        before = self.store.get_object(address.collection_path, address.object_key)
+        if before is None:
+            return missing_reply(address)
+        if request.method == "POST":
+            return self._act_on_pod(request, address, before)
+        if request.method == "DELETE":
+            return self._delete_object(address, before)
+        content_type = {name.lower(): text for name, text in request.headers.items()}.get("content-type", "")
+        whole = request.method == "PUT" and content_type != protobuf.CONTENT_TYPE
+        try:
+            after = request.body if whole else apply_patch(before, request.body, content_type)
+        except PatchError as error:
+            return refusal_reply(422, "Invalid", str(error))
+        if address.part == STATUS:
+            after = {**before, "status": after.get("status", {})}
+        stored = self._put_object(ApiWrite(VERB_BY_METHOD[request.method], address, after))
+        return ApiReply(200, converted_object(stored, address.api_version))
+
+    def _create_object(self, request: ApiRequest, address: ApiAddress) -> ApiReply:
+        body = dict(request.body or {})
+        metadata = {"creationTimestamp": self.now(), **metadata_of(body)}
+        metadata["creationTimestamp"] = metadata["creationTimestamp"] or self.now()
+        metadata.setdefault("name", f"{metadata.get('generateName', '')}{self.store.revision}")
+        if address.namespace:
+            metadata["namespace"] = address.namespace
+        body["metadata"] = metadata | {"uid": metadata.get("uid") or f"made-{self.store.revision}"}
+        if address.plural == EVENTS:
+            self._note_write(ApiWrite("create", address, body))
+            return ApiReply(201, body)
+        if self.store.get_object(address.collection_path, key_of(body)) is not None:
+            return refusal_reply(409, "AlreadyExists", f'{address.plural} "{metadata["name"]}" already exists')
+        return ApiReply(201, self._put_object(ApiWrite("create", address, body)))
+
+    def _act_on_pod(self, request: ApiRequest, address: ApiAddress, pod: Body) -> ApiReply:
+        """Bindings and evictions."""
+        body = request.body or {}
+        if address.part == BINDING:
+            node = str((body.get("target") or {}).get("name") or "")
+            annotations = annotations_of(body)
+            known = annotations_of(pod)
+            metadata = pod["metadata"] | ({"annotations": {**known, **annotations}} if annotations else {})
+            spec = {**spec_of(pod), "nodeName": node}
+            self._put_object(ApiWrite("bind", address, {**pod, "metadata": metadata, "spec": spec}))
+        elif address.part == EVICTION:
+            self._put_object(ApiWrite("evict", address, self._as_leaving(pod)))
+        else:
+            return NOT_FOUND_REPLY
+        return success_reply()
+
+    def _delete_object(self, address: ApiAddress, before: Body) -> ApiReply:
+        written = ApiWrite("delete", address, self._as_leaving(before))
+        if address.plural == "pods":
+            return ApiReply(200, self._put_object(written))
+        if self._note_write(written):
+            self.store.delete_object(address.collection_path, address.object_key)
+        return ApiReply(200, before)
+
+    def _as_leaving(self, body: Body) -> Body:
+        return {**body, "metadata": {"deletionTimestamp": self.now(), **body["metadata"]}}
+
+    def _put_object(self, written: ApiWrite) -> Body:
+        """The object as it is stored; as it would be where the write is not carried out."""
+        address = written.address
+        if not self._note_write(written):
+            return written.body
+        self.store.put_object(address.collection_path, written.body)
+        follow_up_write(self.store, address, written.body)
+        return self.store.get_object(address.collection_path, key_of(written.body)) or written.body
+
+    def _note_write(self, written: ApiWrite) -> bool:
+        kept = self.keeps is None or self.keeps(written)
+        if kept:
+            self.written.append(written)
+        return kept
+
+
+def missing_reply(address: ApiAddress) -> ApiReply:
+    """An object that is not there."""
+    return refusal_reply(404, "NotFound", f'{address.plural} "{address.name}" not found')
+
+
+def _own_type(address: ApiAddress) -> Body:
+    kind = address.known_kind
+    return {"kind": kind.name, "apiVersion": address.api_version} if kind is not None else {}
+
+
+def _is_group(path: str) -> bool:
+    """Whether it is `/api/v1` or `/apis/GROUP` or `/apis/GROUP/VERSION`."""
+    words = path.strip("/").split("/")
+    return (words[0] == "api" and len(words) == 2) or (words[0] == "apis" and len(words) in (2, 3))
+
+
+def discovery_reply(path: str) -> ApiReply:
+    """What kinds there are, in the form of the path."""
+    versions = dict.fromkeys((kind.group, kind.version) for kind in KINDS)
+    groups = [_group_entry(group, version) for group, version in versions if group]
+    if path == "/api":
+        return ApiReply(200, {"kind": "APIVersions", "versions": ["v1"]})
+    if path == "/apis":
+        return ApiReply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+    words = path.strip("/").split("/")
+    if words[0] == "apis" and len(words) == 2:
+        return next((ApiReply(200, one) for one in groups if one["name"] == words[1]), NOT_FOUND_REPLY)
+    group, version = ("", words[1]) if words[0] == "api" else (words[1], words[2])
+    kinds = [kind for kind in KINDS if (kind.group, kind.version) == (group, version)]
+    verbs = ["get", "list", "watch", "create", "update", "patch", "delete"]
+    resources = [
+        {"name": kind.plural, "singularName": "", "namespaced": kind.namespaced, "kind": kind.name, "verbs": verbs}
+        for kind in kinds
+    ]
+    name = f"{group}/{version}" if group else version
+    return (
+        ApiReply(200, {"kind": "APIResourceList", "groupVersion": name, "resources": resources})
+        if kinds
+        else NOT_FOUND_REPLY
+    )
+
+
+def _group_entry(name: str, version: str) -> Body:
+    entry = {"groupVersion": f"{name}/{version}", "version": version}
+    return {"name": name, "versions": [entry], "preferredVersion": entry}

@@ -1,0 +1,270 @@
+"""A cluster captured before and after its scheduler ran: did the replay foresee it?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from vcdebug.capture import CaptureOptions, capture_cluster
+from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport
+from vcdebug.capture.cluster import connect_transport
+from vcdebug.capture.listing import Listing
+from vcdebug.conformance.cycle_outcome import GONE, CycleOutcome, group_status, iter_unscheduled_messages
+from vcdebug.conformance.nearest_replay import chance_edits, follow_scheduler
+from vcdebug.conformance.object_store import key_of
+from vcdebug.conformance.verdicts import JobVerdict, Verification, judge_jobs
+from vcdebug.model.names import JobId, TaskKey
+from vcdebug.model.pod import ENDED_PHASES, Pod
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import Json, metadata_of, status_of
+from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+MAX_CYCLES = 3
+"""How many cycles the scheduler may have run between two captures."""
+WATCHED_KINDS = ("PodGroup", "Pod")
+MAX_CHANGES = 8
+EVENTS_PATH, EVICT_REASON = "/api/v1/events", "Evict"
+"""Where the scheduler says whom it evicts, and as what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the scheduler is given."""
+
+    longest: float = 60.0
+    """Seconds after which nothing more is expected of it."""
+    pause: float = 1.0
+    """Seconds between two looks."""
+
+
+def verify_cluster(
+    options: CaptureOptions,
+    patience: Patience,
+    *,
+    transport: Callable[[], Transport] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+    announce: Callable[[Provenance], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Verification:
+    """Capture, wait until the scheduler has written something, capture again, compare."""
+    reach = transport or (lambda: connect_transport(options))
+    start = clock()
+    tell = tell or _ignore_progress
+    tell("first capture")
+    before = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock, announce=announce)
+    tell("waiting for the scheduler")
+    api = Api(reach(), options, sleep, clock)
+    evicted = _wait_for_scheduler(before, api, options, patience, sleep)
+    tell("second capture")
+    after = capture_cluster(options, transport=reach(), sleep=sleep, clock=clock)
+    evicted |= dict.fromkeys(_iter_reported_evictions(api, options, gone_uids(before, after)))
+    return replace(judge_captures(before, after, evicted), seconds=clock() - start)
+
+
+def _ignore_progress(_: str) -> None:
+    """Nobody wants to know."""
+
+
+def _wait_for_scheduler(
+    before: Snapshot, api: Api, options: CaptureOptions, patience: Patience, sleep: Callable[[float], None]
+) -> dict[str, None]:
+    """Until the scheduler has bound, evicted or said something, or until nothing more is to be expected.
+
+    Gives the uids of pods that were seen to leave because of it: they may be gone when the cluster is captured again.
+    """
+    waited, evicted = 0.0, dict[str, None]()
+    while waited < patience.longest:
+        objects = {kind: Listing(api, KIND_BY_NAME[kind], options.page_size, None).read_all() for kind in WATCHED_KINDS}
+        evicted |= dict.fromkeys(leaving_uids(before, objects["Pod"]))
+        if seen_between(before, replace(before, objects={**before.objects, **objects})) != CycleOutcome():
+            sleep(patience.pause)
+            break
+        sleep(patience.pause)
+        waited += patience.pause
+    return evicted
+
+
+def _iter_reported_evictions(api: Api, options: CaptureOptions, uids: Collection[str]) -> Iterator[str]:
+    """Which of the pods that are gone the scheduler says to have evicted; none where its events may not be read."""
+    query = [("fieldSelector", f"involvedObject.kind=Pod,reason={EVICT_REASON}"), ("limit", str(options.page_size))]
+    token = ""
+    while uids:
+        try:
+            page = api.get_object(EVENTS_PATH, [*query, *([("continue", token)] if token else [])])
+        except (ApiRefusal, NoAnswer):
+            return
+        subjects = [event.get("involvedObject") or {} for event in page.get("items") or ()]
+        yield from (str(subject["uid"]) for subject in subjects if subject.get("uid") in uids)
+        token = str(metadata_of(page).get("continue") or "")
+        if not token:
+            return
+
+
+def judge_captures(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> Verification:
+    """Two captures compared by what the replay of the first one foresees; `evicted` as seen_between has it."""
+    seen = seen_between(before, after, evicted)
+    followed = follow_scheduler(before, seen, cycles=MAX_CYCLES)
+    known = {pod: how for pod, how in seen.evicted.items() if how != GONE}
+    foreign = others_changes(before, after, {**followed.outcome.evicted, **known})
+    jobs = tuple(_judge_verdict(one, foreign) for one in judge_jobs(followed.recording, followed.differences))
+    return Verification(
+        followed.recording,
+        followed.outcome,
+        seen,
+        jobs,
+        tuple(chance_edits(followed.recording.snapshot.chance)),
+        followed.tried,
+        cycles=followed.cycles,
+    )
+
+
+def _judge_verdict(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
+    """A job that fared otherwise while somebody else changed something was overtaken: its own changes first."""
+    if verdict.word != "differs" or not foreign:
+        return verdict
+    own = [text for text, job in foreign.items() if job == verdict.job]
+    others = [text for text, job in foreign.items() if job != verdict.job]
+    return replace(verdict, word="overtaken", changes=tuple([*own, *others][:MAX_CHANGES]))
+
+
+# Two captures of one cluster: what its scheduler did in between, and what others did.
+
+DISRUPTED, EVICTED = ("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")
+"""Type and reason of the conditions that the scheduler writes before it deletes a pod."""
+DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
+    "Node": lambda one: (one.get("spec"), _labels_of(one), _status_part(one, "allocatable"), _ready_statuses(one)),
+    "Queue": lambda one: (one.get("spec"), _status_part(one, "state")),
+    "PodGroup": lambda one: one.get("spec"),
+    "PriorityClass": lambda one: one.get("value"),
+    "ResourceQuota": lambda one: (one.get("spec"), _status_part(one, "hard")),
+    "PodDisruptionBudget": lambda one: one.get("spec"),
+    "HyperNode": lambda one: one.get("spec"),
+    "Numatopology": lambda one: one.get("spec"),
+}
+"""What decides, of each kind, that no scheduler writes."""
+
+
+def seen_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = ()) -> CycleOutcome:
+    """What the second capture shows of the scheduler's doing; `evicted` are uids of pods that it was seen to evict."""
+    outcome = CycleOutcome()
+    later = _by_key(after, "Pod")
+    for key, pod in _by_key(before, "Pod").items():
+        now = later.get(key)
+        if now is None or _uid_of(now) != _uid_of(pod) or _starts_leaving(pod, now):
+            if not _is_leaving(pod) and (now is None or _uid_of(now) != _uid_of(pod) or _by_scheduler(now)):
+                still_there = now is not None and _uid_of(now) == _uid_of(pod)
+                outcome.evicted[key] = "" if still_there or _uid_of(pod) in evicted else GONE
+        else:
+            _note_pod(outcome, key, pod, now)
+    groups = _by_key(after, "PodGroup")
+    for key, group in _by_key(before, "PodGroup").items():
+        if key in groups and group_status(PodGroup(group)) != group_status(PodGroup(groups[key])):
+            outcome.groups[key] = group_status(PodGroup(groups[key]))
+    return outcome
+
+
+def _note_pod(outcome: CycleOutcome, key: TaskKey, before: Manifest, after: Manifest) -> None:
+    one, other = Pod(before), Pod(after)
+    if not one.node_name and other.node_name:
+        outcome.bound[key] = other.node_name
+        return
+    node = str(_status_part(after, "nominatedNodeName") or "")
+    if node and node != str(_status_part(before, "nominatedNodeName") or ""):
+        outcome.nominated[key] = node
+    old = dict.fromkeys(iter_unscheduled_messages(before))
+    for words in iter_unscheduled_messages(after):
+        if words not in old:
+            outcome.waiting[key] = words
+
+
+def leaving_uids(before: Snapshot, pods: Iterable[Manifest]) -> list[str]:
+    """The uids of pods that the scheduler has begun to evict since a capture."""
+    old = _by_key(before, "Pod")
+    pairs = [(old.get(key_of(pod)), pod) for pod in pods]
+    return [
+        str(_uid_of(pod))
+        for was, pod in pairs
+        if was is not None and _uid_of(was) == _uid_of(pod) and _starts_leaving(was, pod) and _by_scheduler(pod)
+    ]
+
+
+def gone_uids(before: Snapshot, after: Snapshot) -> list[str]:
+    """The uids of pods that are not there any more."""
+    there = {_uid_of(pod) for pod in after.objects_of("Pod")}
+    return [str(_uid_of(pod)) for pod in before.objects_of("Pod") if _uid_of(pod) not in there]
+
+
+def others_changes(before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]) -> dict[str, JobId]:
+    """What somebody else changed, in words, and the job that it belongs to; empty for what belongs to none.
+
+    A pod that is gone, and whose eviction was expected, has left because of it.
+    """
+    found: dict[str, JobId] = {}
+    if before.scheduler_conf != after.scheduler_conf:
+        found["the scheduler's configuration changed"] = ""
+    for words, pod in _iter_changed_pods(before, after, expected):
+        found[words] = Pod(pod).job_id or key_of(pod)
+    for kind, part in DECIDING_PARTS.items():
+        old, new = _by_key(before, kind), _by_key(after, kind)
+        for key in sorted({**old, **new}):
+            if key in old and key in new and part(old[key]) == part(new[key]):
+                continue
+            word = "is new" if key not in old else "is gone" if key not in new else "changed"
+            found[f"{kind} {key} {word}"] = key if kind == "PodGroup" else ""
+    return found
+
+
+def _iter_changed_pods(
+    before: Snapshot, after: Snapshot, expected: Mapping[TaskKey, str]
+) -> Iterator[tuple[str, Manifest]]:
+    old, new = _by_key(before, "Pod"), _by_key(after, "Pod")
+    for key in sorted({**old, **new}):
+        was, now = old.get(key), new.get(key)
+        if was is None or (now is not None and _uid_of(now) != _uid_of(was)):
+            yield f"Pod {key} is new", now or {}
+        elif now is None:
+            if key not in expected:
+                yield f"Pod {key} is gone", was
+        elif _starts_leaving(was, now) and not _by_scheduler(now):
+            yield f"Pod {key} was deleted", was
+        elif _status_part(was, "phase") != _status_part(now, "phase") and _status_part(now, "phase") in ENDED_PHASES:
+            yield f"Pod {key} ended: {_status_part(now, 'phase')}", was
+
+
+def _by_key(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
+    return {key_of(manifest): manifest for manifest in snapshot.objects_of(kind)}
+
+
+def _uid_of(manifest: Manifest) -> object:
+    return metadata_of(manifest).get("uid")
+
+
+def _labels_of(manifest: Manifest) -> object:
+    return metadata_of(manifest).get("labels")
+
+
+def _is_leaving(pod: Manifest) -> bool:
+    return bool(metadata_of(pod).get("deletionTimestamp"))
+
+
+def _starts_leaving(before: Manifest, after: Manifest) -> bool:
+    return _is_leaving(after) and not _is_leaving(before)
+
+
+def _by_scheduler(pod: Manifest) -> bool:
+    found = [(one.get("type"), one.get("reason")) for one in _status_part(pod, "conditions") or ()]
+    return DISRUPTED in found or EVICTED in found
+
+
+def _status_part(manifest: Manifest, name: str) -> Json:
+    """A part of the status."""
+    return status_of(manifest).get(name)
+
+
+def _ready_statuses(node: Manifest) -> list[object]:
+    return [one.get("status") for one in _status_part(node, "conditions") or () if one.get("type") == "Ready"]

@@ -1,0 +1,158 @@
+"""What the server keeps: every object at every revision, as etcd does, until it is compacted."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from vcdebug.conformance.api_requests import ApiAddress, Body
+from vcdebug.snapshot import manifest
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import annotations_of, name_of, spec_of, status_of
+
+FIRST_REVISION = 100
+
+
+class StoreChange(NamedTuple):
+    """One write: an object as it is from a revision on; None says that it is gone."""
+
+    revision: int
+    path: str
+    key: str
+    body: Body | None
+
+
+@dataclass
+class ObjectStore:
+    """Lists by path; a write makes the next revision."""
+
+    revision: int = FIRST_REVISION
+    compacted: int = 0
+    """Revisions below this one cannot be read any more."""
+    _changes: dict[str, list[StoreChange]] = field(default_factory=dict)
+    _current: dict[str, dict[str, Body]] = field(default_factory=dict)
+
+    def put_object(self, path: str, body: Body) -> int:
+        """Create or replace an object of the list at a path."""
+        metadata = {**body.get("metadata", {}), "resourceVersion": str(self.revision + 1)}
+        stored = {**copy.deepcopy(body), "metadata": metadata}
+        self._current.setdefault(path, {})[key_of(body)] = stored
+        return self._note_change(path, key_of(body), stored)
+
+    def delete_object(self, path: str, key: str) -> int:
+        """Make an object go, if it is there."""
+        self._current.setdefault(path, {}).pop(key, None)
+        return self._note_change(path, key, None)
+
+    def _note_change(self, path: str, key: str, body: Body | None) -> int:
+        self.revision += 1
+        self._changes.setdefault(path, []).append(StoreChange(self.revision, path, key, body))
+        return self.revision
+
+    def compact_to(self, revision: int | None = None) -> None:
+        """Forget every revision before this one; the present one by default."""
+        self.compacted = self.revision if revision is None else revision
+
+    def objects_at(self, path: str, revision: int | None = None) -> list[Body]:
+        """The objects of a list, by key, as of a revision."""
+        if revision is None or revision >= self.revision:
+            return [body for _, body in sorted(self._current.get(path, {}).items())]
+        found: dict[str, Body | None] = {}
+        for change in self._changes.get(path, ()):
+            if change.revision <= revision:
+                found[change.key] = change.body
+        return [body for _, body in sorted(found.items()) if body is not None]
+
+    def get_object(self, path: str, key: str) -> Body | None:
+        """One object as it is now."""
+        return self._current.get(path, {}).get(key)
+
+    def changes_since(self, path: str, revision: int) -> list[StoreChange]:
+        """The writes to a list after a revision, oldest first."""
+        found: list[StoreChange] = []
+        for change in reversed(self._changes.get(path, ())):
+            if change.revision <= revision:
+                break
+            found.append(change)
+        return found[::-1]
+
+    def had_object(self, path: str, key: str, revision: int) -> bool:
+        """Whether an object was there at a revision."""
+        known = [change for change in self._changes.get(path, ()) if change.key == key and change.revision <= revision]
+        return bool(known) and known[-1].body is not None
+
+    def written_paths(self) -> list[str]:
+        """Lists to which something was written."""
+        return list(self._changes)
+
+
+def key_of(body: Body) -> str:
+    """`namespace/name`, or the name alone."""
+    return manifest.key_of(body).lstrip("/")
+
+
+# The part of Kubernetes' controllers of volumes that a scheduler waits for before it binds a pod.
+
+VOLUMES_PATH, CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("PersistentVolume", "PersistentVolumeClaim"))
+CLASSES_PATH: Final = KIND_BY_NAME["StorageClass"].api_path
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+BOUND_STATUS: Final = {"phase": "Bound"}
+BIND_COMPLETED: Final = {"pv.kubernetes.io/bind-completed": "yes"}
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+
+
+def follow_up_write(store: ObjectStore, address: ApiAddress, body: Body) -> None:
+    """A volume that names its claim is bound to it; a claim for which a node is chosen gets a volume."""
+    if address.collection_path == VOLUMES_PATH:
+        reference = spec_of(body).get("claimRef") or {}
+        claim = store.get_object(CLAIMS_PATH, f"{reference.get('namespace', '')}/{reference.get('name', '')}")
+        if claim is not None:
+            _bind_volume(store, body, claim)
+    elif address.collection_path == CLAIMS_PATH and SELECTED_NODE in annotations_of(body):
+        _provide_volume(store, body)
+
+
+def _bind_volume(store: ObjectStore, volume: Body, claim: Body) -> None:
+    """Each names the other; one that is taken by somebody else is left alone."""
+    name = name_of(volume)
+    if spec_of(claim).get("volumeName", name) != name or status_of(claim).get("phase") == "Bound":
+        return
+    annotations = {**annotations_of(claim), **BIND_COMPLETED}
+    store.put_object(VOLUMES_PATH, {**volume, "status": {**status_of(volume), **BOUND_STATUS}})
+    store.put_object(
+        CLAIMS_PATH,
+        {
+            **claim,
+            "metadata": {**claim["metadata"], "annotations": annotations},
+            "spec": {**spec_of(claim), "volumeName": name},
+            "status": {**status_of(claim), **BOUND_STATUS},
+        },
+    )
+
+
+def _provide_volume(store: ObjectStore, claim: Body) -> None:
+    """A new volume for a claim, unless its class is of volumes that somebody makes by hand."""
+    spec = spec_of(claim)
+    storage_class = store.get_object(CLASSES_PATH, str(spec.get("storageClassName") or ""))
+    if (
+        spec.get("volumeName")
+        or storage_class is None
+        or storage_class.get("provisioner") in (None, "", NO_PROVISIONER)
+    ):
+        return
+    metadata = claim["metadata"]
+    reference = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "name": metadata["name"]}
+    volume = {
+        "kind": "PersistentVolume",
+        "apiVersion": "v1",
+        "metadata": {"name": f"made-{key_of(claim).replace('/', '-')}", "uid": f"made-{metadata.get('uid')}"},
+        "spec": {
+            "capacity": (spec.get("resources") or {}).get("requests") or {},
+            "accessModes": spec.get("accessModes") or [],
+            "storageClassName": spec.get("storageClassName"),
+            "claimRef": {**reference, "namespace": metadata.get("namespace"), "uid": metadata.get("uid")},
+            "csi": {"driver": storage_class["provisioner"], "volumeHandle": str(metadata.get("uid"))},
+        },
+    }
+    _bind_volume(store, volume, claim)

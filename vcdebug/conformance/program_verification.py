@@ -1,0 +1,129 @@
+"""A scheduler's own program beside the replay, on one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.amount_text import count_noun
+from vcdebug.comparison.scheduler_log import check_log
+from vcdebug.conformance.cycle_outcome import CycleOutcome, observed_outcome, predicted_outcome
+from vcdebug.conformance.nearest_replay import (
+    NearestReplay,
+    TellProgress,
+    chance_edits,
+    follow_scheduler,
+    ignore_progress,
+)
+from vcdebug.conformance.scheduler_program import EndedEarly, ObservedCycle, SchedulerProgram, observe_program
+from vcdebug.conformance.verdicts import NOTHING_DONE, LogDifference, OutcomeDifference, Verification, judge_jobs
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.quirks import CLAIMS_UNDECIDED
+from vcdebug.framework.replay_options import AskExtender
+from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.snapshot import Snapshot
+
+
+def verify_program(
+    snapshot: Snapshot,
+    program: SchedulerProgram,
+    *,
+    ask_extender: AskExtender | None = None,
+    tell: TellProgress = ignore_progress,
+) -> Verification:
+    """Run the program, replay the same moment, compare."""
+    try:
+        seen = observe_program(snapshot, program, tell)
+    except EndedEarly as early:
+        return _verify_early_end(early, ask_extender)
+    outcome = observed_outcome(seen.written, seen.snapshot)
+    followed = follow_scheduler(
+        seen.snapshot,
+        outcome,
+        told=seen.told,
+        ask_extender=ask_extender,
+        tell=tell,
+    )
+    recording = followed.recording
+    found, cut_off = _sent_differences(seen, followed)
+    parting, uncompared = _compare_log(seen, recording)
+    return Verification(
+        recording,
+        followed.outcome,
+        outcome,
+        judge_jobs(recording, found),
+        tuple(chance_edits(recording.snapshot.chance)),
+        followed.tried,
+        parting,
+        seen.ended,
+        seen.seconds,
+        seen.log,
+        notes=(*_iter_comparison_notes(seen, recording, uncompared), *cut_off),
+    )
+
+
+def _sent_differences(seen: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
+    """The differences, without writes that were still on their way when the process ended, and a word about these."""
+    at_once = followed.outcome.panic and followed.recording.session.close is None
+    if not (seen.ended and at_once):
+        return followed.differences, ()
+    lost = [one for one in followed.differences if one.is_decision and one.observed == NOTHING_DONE]
+    rest = [one for one in followed.differences if one not in lost]
+    text = f"{count_noun(len(lost), 'write')} of the replay may have been on the way when the process ended"
+    return rest, (text,) if lost else ()
+
+
+def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
+    """A program that ends before it sees a job agrees with a replay that panics; any other is an error."""
+    recording = require_whole(replay_cycle(early.snapshot, ask_extender=ask_extender))
+    outcome = predicted_outcome(recording)
+    if not outcome.panic:
+        raise early
+    return Verification(recording, outcome, CycleOutcome(), judge_jobs(recording, []), ended=early.message)
+
+
+def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared: str) -> Iterator[str]:
+    """What else is to be known of the comparison."""
+    chance = recording.snapshot.chance
+    if chance.searches:
+        yield (
+            "sampled search: it is chance at which part of the nodes the scheduler looked; "
+            f"for {len(chance.searches)} pods its log tells which, and the replay looked at the same"
+        )
+    if chance.dry_runs:
+        yield (
+            "topology-aware preemption: it is chance which node's dry run is through first; "
+            f"for {len(chance.dry_runs)} pods the log tells which won, and the replay followed"
+        )
+    undecided = {note.text for note in recording.notes if note.code == CLAIMS_UNDECIDED}
+    if undecided:
+        yield (
+            f"{CLAIMS_UNDECIDED}: {count_noun(len(undecided), 'pod')} with resource claims that the scheduler "
+            "allocates "
+            "and the replay cannot; it lets every node pass, and what differs may come of that"
+        )
+    if uncompared:
+        yield f"the log is not compared line by line: {uncompared}"
+    jobs = len(recording.session.jobs)
+    if seen.jobs is not None and seen.jobs < jobs:
+        yield f"its cycle began with {seen.jobs} jobs, the replay's with {jobs}: some PodGroups may have come too late"
+
+
+def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
+    """Where the log of the cycle and the replay's part, if they do; else why they are not compared."""
+    chance = recording.snapshot.chance
+    if seen.logged > len(seen.log):
+        return None, f"of {seen.logged} lines {len(seen.log)} are kept"
+    if chance.searches:
+        return None, "searches were followed, and nodes that are looked at side by side are logged in any order"
+    if chance.dry_runs:
+        return None, "dry runs were followed, and those that run side by side are logged in any order"
+    try:
+        found = check_log(seen.log, recording, cycle=seen.counted).best.disagreement
+    except VcdebugError as error:
+        return None, error.message
+    if found is None:
+        return None, ""
+    said = found.said
+    line = found.line.text if found.line is not None else ""
+    return LogDifference(said.seq if said is not None else None, line, said.text if said is not None else ""), ""

@@ -1,0 +1,421 @@
+"""A scheduler's own program, run against the small server for one cycle on a snapshot.
+
+Every scheduler runs its first cycle as soon as it is up, perhaps before it has read everything. So PodGroups are held
+back until that one is over: it sees no job and decides nothing. The cycle after it is the one that counts. Pods are
+listed last, since a scheduler looks up their claims when it reads them, and never again. Nodes report once more after
+the first cycle, as they do all the time in a cluster: from then on the scheduler keeps account of their devices.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from vcdebug.conformance.api_server import EVENTS, ApiServer, ApiWrite
+from vcdebug.conformance.cycle_outcome import GROUPS, PODS
+from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
+from vcdebug.conformance.node_metrics import conf_with_metrics, metrics_of, with_metrics
+from vcdebug.conformance.object_store import key_of
+from vcdebug.conformance.scheduler_log import SchedulerLog
+from vcdebug.conformance.served_snapshot import answered_node, at_cycle, canonical_pod, moved_to_present, text_of
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import JsonObject, spec_of
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+
+HELD_KIND = "PodGroup"
+NODES_PATH = KIND_BY_NAME["Node"].api_path
+BEGIN_MARK, END_MARK = "Start scheduling ...", "End scheduling ..."
+MAX_MISSED = 3
+"""Cycles that may pass until the PodGroups have arrived."""
+COUNTED_CYCLE = 2
+"""Which cycle of the process is usually the one that counts."""
+LEAST_PAUSE, PAUSE_PER_OBJECT = 1.5, 0.002
+"""Seconds between cycles: in them PodGroups are read, and what the cycle has decided is written."""
+QUIET_SECONDS = 0.5
+"""Seconds without a request after which a cycle's writes are taken for complete."""
+VOLUMES, QUIET_OF_VOLUMES = ("persistentvolumeclaims", "persistentvolumes"), 1.4
+"""Who waits for volumes looks at them once a second, and binds its pod after that."""
+LEASE_GROUP = "coordination.k8s.io"
+LOG_HINT = "--log FILE keeps what it said"
+SCHEDULER_HINT = f"{LOG_HINT}; it must be a vc-scheduler, whose log says when a cycle begins and ends"
+MIN_VERBOSITY = 4
+"""The verbosity from which on a scheduler's log says when a cycle begins and ends."""
+_VERBOSITY = re.compile(r"(?<!\S)--?v[= ]?(\d+)(?!\S)")
+INHERITED_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "SYSTEMROOT")
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerProgram:
+    """Which program, and how patiently it is watched."""
+
+    path: str
+    arguments: tuple[str, ...] = ()
+    """Given in addition, and after all others, so that they win."""
+    patience: float = 120.0
+    """Seconds in which it must be through."""
+    period: float = 0.0
+    """Seconds between the cycle that sees no job and the one that counts; 0 goes by the size of the snapshot."""
+    log: str = ""
+    """The file that gets all it says; empty for none."""
+
+
+class EndedEarly(VcdebugError):
+    """The program panicked before it had a cycle with jobs."""
+
+    def __init__(self, message: str, where: str, snapshot: Snapshot) -> None:
+        super().__init__(message, LOG_HINT, where)
+        self.snapshot = snapshot
+        """The snapshot as a cycle would have met it."""
+
+
+@dataclass(slots=True)
+class ObservedCycle:
+    """What the program did."""
+
+    snapshot: Snapshot
+    """The snapshot as its cycle met it."""
+    written: list[ApiWrite]
+    log: list[str]
+    """What it said, unless that is too much."""
+    ended: str
+    """Why there is nothing more to see; empty after a whole cycle."""
+    seconds: float
+    counted: int = COUNTED_CYCLE
+    """Which cycle of the process it is about."""
+    logged: int = 0
+    """How many lines it said; of a long log the middle is not kept."""
+    jobs: int | None = None
+    """With how many jobs that cycle began, as the log says."""
+    told: ChanceSettings = field(default_factory=ChanceSettings)
+    """What it drew, as the log says."""
+
+
+@dataclass(slots=True)
+class _ProgramRun:
+    """One process under observation; `wire.lock` guards it."""
+
+    wire: LoopbackServer
+    process: subprocess.Popen[str]
+    log: SchedulerLog
+    begun: list[datetime] = field(default_factory=list)
+    ended: int = 0
+    over: bool = False
+    counted: int = COUNTED_CYCLE
+
+    def read_log(self) -> None:
+        """Take down the log until the program closes it."""
+        for line in self.process.stderr or ():
+            with self.wire.lock:
+                if BEGIN_MARK in line:
+                    self.begun.append(datetime.now(UTC))
+                counts = len(self.begun) <= self.counted
+                if BEGIN_MARK in line and counts:
+                    self.log.begin_cycle()
+                self.log.add_line(line.rstrip("\n"), counts=counts)
+                self.ended += END_MARK in line
+                if BEGIN_MARK in line or END_MARK in line:
+                    self.wire.lock.notify_all()
+        with self.wire.lock:
+            self.over = True
+            self.wire.lock.notify_all()
+
+    def is_counted(self, written: ApiWrite) -> bool:
+        """Whether a write may belong to the cycle: the next one has not begun."""
+        return len(self.begun) <= self.counted and written.address.group != LEASE_GROUP
+
+    def wait_until(self, until: Callable[[], bool], seconds: float) -> bool:
+        """Wait for something, or for the end of the program, or of the time."""
+        with self.wire.lock:
+            self.wire.lock.wait_for(lambda: until() or self.over, max(0.0, seconds))
+            return until()
+
+    def wait_for_quiet(self, seconds: float) -> None:
+        """Wait until nothing has been asked for a while."""
+        end, before = time.monotonic() + seconds, -1
+        while time.monotonic() < end and before != self.wire.requests and not self.is_beyond:
+            before = self.wire.requests
+            self.wait_until(lambda: self.is_beyond, quiet_after(self.wire.api.written))
+
+    @property
+    def is_beyond(self) -> bool:
+        """Whether there is nothing more to come of the cycle."""
+        return self.over or len(self.begun) > self.counted
+
+    def await_metrics(self, seconds: float) -> None:
+        """Wait until every node's measurements have been asked for, and the cycle that runs meanwhile is over."""
+        metrics = self.wire.api.metrics
+        if metrics is not None:
+            self.wait_until(lambda: metrics.is_taken, seconds)
+            self.wait_until(lambda: self.ended == len(self.begun), seconds)
+
+
+def quiet_after(written: Sequence[ApiWrite]) -> float:
+    """How long nothing must have been asked, after these requests, until nothing more is to come."""
+    return QUIET_OF_VOLUMES if any(one.address.plural in VOLUMES for one in written) else QUIET_SECONDS
+
+
+def observe_program(
+    snapshot: Snapshot, program: SchedulerProgram, tell: Callable[[str], None] = lambda _: None
+) -> ObservedCycle:
+    """Run the program on a snapshot until one cycle is over; raises VcdebugError where it cannot be run at all."""
+    _check_verbosity(program)
+    started = datetime.now(UTC).replace(microsecond=0)
+    present = moved_to_present(snapshot, started)
+    api = ApiServer(now=lambda: text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
+    held = fill_server(api, present)
+    api.keeps = _only_queues
+    api.metrics = metrics_of(present)
+    wire = LoopbackServer(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].api_path)
+    with (
+        serve_on_loopback(wire) as address,
+        tempfile.TemporaryDirectory(prefix="vcdebug-verify-") as folder,
+        _log_file(program) as file,
+        _running_program(
+            _command_line(program, present, address, Path(folder)), wire, folder, SchedulerLog(file)
+        ) as run,
+    ):
+        tell(f"{program.path} has begun to read the snapshot")
+        return _observe_cycle(run, api, held, present, started, program, tell)
+
+
+def _check_verbosity(program: SchedulerProgram) -> None:
+    """Nobody waits for a program that was told not to say what is waited for."""
+    asked = _VERBOSITY.findall(" ".join(program.arguments))
+    if asked and int(asked[-1]) < MIN_VERBOSITY:
+        raise VcdebugError(
+            f"with -v={asked[-1]} its log does not say when a cycle begins and ends",
+            f"-v={MIN_VERBOSITY} is what it is run with, more is possible",
+            program.path,
+        )
+
+
+@contextmanager
+def _log_file(program: SchedulerProgram) -> Iterator[TextIO | None]:
+    if not program.log:
+        yield None
+        return
+    with Path(program.log).open("w", encoding="utf-8") as file:
+        yield file
+
+
+def _observe_cycle(
+    run: _ProgramRun,
+    api: ApiServer,
+    held: list[Manifest],
+    present: Snapshot,
+    started: datetime,
+    program: SchedulerProgram,
+    tell: Callable[[str], None],
+) -> ObservedCycle:
+    since = time.monotonic()
+    early = at_cycle(present, datetime.now(UTC), started)
+    if not run.wait_until(lambda: run.ended > 0, program.patience):
+        if run.log.panic_line:
+            raise EndedEarly(f"it ended before its first cycle: {run.log.last_words()}", program.path, early)
+        raise VcdebugError(f"it never began to schedule: {run.log.last_words()}", SCHEDULER_HINT, program.path)
+    run.await_metrics(program.patience - (time.monotonic() - since))
+    with run.wire.lock:
+        run.counted = len(run.begun) + 1
+        api.keeps = run.is_counted
+        api.written.clear()
+        for path, manifests in (
+            (NODES_PATH, api.store.objects_at(NODES_PATH)),
+            (KIND_BY_NAME[HELD_KIND].api_path, held),
+        ):
+            for manifest in manifests:
+                api.store.put_object(path, manifest)
+        run.wire.lock.notify_all()
+    tell(f"its first cycle is over: {len(held)} PodGroups are told, and cycle {run.counted} counts")
+    run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
+    while _is_missed(run, api, held):
+        tell(f"cycle {run.counted} began before the PodGroups had arrived: the next one counts")
+        with run.wire.lock:
+            run.counted += 1
+            api.written.clear()
+        run.wait_until(lambda: run.ended >= run.counted, program.patience - (time.monotonic() - since))
+    if run.over and len(run.begun) < run.counted:
+        raise EndedEarly(f"it ended before the cycle that counts: {run.log.last_words()}", program.path, early)
+    run.wait_for_quiet(program.patience)
+    tell(f"cycle {run.counted} is over: {len(api.written)} requests, {run.log.count} lines of log")
+    with run.wire.lock:
+        api.keeps = _keep_nothing
+        began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
+        met = with_metrics(at_cycle(present, began, started, run.counted - 1), api.metrics, began)
+        return ObservedCycle(
+            met,
+            list(api.written),
+            list(run.log),
+            _end_reason(run),
+            time.monotonic() - since,
+            run.counted,
+            run.log.count,
+            run.log.jobs,
+            run.log.drawn_chance([key_of(node) for node in met.objects_of("Node")]),
+        )
+
+
+def _is_missed(run: _ProgramRun, api: ApiServer, held: list[Manifest]) -> bool:
+    """Whether the cycle began without a job although there are PodGroups, and nothing has come of it."""
+    with run.wire.lock:
+        late = bool(held) and run.log.jobs == 0 and run.counted < COUNTED_CYCLE + MAX_MISSED
+        idle = not any(one.address.plural in (PODS, GROUPS) for one in api.written)
+        return late and idle and run.ended == run.counted == len(run.begun) and not run.over
+
+
+def _end_reason(run: _ProgramRun) -> str:
+    """What kept the program from ending the cycle, or ended it there and then; empty where neither did.
+
+    The line at the end of a cycle is deferred, as its close is: an action that panics is followed by both.
+    """
+    if run.over or run.log.panic_line:
+        return f"the program ended: {run.log.last_words()}"
+    return "" if run.ended >= run.counted else "the cycle did not end in time"
+
+
+def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
+    """Everything but the PodGroups, which are the answer."""
+    for kind, manifests in snapshot.objects.items():
+        row = KIND_BY_NAME[kind]
+        for manifest in manifests if kind != HELD_KIND else ():
+            one = _as_served(kind, manifest, snapshot.now)
+            api.store.put_object(row.api_path, {**one, "kind": kind, "apiVersion": row.api_version})
+    row = KIND_BY_NAME[HELD_KIND]
+    return [
+        {**manifest, "kind": HELD_KIND, "apiVersion": row.api_version} for manifest in snapshot.objects_of(HELD_KIND)
+    ]
+
+
+def _as_served(kind: str, manifest: Manifest, now: datetime) -> JsonObject:
+    if kind == "Pod":
+        return canonical_pod(manifest)
+    return answered_node(manifest, now) if kind == "Node" else manifest
+
+
+def _only_queues(written: ApiWrite) -> bool:
+    """Before its cycle a scheduler may only make what it needs to begin."""
+    return written.verb == "create" and written.address.plural != EVENTS
+
+
+def _keep_nothing(_: ApiWrite) -> bool:
+    return False
+
+
+def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, folder: Path) -> list[str]:
+    """The program's command line, its files written."""
+    kubeconfig = folder / "kubeconfig"
+    kubeconfig.write_text(json.dumps(_kubeconfig_data(address)), encoding="utf-8")
+    conf = []
+    if snapshot.scheduler_conf is not None:
+        (folder / "conf").mkdir()
+        file = folder / "conf" / "volcano-scheduler.conf"
+        file.write_text(conf_with_metrics(snapshot.scheduler_conf, address if snapshot.usage else ""), encoding="utf-8")
+        conf = [f"--scheduler-conf={file}"]
+    always = [
+        f"--kubeconfig={kubeconfig}",
+        "--leader-elect=false",
+        f"--schedule-period={program.period or _pause_seconds(snapshot):g}s",
+        "--kube-api-qps=5000",
+        "--kube-api-burst=5000",
+        "--logtostderr=true",
+        "-v=4",
+    ]
+    return [program.path, *always, *conf, *_iter_flag_arguments(snapshot.flags), *program.arguments]
+
+
+def _pause_seconds(snapshot: Snapshot) -> float:
+    """The more there is to read and to write between two cycles, the longer."""
+    waiting = [pod for pod in snapshot.objects_of("Pod") if not spec_of(pod).get("nodeName")]
+    return LEAST_PAUSE + PAUSE_PER_OBJECT * (
+        len(waiting) + len(snapshot.objects_of(HELD_KIND)) + len(snapshot.objects_of("Node"))
+    )
+
+
+def _iter_flag_arguments(flags: SchedulerFlags) -> Iterator[str]:
+    """The flags that differ from upstream's defaults."""
+    default = SchedulerFlags()
+    rows: dict[str, tuple[object, object]] = {
+        "default-queue": (flags.default_queue, default.default_queue),
+        "priority-class": (flags.priority_class, default.priority_class),
+        "minimum-feasible-nodes": (flags.minimum_feasible_nodes, default.minimum_feasible_nodes),
+        "minimum-percentage-nodes-to-find": (
+            flags.minimum_percentage_nodes_to_find,
+            default.minimum_percentage_nodes_to_find,
+        ),
+        "percentage-nodes-to-find": (flags.percentage_nodes_to_find, default.percentage_nodes_to_find),
+        "csi-storage": (flags.csi_storage, default.csi_storage),
+        "scheduler-sharding-mode": (flags.sharding_mode, default.sharding_mode),
+        "scheduler-sharding-name": (flags.sharding_name, default.sharding_name),
+    }
+    for name, (value, usual) in rows.items():
+        if value != usual:
+            yield f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
+    if flags.scheduler_names != default.scheduler_names:
+        yield from (f"--scheduler-name={name}" for name in flags.scheduler_names)
+    yield from (f"--node-selector={pair}" for pair in flags.node_selector)
+    yield from (f"--ignored-provisioners={name}" for name in flags.ignored_provisioners)
+    if flags.feature_gates:
+        gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(flags.feature_gates.items()))
+        yield f"--feature-gates={gates}"
+
+
+def _kubeconfig_data(address: str) -> Manifest:
+    name = "vcdebug"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": {"server": address}}],
+        "users": [{"name": name, "user": {}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+    }
+
+
+@contextmanager
+def _running_program(
+    command: Sequence[str], wire: LoopbackServer, folder: str, log: SchedulerLog
+) -> Iterator[_ProgramRun]:
+    environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | {"HOME": folder}
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=folder,
+            text=True,
+            errors="replace",
+        )
+    except OSError as failure:
+        raise VcdebugError(f"cannot be run: {failure.strerror or failure}", where=command[0]) from failure
+    run = _ProgramRun(wire, process, log)
+    reader = threading.Thread(target=run.read_log, daemon=True)
+    reader.start()
+    try:
+        yield run
+    finally:
+        _end_process(process)
+        reader.join(5)
+
+
+def _end_process(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

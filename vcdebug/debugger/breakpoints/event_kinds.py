@@ -1,0 +1,242 @@
+"""The course of a cycle: its actions and statements, nodes filtered, scored and chosen, and known quirks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from vcdebug.actions import ACTIONS
+from vcdebug.debugger.breakpoints import HOOK_NAMES, BreakpointKind, merge_seqs
+from vcdebug.explain.decisions.votes import hook_calls_at
+from vcdebug.framework.hooks import (
+    JOB_ENQUEUEABLE,
+    JOB_STARVING,
+    OVERUSED,
+    PRE_PREDICATE,
+    PREDICATE,
+    PREEMPTABLE,
+    RECLAIMABLE,
+    SIMULATE_PREDICATE,
+    UNIFIED_EVICTABLE,
+    VICTIM_TASKS,
+)
+from vcdebug.framework.record import (
+    BIND_OP,
+    PLANNED_OPS,
+    UNALLOCATE_OP,
+    UNEVICT_OP,
+    UNPIPELINE_OP,
+    ActionEvent,
+    BestEvent,
+    HookEvent,
+    Level,
+    OpEvent,
+    PredicateEvent,
+    RandomEvent,
+    ScoreEvent,
+    Span,
+    StatementEvent,
+)
+from vcdebug.model.names import Seq
+from vcdebug.recording.event_index import Seqs
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.visits import starts_after_pop
+
+START, END = "start", "end"
+STATEMENT_MOMENTS = ("commit", "discard", "merge", "save", "recover")
+OPERATIONS = (*PLANNED_OPS, UNEVICT_OP, UNPIPELINE_OP, UNALLOCATE_OP, BIND_OP)
+MOMENT_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "operation": OPERATIONS,
+    "any": (*STATEMENT_MOMENTS, *OPERATIONS),
+}
+USUAL_MOMENTS = ("commit", "discard")
+
+
+class ActionBreakpoint(BreakpointKind):
+    """The starts of all actions, or what the words say: names of actions, `start`, `end`."""
+
+    KIND = "action"
+    HELP = "an action starts (or names of actions; end)"
+    WORDS = (*ACTIONS, START, END)
+    WATCHES = (ActionEvent,)
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        super().__init__(words)
+        self.names = [word for word in words if word not in (START, END)]
+        self.moments = [word for word in words if word in (START, END)] or [START]
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
+        if not isinstance(event, ActionEvent) or event.what not in self.moments:
+            return False
+        return not self.names or event.action in self.names
+
+
+class StatementBreakpoint(BreakpointKind):
+    """Commit and discard, unless other words say which moments are meant."""
+
+    KIND = "statement"
+    HELP = "a statement commits or is discarded (or names of operations; operation; any)"
+    WORDS = (*STATEMENT_MOMENTS, *OPERATIONS, *MOMENT_GROUPS)
+    WATCHES = (StatementEvent, OpEvent)
+
+    @property
+    def meant_moments(self) -> tuple[str, ...]:
+        """The moments that count."""
+        if not self.words:
+            return USUAL_MOMENTS
+        return tuple(name for word in self.words for name in MOMENT_GROUPS.get(word, (word,)))
+
+    def candidate_seqs(self, recording: Recording) -> Seqs:
+        types = ((StatementEvent, STATEMENT_MOMENTS), (OpEvent, OPERATIONS))
+        return merge_seqs(
+            [recording.index.seqs_of_type(kind) for kind, names in types if any(w in names for w in self.meant_moments)]
+        )
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
+        if isinstance(event, StatementEvent):
+            return event.what in self.meant_moments
+        return isinstance(event, OpEvent) and event.op in self.meant_moments
+
+
+class PredicateBreakpoint(BreakpointKind):
+    """Passes over nodes in which some node failed, and failures of single nodes; `all` also those without."""
+
+    KIND = "predicate"
+    HELP = "some node fails a task's predicates (all: also when every node passes; none: only when no node does)"
+    WORDS = ("all", "none")
+    WATCHES = (PredicateEvent, HookEvent)
+    POINTS = (PRE_PREDICATE.upstream, PREDICATE.upstream, SIMULATE_PREDICATE.upstream)
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
+        if isinstance(event, PredicateEvent):
+            if "none" in self.words:
+                return not len(event.feasible)
+            return bool(len(event.failed)) or "all" in self.words
+        return isinstance(event, HookEvent) and (event.result is not None or "all" in self.words)
+
+
+class ScoreBreakpoint(BreakpointKind):
+    """Every scoring pass and every choice of a best node."""
+
+    KIND = "score"
+    HELP = "nodes are scored for a task, or the best one is chosen"
+    WATCHES = (ScoreEvent, BestEvent)
+
+
+class TieBreakpoint(BreakpointKind):
+    """Choices among several best nodes, and random draws."""
+
+    KIND = "tie"
+    HELP = "chance decides in the real scheduler: equally good nodes, or a random offset"
+    WATCHES = (BestEvent, RandomEvent)
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
+        return isinstance(event, RandomEvent) or (isinstance(event, BestEvent) and len(event.tied) > 1)
+
+
+class QuirkBreakpoint(BreakpointKind):
+    """Events with a note."""
+
+    KIND = "quirk"
+    HELP = "a known quirk of the real scheduler acts"
+    WATCHES = (HookEvent, OpEvent, StatementEvent)
+
+    def candidate_seqs(self, recording: Recording) -> Seqs:
+        return sorted(dict.fromkeys(note.seq for note in recording.notes if note.seq <= len(recording)))
+
+
+# What plugins answer to a hook, and the searches for victims in which they are asked.
+
+BETWEEN, WITHIN = "between", "within"
+
+
+class VoteBreakpoint(BreakpointKind):
+    """Every recorded answer, or those at the hooks named."""
+
+    KIND = "vote"
+    HELP = "a plugin answers a hook (or names of hooks, such as JobReady)"
+    WORDS = HOOK_NAMES
+    WATCHES = (HookEvent,)
+
+
+class EnqueueBreakpoint(BreakpointKind):
+    """Votes on admission; `reject` only those against it."""
+
+    KIND = "enqueue"
+    HELP = "a plugin votes on a job's admission (reject: only votes against it)"
+    WORDS = ("reject",)
+    WATCHES = (HookEvent,)
+    POINTS = (JOB_ENQUEUEABLE.upstream,)
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
+        return isinstance(event, HookEvent) and (event.result < 0 or "reject" not in self.words)
+
+
+class OverusedBreakpoint(BreakpointKind):
+    """Answers that call a queue overused; `all` also the others."""
+
+    KIND = "overused"
+    HELP = "a queue is found overused (all: also when it is not)"
+    WORDS = ("all",)
+    WATCHES = (HookEvent,)
+    POINTS = (OVERUSED.upstream,)
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        event = recording.event_at(seq)
+        return isinstance(event, HookEvent) and (event.result is True or "all" in self.words)
+
+
+class StarvingBreakpoint(BreakpointKind):
+    """Every answer to JobStarving."""
+
+    KIND = "starving"
+    HELP = "a plugin says whether a job is starving"
+    WATCHES = (HookEvent,)
+    POINTS = (JOB_STARVING.upstream,)
+
+
+class VictimBreakpoint(BreakpointKind):
+    """Every question for victims, once: at its first answer that fulfils the condition."""
+
+    KIND = "victim"
+    HELP = "plugins are asked who may be evicted"
+    WORDS = POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream, VICTIM_TASKS.upstream)
+    WATCHES = (HookEvent,)
+
+    def first_of_group(self, recording: Recording, seq: Seq) -> Seq:
+        asked = hook_calls_at(recording, seq)
+        return seq if asked is None else asked.first
+
+
+class SearchBreakpoint(BreakpointKind):
+    """The first event of each search; `between` jobs (preempt's first phase, reclaim), `within` a job (its second)."""
+
+    KIND = "search"
+    HELP = "preempt or reclaim begins to look for victims for a task (between: of other jobs; within: of its own job)"
+    WORDS = (BETWEEN, WITHIN)
+    WATCHES = (HookEvent, PredicateEvent)
+
+    def candidate_seqs(self, recording: Recording) -> Seqs:
+        return [span.first for span in recording.spans if _is_search(recording, span)]
+
+    def is_match(self, recording: Recording, seq: Seq) -> bool:
+        task, action = (recording.span_tree.span_around(seq, level) for level in (Level.TASK, Level.ACTION))
+        if task is None or action is None:
+            return False
+        inside = recording.conf.facts_of(action.name).within_jobs and not starts_after_pop(
+            recording, recording.spans[task.parent]
+        )
+        return not self.words or (WITHIN if inside else BETWEEN) in self.words
+
+
+def _is_search(recording: Recording, span: Span) -> bool:
+    """Whether a span is a task's search that left some event."""
+    if span.level is not Level.TASK or span.first > span.last:
+        return False
+    action = recording.span_tree.span_around(span.first, Level.ACTION)
+    return action is not None and recording.conf.facts_of(action.name).evicts_by_pod

@@ -1,0 +1,82 @@
+"""Questions to the whole recording: where would a breakpoint stop, would a job ever fit, and how many more of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vcdebug.debugger.breakpoint import parse_breakpoint
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS
+from vcdebug.debugger.commands.base import CommandError, CommandReply, Verb, parse_number
+from vcdebug.debugger.driver import Driver
+from vcdebug.model.names import JobId, Seq
+from vcdebug.recording.recording import Recording
+
+if TYPE_CHECKING:
+    from vcdebug.whatif.fit_probe import AloneFit, FittingCopies
+
+MAX_COPIES: Final = 16
+"""Copies that are tried where no number is given."""
+
+
+def find_stops(recording: Recording, line: str) -> list[Seq]:
+    """Every event at which such a breakpoint would stop."""
+    return list(parse_breakpoint(line, 0).hit_seqs(recording))
+
+
+def _show_stops(driver: Driver, argument: str) -> CommandReply:
+    if not argument:
+        raise CommandError("say what to find", hint=f"KIND [if CONDITION]; kinds are {', '.join(BREAKPOINT_KINDS)}")
+    parse_breakpoint(argument, 0)
+    return CommandReply(show="find", argument=argument)
+
+
+def _probe_fit(driver: Driver, argument: str) -> CommandReply:
+    recording = driver.debugger.recording
+    job, most = _parse_fits(recording, driver.current_state().job, argument)
+
+    def run_probes() -> CommandReply:
+        from vcdebug.whatif.fit_probe import probe_alone, probe_copies
+
+        return CommandReply(text=describe_fit(job, probe_alone(recording, job), probe_copies(recording, job, most)))
+
+    return CommandReply(text=f"replaying with {job} alone, and with copies of it", work=run_probes)
+
+
+def _parse_fits(recording: Recording, here: JobId, argument: str) -> tuple[JobId, int]:
+    """`[JOB] [N]`: the job under that name or the present one, and how many copies are tried."""
+    parts = argument.split()
+    most = parse_number(parts.pop(), "number of copies") if parts and parts[-1].isdigit() else MAX_COPIES
+    name = " ".join(parts) or here
+    if not name:
+        raise CommandError("there is no job here", hint="fits JOB")
+    found = [uid for uid in recording.session.jobs if uid == name or uid.rsplit("/", 1)[-1] == name]
+    if len(found) != 1:
+        raise CommandError(f"no job {name!r} in the session", hint="write namespace/name")
+    return found[0], max(most, 1)
+
+
+def describe_fit(job: JobId, one: AloneFit, more: FittingCopies) -> str:
+    """Both answers in a line."""
+    if one.has_place:
+        first = f"{job} fits on the cluster if it were alone"
+    else:
+        first = f"{job} does not fit even alone ({one.placed} of {one.tasks} tasks): {one.failure_reason}"
+    if more.fitting == more.tried:
+        return f"{first}; at least {more.fitting} more fit now"
+    return f"{first}; {more.fitting or 'no'} more {'fits' if more.fitting < 2 else 'fit'} now: {more.stopped}"
+
+
+VERBS: Final = (
+    Verb(
+        ("find", "query"),
+        "KIND [if CONDITION]",
+        "every event that such a breakpoint would stop at, as a list",
+        _show_stops,
+    ),
+    Verb(
+        ("fits", "copies"),
+        "[JOB] [N]",
+        "would it fit alone on the cluster, and how many more of it fit now",
+        _probe_fit,
+    ),
+)

@@ -1,0 +1,294 @@
+"""The dry runs of topology-aware preemption: whom each node's simulation takes away and spares, and which node wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from vcdebug.actions import PREEMPT
+from vcdebug.actions.preempt.topology import TIE_RULES, Candidate, TopologyAwarePreemption, rank_candidate
+from vcdebug.explain.decisions.equations import room_equation
+from vcdebug.explain.plugin_explainer import AskedNode, is_simulation
+from vcdebug.framework.hooks import SIMULATE_ADD_TASK, SIMULATE_ALLOCATABLE, SIMULATE_PREDICATE, SIMULATE_REMOVE_TASK
+from vcdebug.framework.record import (
+    EVICT_OP,
+    PLACING_OPS,
+    HookEvent,
+    Level,
+    LogPoint,
+    NodeAmounts,
+    OpEvent,
+    PopEvent,
+    Span,
+)
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.resource import Resource
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.replay import session_at_event
+from vcdebug.recording.state_before import requested_together, task_of, tasks_of
+
+TAKE, PUT_BACK = "take away", "put back"
+ONLY_CANDIDATE: Final = "the only candidate"
+CANDIDATE: Final = "candidate"
+BY_NAME: Final = "the first name"
+FOUND_FIRST: Final = "the scheduler found it first"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTrial:
+    """One task leaves or comes back, and whether the preemptor fits then."""
+
+    verb: str
+    task: TaskKey
+    seq: Seq
+    fits: bool
+    away: tuple[TaskKey, ...]
+    """Who is gone while the test runs."""
+    why: str
+    """What refuses the preemptor; empty where it fits."""
+    left: Seq = 0
+    """The event with which a task that may not stay leaves again."""
+
+    @property
+    def verdict_text(self) -> str:
+        """What becomes of the task."""
+        if self.verb == TAKE:
+            return "it fits now" if self.fits else "not enough yet"
+        return "spared: it still fits" if self.fits else "a victim: it would not fit"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDryRun:
+    """One node's simulation."""
+
+    node: NodeName
+    first: Seq
+    last: Seq
+    candidates: tuple[TaskKey, ...]
+    offered: tuple[TaskKey, ...]
+    """What the plugins let go, where the node would then have room."""
+    trials: tuple[TaskTrial, ...]
+    victims: tuple[TaskKey, ...]
+    """Who would go; empty where the node is no candidate."""
+
+    @property
+    def outcome_words(self) -> str:
+        """How it ended."""
+        if self.victims:
+            return f"{CANDIDATE}, {len(self.victims)} to go"
+        if not self.candidates:
+            return "none in reach"
+        if not self.offered:
+            return "the victims are too few, or there are none"
+        refused = next((trial.why for trial in reversed(self.trials) if not trial.fits), "")
+        return f"no candidate: {refused}" if refused else "no candidate"
+
+    def tasks_away(self, seq: Seq) -> tuple[TaskKey, ...]:
+        """Who is gone in the simulation at an event."""
+        trial = next((trial for trial in reversed(self.trials) if trial.seq <= seq), None)
+        if trial is None:
+            return ()
+        return (*trial.away, trial.task) if trial.left and seq >= trial.left else trial.away
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunSearch:
+    """One task's search: a dry run per node until there are enough candidates."""
+
+    task: TaskKey
+    nodes: int
+    wanted: int
+    """How many candidates end the search."""
+    runs: tuple[NodeDryRun, ...]
+    winner: NodeName
+    """Empty where there is no candidate."""
+    rule: str
+    """The rule after which only the winner was left."""
+
+
+def dry_run_search_at(recording: Recording, seq: Seq) -> DryRunSearch | None:
+    """The search that an event belongs to; None where nothing is simulated."""
+    task, action = (recording.span_tree.span_around(seq, level) for level in (Level.TASK, Level.ACTION))
+    if task is None or action is None or action.name != PREEMPT:
+        return None
+    return _build_dry_run_search(recording, task.index)
+
+
+def dry_run_at(recording: Recording, seq: Seq) -> NodeDryRun | None:
+    """The simulation that an event belongs to."""
+    found = dry_run_search_at(recording, seq)
+    runs = found.runs if found is not None else ()
+    return next((run for run in runs if run.first <= seq <= run.last), None)
+
+
+def simulated_at(recording: Recording, seq: Seq) -> AskedNode | None:
+    """The node of the dry run that a plugin's answer belongs to, as the dry run has it by then."""
+    event, run = recording.event_at(seq), dry_run_at(recording, seq)
+    if not is_simulation(event) or run is None:
+        return None
+    session = session_at_event(recording, seq)
+    simulated = None if session is None else session.simulated
+    if session is None or simulated is None or simulated.task.key != event.task:
+        return None
+    row = session.node_table.row_of[run.node]
+    return AskedNode(session, simulated.task, session.node_table.single_row(row), row, simulated, run.tasks_away(seq))
+
+
+@per_recording(most=256)
+def _build_dry_run_search(recording: Recording, index: int) -> DryRunSearch | None:
+    span = recording.spans[index]
+    lines = [line for line in recording.record.lines if span.first - 1 <= line.seq <= span.last]
+    counted = next((line for line in lines if line.key == "count"), None)
+    if counted is None:
+        return None
+    nodes = [inner for inner in recording.span_tree.children_of(span) if inner.level is Level.NODE]
+    groups = list(_lines_by_node(lines[lines.index(counted) + 1 :]))
+    runs = tuple(_build_dry_run(recording, span.name, node, group) for node, group in zip(nodes, groups, strict=False))
+    mode = TopologyAwarePreemption(recording.conf.arguments_of(PREEMPT))
+    wanted = mode.calculate_num_candidates(counted.values[0])
+    winner, rule = _find_winner(recording, span, runs)
+    return DryRunSearch(span.name, counted.values[0], wanted, runs, winner, rule)
+
+
+def _lines_by_node(lines: Sequence[LogPoint]) -> Iterator[list[LogPoint]]:
+    """The lines of one node's simulation after the other."""
+    group: list[LogPoint] = []
+    for line in lines:
+        if line.key in ("candidates", "victim"):
+            if group:
+                yield group
+            group = []
+        if line.key == "victim":
+            return
+        group.append(line)
+    if group:
+        yield group
+
+
+def _build_dry_run(recording: Recording, task: TaskKey, span: Span, lines: Sequence[LogPoint]) -> NodeDryRun:
+    said = {line.key: line.values for line in lines}
+    taken = list(_take_away_trials(recording, task, span, "enough" in said))
+    gone = tuple(trial.task for trial in taken)
+    order = said["potential"][0] if "potential" in said else ()
+    verdicts = [line for line in lines if line.key == "reprieve"]
+    victims = tuple(said["chosen"][0]) if "chosen" in said else ()
+    offered = tuple(said["victims"][0]) if "victims" in said else ()
+    trials = (*taken, *_put_back_trials(recording, task, span, gone, order, verdicts))
+    return NodeDryRun(span.name, span.first, span.last, tuple(said["candidates"][0]), offered, trials, victims)
+
+
+def _take_away_trials(recording: Recording, task: TaskKey, span: Span, enough: bool) -> Iterator[TaskTrial]:
+    """Each pop takes one more away; the last one ends it where the preemptor fits."""
+    pops = [(seq, event.name) for seq, event in recording.filter_events(PopEvent, span.seq_range)]
+    back = _calls_by_other(recording, span.seq_range, SIMULATE_ADD_TASK.upstream)
+    ends = [*(seq for seq, _ in pops[1:]), next((seq for seq, _ in back), span.last + 1)]
+    away: tuple[TaskKey, ...] = ()
+    for place, ((seq, victim), end) in enumerate(zip(pops, ends, strict=False)):
+        away = (*away, victim)
+        fits = enough and place == len(pops) - 1
+        why = "" if fits else _refusal_text(recording, range(seq, end), task, span.name, away)
+        yield TaskTrial(TAKE, victim, seq, fits, away, why)
+
+
+def _put_back_trials(
+    recording: Recording,
+    task: TaskKey,
+    span: Span,
+    gone: tuple[TaskKey, ...],
+    order: Sequence[TaskKey],
+    verdicts: Sequence[LogPoint],
+) -> Iterator[TaskTrial]:
+    """Each that may come back, and those who went again before."""
+    away, first = gone, span.first
+    for line in verdicts:
+        name, fits = line.values
+        victim = next(key for key in order if key.endswith(f"/{name}"))
+        seqs = range(first, line.seq + 1)
+        entering = (
+            seq for seq, other in _calls_by_other(recording, seqs, SIMULATE_ADD_TASK.upstream) if other == victim
+        )
+        start = next(entering, line.seq)
+        without = tuple(each for each in away if each != victim)
+        why = "" if fits else _refusal_text(recording, range(start, line.seq + 1), task, span.name, without)
+        leaving = _calls_by_other(recording, range(start + 1, line.seq + 1), SIMULATE_REMOVE_TASK.upstream)
+        left = next((seq for seq, other in leaving if other == victim), 0)
+        yield TaskTrial(PUT_BACK, victim, start, bool(fits), without, why, left)
+        away = without if fits else away
+        first = line.seq + 1
+
+
+def _refusal_text(recording: Recording, seqs: range, task: TaskKey, node: NodeName, away: Sequence[TaskKey]) -> str:
+    """Queue, room and predicates are asked in this order; the first no is the answer."""
+    for _, event in recording.filter_events(HookEvent, seqs):
+        if event.point == SIMULATE_ALLOCATABLE.upstream and not event.result:
+            return f"{event.plugin}: beyond what the queue may have"
+    room = room_equation(recording, seqs.start, task, node, away)
+    if not room.verdict:
+        return f"{room.deciding} is short"
+    for _, event in recording.filter_events(HookEvent, seqs):
+        if event.point == SIMULATE_PREDICATE.upstream and event.result is not None:
+            return f"{event.plugin}: its simulated predicate refuses"
+    return ""
+
+
+def _find_winner(recording: Recording, span: Span, runs: Sequence[NodeDryRun]) -> tuple[NodeName, str]:
+    """Where the victims went, and why there."""
+    name = next(
+        (event.node for _, event in recording.filter_events(OpEvent, span.seq_range) if event.op == EVICT_OP), ""
+    )
+    found = {
+        run.node: rank_candidate(Candidate(recording.session.nodes[run.node], tasks_of(recording, run.victims)))
+        for run in runs
+        if run.victims
+    }
+    if name not in found:
+        return "", ""
+    mine = found.pop(name)
+    if not found:
+        return name, ONLY_CANDIDATE
+    best, first = min((other, node) for node, other in found.items())
+    if (best, first) < (mine, name):
+        return name, FOUND_FIRST
+    return name, next((words for words, one, other in zip(TIE_RULES, mine, best, strict=True) if one != other), BY_NAME)
+
+
+def _calls_by_other(recording: Recording, seqs: range, point: str) -> Iterator[tuple[Seq, TaskKey]]:
+    """Who is put back, or taken away, in the books of plugins."""
+    return ((seq, event.other) for seq, event in recording.filter_events(HookEvent, seqs) if event.point == point)
+
+
+# The room that a task finds on the node that is being tried, at any event of the try.
+
+
+class NodeRoom(NamedTuple):
+    """What there is, and what is asked for."""
+
+    request: Resource
+    amounts: NodeAmounts
+    away: tuple[TaskKey, ...]
+    """Who is taken away in a dry run."""
+    freed: Resource
+    future: Resource
+    placed: Seq
+    """The event that placed the task here, before which the amounts are told; 0 while it is not here."""
+
+
+def node_room(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> NodeRoom:
+    """The node's future idle after an event, without what the task itself takes of it."""
+    placed = _placing_seq(recording, seq, task, node)
+    amounts = recording.timeline.state_at(placed - 1 if placed else seq).nodes[node]
+    run = dry_run_at(recording, seq)
+    away = run.tasks_away(seq) if run is not None and run.node == node else ()
+    freed = requested_together(recording, away)
+    future = amounts.future_idle().add(freed)
+    return NodeRoom(task_of(recording, task).init_resreq, amounts, away, freed, future, placed)
+
+
+def _placing_seq(recording: Recording, seq: Seq, task: TaskKey, node: NodeName) -> Seq:
+    """The operation of this try that placed the task here, where that is still so."""
+    span = recording.span_tree.span_around(seq, Level.NODE)
+    if span is None or recording.timeline.state_at(seq).tasks[task].node != node:
+        return 0
+    earlier = recording.filter_events(OpEvent, range(seq, span.first - 1, -1))
+    return next((at for at, event in earlier if event.task == task and event.op in PLACING_OPS), 0)

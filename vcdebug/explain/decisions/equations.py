@@ -1,0 +1,268 @@
+"""The arithmetic behind an event: which numbers, compared how, led to the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.decisions.score_equations import best_node_equation, node_score
+from vcdebug.explain.equation import LESS_EQUAL, NOT_STATED, Equation, Term, all_hold, first_failing, tolerance_note
+from vcdebug.explain.limits import NOT_REQUESTED, all_dimensions
+from vcdebug.explain.orders import OrderComparison, OrderStep, next_rival, order_at
+from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.predicate_reasons import visited_rows
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
+from vcdebug.framework.record import (
+    ALLOCATE_OP,
+    BIND_OP,
+    EVICT_OP,
+    PIPELINE_OP,
+    UNALLOCATE_OP,
+    UNEVICT_OP,
+    UNPIPELINE_OP,
+    BestEvent,
+    HookEvent,
+    Level,
+    NodeAmounts,
+    OpEvent,
+    PopEvent,
+    PredicateEvent,
+    ScoreEvent,
+    StatementEvent,
+)
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.resource import Resource, at_most
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import requested_together, state_before, task_of
+
+ORDER_FORMULA = "the first difference decides"
+ORDER_COLUMNS = ("goes first", "the next")
+LATER_NOTE = (
+    "the next would go first: it entered the queue later, or the heap had not been put in order since it changed"
+)
+GATE_POINTS = (
+    JOB_PIPELINED.upstream,
+    JOB_READY.upstream,
+    SUB_JOB_PIPELINED.upstream,
+    SUB_JOB_READY.upstream,
+    ALLOCATABLE.upstream,
+)
+AmountChange = Mapping[str, int]
+"""Amount of a node → -1, 0 or 1 times the task's request."""
+OPERATION_CHANGES: Final[Mapping[str, AmountChange]] = {
+    EVICT_OP: {"releasing": 1},
+    UNEVICT_OP: {"releasing": -1},
+    PIPELINE_OP: {"pipelined": 1},
+    UNPIPELINE_OP: {"pipelined": -1},
+    ALLOCATE_OP: {"idle": -1, "used": 1},
+    UNALLOCATE_OP: {"idle": 1, "used": -1},
+    BIND_OP: {},
+}
+STATUS_BEFORE_UNDO: Final = {UNPIPELINE_OP: TaskStatus.PIPELINED, UNALLOCATE_OP: TaskStatus.ALLOCATED}
+
+
+def equation_at(recording: Recording, seq: Seq, node: NodeName | None = None) -> Equation | None:
+    """The arithmetic of an event; for a pass over nodes that of one node, where one is named."""
+    event = recording.event_at(seq)
+    if isinstance(event, HookEvent):
+        said = explainer_for(event.plugin)
+        compute = said.equations.get(event.point)
+        if compute is None:
+            return None
+        told = compute(recording, seq, event)
+        return replace(told, compared=told.compared or said.compared.get(event.point, ""))
+    if isinstance(event, PredicateEvent):
+        return search_equation(recording, seq, event, node)
+    if isinstance(event, ScoreEvent):
+        return node_score(recording, seq, event, node)
+    if isinstance(event, BestEvent):
+        return best_node_equation(recording, seq, event)
+    if isinstance(event, PopEvent):
+        return _pop_equation(recording, seq, event)
+    if isinstance(event, OpEvent):
+        return operation_equation(recording, seq, event)
+    if isinstance(event, StatementEvent):
+        return _statement_equation(recording, seq, event)
+    return None
+
+
+def _statement_equation(recording: Recording, seq: Seq, event: StatementEvent) -> Equation | None:
+    if event.what not in ("commit", "discard"):
+        return None
+    guard = _guarding_call(recording, seq)
+    asked = equation_at(recording, guard) if guard is not None else None
+    if asked is None:
+        return _unfinished_trial(recording, seq, event)
+    return replace(asked, title=f"{event.what}: {asked.title}")
+
+
+def _guarding_call(recording: Recording, seq: Seq) -> Seq | None:
+    """The hook call on which a commit or discard depended: the last one before it that guards a statement."""
+    while seq > 1:
+        seq -= 1
+        event = recording.event_at(seq)
+        if isinstance(event, OpEvent | StatementEvent):
+            return None
+        if isinstance(event, HookEvent):
+            return seq if event.point in GATE_POINTS else None
+    return None
+
+
+def _unfinished_trial(recording: Recording, seq: Seq, event: StatementEvent) -> Equation | None:
+    """A trial on one node is discarded when the task does not fit there after all evictions."""
+    task, node = recording.span_tree.span_around(seq, Level.TASK), recording.span_tree.span_around(seq, Level.NODE)
+    if event.what != "discard" or task is None or node is None:
+        return None
+    room = room_equation(recording, seq, task.name, node.name)
+    return replace(room, title=f"discarded: {room.title} after the evictions")
+
+
+# What left a queue of elements
+
+
+def _pop_equation(recording: Recording, seq: Seq, event: PopEvent) -> Equation | None:
+    """Everything that the two were compared by, up to the first difference; None for the last one of a queue."""
+    other = next_rival(recording, seq)
+    order = order_at(recording, seq, other.name) if other is not None else None
+    if order is None:
+        return None
+    terms = tuple(_order_term(step) for step in order.steps)
+    title = f"why {order.left} goes before {order.right}"
+    decided = order.deciding_step
+    name = decided.difference.what if decided is not None else None
+    return Equation(title, ORDER_FORMULA, ORDER_COLUMNS, "check", terms, order.order_sign, name, _order_note(order))
+
+
+def _order_term(step: OrderStep) -> Term:
+    holds = None if not step.order_sign else step.order_sign < 0
+    return Term(step.difference.what, (step.difference.left, step.difference.right), holds, format_asker(step))
+
+
+def format_asker(step: OrderStep) -> str:
+    """The hook, its tier and plugin."""
+    where = f"{step.point} tier {step.tier} {step.plugin}" if step.point else "no plugin decides"
+    return f"{where}, reversed for victims" if step.reverse else where
+
+
+def _order_note(order: OrderComparison) -> str:
+    if order.order_sign > 0:
+        return LATER_NOTE
+    unknown = [step.plugin for step in order.steps if not step.difference.known]
+    return f"a recording does not keep what {', '.join(unknown)} compares" if unknown else ""
+
+
+# Room on a node
+
+
+def room_equation(
+    recording: Recording, seq: Seq, task: TaskKey, node: NodeName, victims: Iterable[TaskKey] = ()
+) -> Equation:
+    """Does the node's future idle, with some victims gone, hold the task before an event?"""
+    request, freed = task_of(recording, task).init_resreq, requested_together(recording, victims)
+    now = state_before(recording, seq).nodes[node]
+    future = now.future_idle().add(freed)
+    parts = {"idle": now.idle, "releasing": now.releasing, "pipelined": now.pipelined}
+    formula, title = "future idle = idle + releasing − pipelined", f"room for {task} on {node}"
+    if freed.resource_names():
+        parts["victims"] = freed
+        formula, title = f"{formula} + victims", f"{title} without the victims"
+    names = all_dimensions(request, future)
+    terms = tuple(_room_term(name, parts.values(), future, request) for name in names)
+    columns, deciding = (*parts, "future idle", "request", "short"), first_failing(terms)
+    formula = f"{formula} ≥ request"
+    return Equation(title, formula, columns, "dimension", terms, all_hold(terms), deciding, "", LESS_EQUAL)
+
+
+def _room_term(name: str, parts: Iterable[Resource], future: Resource, request: Resource) -> Term:
+    want, have = request.get(name), future.get(name)
+    figures = (*(part.get(name) for part in parts), have, want)
+    if not request.has_dimension(name):
+        return Term(name, (*figures, 0.0), None, NOT_REQUESTED)
+    holds = at_most(want, have)
+    note = "" if future.has_dimension(name) else NOT_STATED
+    if holds and want > have:
+        note = tolerance_note(want - have)
+    return Term(name, (*figures, 0.0 if holds else want - have), holds, note)
+
+
+def room_terms(request: Resource, future: Resource, parts: Sequence[Resource]) -> tuple[Term, ...]:
+    """What is asked for against future idle, behind the amounts that it is made of, as an action tests a node."""
+    return tuple(
+        Term(
+            name,
+            (*(part.get(name) for part in parts), future.get(name), amount),
+            at_most(amount, future.get(name)),
+            "" if future.has_dimension(name) else NOT_STATED,
+        )
+        for name, amount in request.items()
+    )
+
+
+def search_equation(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName | None = None) -> Equation:
+    """A pass of predicates over nodes: room on one node, or per dimension how many nodes have room."""
+    if node is not None:
+        return room_equation(recording, seq, event.task, node)
+    state, request = state_before(recording, seq), task_of(recording, event.task).init_resreq
+    names = [recording.node_names[row] for row in visited_rows(event)]
+    futures = [state.nodes[name].future_idle() for name in names]
+    with_room = tuple(name for name, future in zip(names, futures, strict=True) if request.less_equal(future))
+    terms = tuple(_spread_term(name, amount, names, futures) for name, amount in request.items())
+    scarce = min(terms, key=lambda term: int(str(term.figures[3])))
+    title = f"room for {event.task} on {count_noun(len(names), 'node')}"
+    formula = "request ≤ future idle = idle + releasing − pipelined, per node"
+    columns = ("request", "most on a node", "node", "nodes with room")
+    deciding = scarce.name if not scarce.holds else None
+    note = f"{len(with_room)} of {len(names)} nodes have room in every dimension, {len(event.feasible)} are feasible"
+    return Equation(title, formula, columns, "dimension", terms, with_room, deciding, note, LESS_EQUAL)
+
+
+def _spread_term(name: str, amount: float, names: list[NodeName], futures: list[Resource]) -> Term:
+    """One dimension over all nodes."""
+    holding = [node for node, future in zip(names, futures, strict=True) if at_most(amount, future.get(name))]
+    best = max(range(len(names)), key=lambda row: futures[row].get(name), default=None)
+    most, where = (None, None) if best is None else (futures[best].get(name), names[best])
+    return Term(name, (amount, most, where, len(holding)), bool(holding))
+
+
+def operation_equation(recording: Recording, seq: Seq, event: OpEvent) -> Equation | None:
+    """What an operation changes on its node."""
+    if event.after is None:
+        return None
+    state, request = state_before(recording, seq), task_of(recording, event.task).resreq
+    change = {**OPERATION_CHANGES[event.op], **_reservation_change(recording, seq, event)}
+    rolled_back = event.op in STATUS_BEFORE_UNDO and state.tasks[event.task].status is not STATUS_BEFORE_UNDO[event.op]
+    if rolled_back:
+        change = {}
+    terms = tuple(_change_terms(state.nodes[event.node], event.after, change, request))
+    signs = {1: "+ request", -1: "− request"}
+    formula = ", ".join(f"{field} {signs[sign]}" for field, sign in change.items()) or "nothing changes on the node"
+    note = "a plugin's handler refused the placement, which was never in force" if rolled_back else ""
+    title = f"{event.op} {event.task} on {event.node}"
+    columns = ("before", "change", "after")
+    return Equation(title, formula, columns, "dimension", terms, all_hold(terms), None, note)
+
+
+def _reservation_change(recording: Recording, seq: Seq, event: OpEvent) -> AmountChange:
+    """An allocation of a task that an earlier cycle pipelined there keeps the promise; its undoing makes it again."""
+    was, now = (recording.timeline.state_at(at).tasks[event.task] for at in (seq - 1, seq))
+    if event.op == ALLOCATE_OP and (was.status, was.node) == (TaskStatus.PIPELINED, event.node):
+        return {"pipelined": -1}
+    if event.op == "unallocate" and now.status is TaskStatus.PIPELINED:
+        return {"pipelined": 1}
+    return {}
+
+
+def _change_terms(
+    before_it: NodeAmounts, after: NodeAmounts, change: AmountChange, request: Resource
+) -> Iterable[Term]:
+    """Lines of the amounts that the operation touches, and of any other that moved."""
+    for field in NodeAmounts._fields:
+        old, new = getattr(before_it, field), getattr(after, field)
+        for name in all_dimensions(old, new, request):
+            step = change.get(field, 0) * request.get(name)
+            was, now = old.get(name), new.get(name)
+            if step or was != now:
+                yield Term(f"{field} {name}", (was, step, now), was + step == now)

@@ -1,0 +1,196 @@
+"""Statements from first operation to end, and the evictions among them: who, for whom, what came of it, the price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vcdebug.amount_text import join_names
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.framework.record import PLANNED_OPS, Level, OpEvent, StatementEvent
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.effects import timeline_marks
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import task_of
+
+MOST_NODES = 3
+ORDER_OF_NODES_NOTE = "nodes are tried in order of score, not of their victims' priority"
+
+
+class StatementSpan(NamedTuple):
+    """One statement from its first operation to its end."""
+
+    ops: tuple[Seq, ...]
+    end: Seq
+    fate: str
+    """commit, discard, or nothing where the recording ends first."""
+    undone: Seq
+    """The last event of its undoing; the end itself where nothing is undone."""
+
+
+@per_recording(most=64)
+def statements_between(recording: Recording, first: Seq, last: Seq) -> list[StatementSpan]:
+    """The statements that lie in a stretch of events. A trial that is merged goes on as part of the other."""
+    found: list[StatementSpan] = []
+    pending: list[Seq] = []
+    for seq, event in enumerate(recording.events[first - 1 : last], first):
+        if isinstance(event, OpEvent) and event.op in PLANNED_OPS and event.via is None:
+            pending.append(seq)
+        elif isinstance(event, StatementEvent) and event.what in ("commit", "discard", "save"):
+            own = pending[len(pending) - len(event.ops) :] if event.ops else []
+            del pending[len(pending) - len(own) :]
+            if event.what != "save":
+                undone = seq + (len(own) if event.what == "discard" else 0)
+                found.append(StatementSpan(tuple(own), seq, event.what, undone))
+    if pending:
+        found.append(StatementSpan(tuple(pending), last, "", last))
+    return found
+
+
+CARRIED_OUT_FATES = ("commit", "at once")
+"""The fates of evictions that happen."""
+
+
+class Eviction(NamedTuple):
+    """One eviction that was planned, whatever became of it."""
+
+    seq: Seq
+    victim: TaskKey
+    job: JobId
+    """The victim's; empty for a task without a job in the session."""
+    queue: QueueName
+    node: NodeName
+    action: str
+    preemptor: str
+    """The task that asked, or the job where a gang asked; empty where nobody did."""
+    tier: int | None
+    """The tier that named the victim."""
+    fate: str
+    """commit, discard, or nothing where the recording ends first; "at once" outside any statement."""
+    end: Seq
+
+
+@per_recording()
+def planned_evictions(recording: Recording) -> tuple[Eviction, ...]:
+    """All of the cycle, in order; those of discarded statements are among them."""
+    return tuple(_build_eviction(recording, seq, event) for seq, event in _eviction_events(recording))
+
+
+def _eviction_events(recording: Recording) -> Iterator[tuple[Seq, OpEvent]]:
+    return recording.filter_events(OpEvent, timeline_marks(recording).evictions)
+
+
+def lost_pods(view: JobView) -> list[Eviction]:
+    """Evictions of the job's own pods that were carried out, whoever wanted them."""
+    return list(_carried_out_by_job(view.recording).get(view.job.uid, ()))
+
+
+@per_recording()
+def not_discarded(recording: Recording) -> tuple[Eviction, ...]:
+    """Those whose statement was not discarded, in order."""
+    wished = (
+        (seq, event) for seq, event in _eviction_events(recording) if fate_of(recording, seq, event)[0] != "discard"
+    )
+    return tuple(_build_eviction(recording, seq, event) for seq, event in wished)
+
+
+def carried_out(recording: Recording) -> list[Eviction]:
+    """Those that were carried out, in order."""
+    return [one for one in not_discarded(recording) if one.fate in CARRIED_OUT_FATES]
+
+
+@per_recording()
+def _carried_out_by_job(recording: Recording) -> Mapping[JobId, Sequence[Eviction]]:
+    return group_by_key((one.job, one) for one in carried_out(recording))
+
+
+def _preemptor_name(recording: Recording, seq: Seq) -> str:
+    """The task that asked, or else the job; empty where nobody did."""
+    return recording.span_tree.name_around(seq, Level.TASK) or recording.span_tree.name_around(seq, Level.JOB)
+
+
+def _build_eviction(recording: Recording, seq: Seq, event: OpEvent) -> Eviction:
+    from vcdebug.explain.decisions.victims import victim_question_before
+
+    owners, action = recording.owners, recording.span_tree.name_around(seq, Level.ACTION)
+    job = owners.jobs.get(event.task, "")
+    queue = owners.queues.get(job, "")
+    preemptor = _preemptor_name(recording, seq)
+    asked = victim_question_before(recording, seq) if preemptor else None
+    tier = asked.deciding_tier if asked is not None and event.task in (asked.outcome or ()) else None
+    fate = fate_of(recording, seq, event)
+    return Eviction(seq, event.task, job, queue, event.node, action, preemptor, tier, *fate)
+
+
+def fate_of(recording: Recording, seq: Seq, event: OpEvent) -> tuple[str, Seq]:
+    """(what became of an operation's statement, at which event)."""
+    if event.via is not None:
+        return "at once", seq
+    action = recording.span_tree.span_around(seq, Level.ACTION)
+    first, last = (action.first, action.last) if action is not None else (1, len(recording))
+    return _fates_by_seq(recording, first, last).get(seq, ("", last))
+
+
+@per_recording(most=64)
+def _fates_by_seq(recording: Recording, first: Seq, last: Seq) -> Mapping[Seq, tuple[str, Seq]]:
+    """What became of the statement of each operation."""
+    found: dict[Seq, tuple[str, Seq]] = {}
+    for span in statements_between(recording, first, last):
+        for seq in span.ops:
+            found.setdefault(seq, (span.fate, span.end))
+    return found
+
+
+# What a place cost
+
+
+def eviction_price(view: JobView) -> str:
+    """`; conformance alone decided ..., n2 would have done as well`; empty where there is nothing to say."""
+    evicted = carried_out(view.recording)
+    facts_of = view.recording.conf.facts_of
+    mine = [one for one in evicted if one.preemptor in view.tasks and facts_of(one.action).evicts_by_pod]
+    return (
+        "".join(
+            f"; {part}" for part in (_deciding_tier_words(view, mine[0]), _milder_nodes_words(view, mine[0])) if part
+        )
+        if mine
+        else ""
+    )
+
+
+def _deciding_tier_words(view: JobView, one: Eviction) -> str:
+    """The plugins of the tier that named the first victim, and those that were not asked."""
+    from vcdebug.explain.decisions.victims import victim_choice_before
+
+    choice = victim_choice_before(view.recording, one.seq)
+    if choice is None or one.tier is None:
+        return ""
+    offers = [(tier.number, offer.seat) for tier in choice.tiers for offer in tier.offers]
+    said = [seat.plugin for number, seat in offers if number == one.tier and seat.state == "answered"]
+    unasked = [f"{seat.plugin} in tier {number}" for number, seat in offers if seat.state == "not asked"]
+    if not unasked or not said:
+        return ""
+    alone = " alone" if len(said) == 1 else ""
+    was = "was" if len(unasked) == 1 else "were"
+    return f"{' and '.join(said)}{alone} decided in tier {one.tier}, so {join_names(unasked)} {was} not asked"
+
+
+def _milder_nodes_words(view: JobView, one: Eviction) -> str:
+    """Other nodes that would have done with less important victims."""
+    found = milder_nodes(view.recording, one)
+    who = join_names((f"{task.name} of priority {task.priority}" for task in found.values()), MOST_NODES)
+    return f"{join_names(found, MOST_NODES)} would have done as well ({who}): {ORDER_OF_NODES_NOTE}" if found else ""
+
+
+def milder_nodes(recording: Recording, one: Eviction) -> dict[NodeName, TaskInfo]:
+    """Other nodes that would have done, each with a victim of lower priority: as it stood before the plan."""
+    asker, victim = task_of(recording, one.preemptor), task_of(recording, one.victim)
+    same = (seq for seq, event in _eviction_events(recording) if event.node == one.node)
+    first = next(seq for seq in same if _preemptor_name(recording, seq) == one.preemptor)
+    room = NodeFits(JobView(recording, asker.job, one.preemptor), asker, first - 1)
+    others = [node.name for node in room.freeable_nodes(one.action) if node.name != one.node]
+    lowest = {name: min(room.victim_candidates(one.action, name), key=lambda t: (t.priority, t.key)) for name in others}
+    return {name: task for name, task in lowest.items() if task.priority < victim.priority}

@@ -1,0 +1,373 @@
+"""Where a queue's figures come from: its limits, what it deserves, its share; each from what the session held.
+
+Upstream: plugins/proportion, plugins/capacity.
+Upstream: plugins/proportion, plugins/capacity, plugins/overcommit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from vcdebug.amount_text import format_number
+from vcdebug.explain.equation import MINIMUM_INFINITY, Equation, Ratio, Term
+from vcdebug.explain.plugins import explainer_for
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, JOB_ENQUEUED
+from vcdebug.framework.plugin import PERMIT
+from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import ReservationForm, minimum_without_gated, reserved_resource
+from vcdebug.model.limits import QueueLimit
+from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.pod_group import INQUEUE, RUNNING
+from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.resource import CPU, MAX_INT64, MEMORY, MIN_RESOURCE, PODS, Resource
+from vcdebug.plugins import CAPACITY, OVERCOMMIT, PROPORTION
+from vcdebug.plugins.overcommit import reserved_at_open
+from vcdebug.plugins.proportion import Proportion
+from vcdebug.plugins.proportion import ProportionQueueAttr as ProportionAttr
+from vcdebug.plugins.proportion import from_figures as proportion_attr
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.state_before import job_before
+from vcdebug.recording.timeline import ClusterState
+from vcdebug.releases.queues import ENQUEUE_INQUEUE_AT_VOTE
+
+if TYPE_CHECKING:
+    from vcdebug.framework.figures import Figures
+    from vcdebug.plugins.capacity import Capacity
+    from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr as CapacityAttr
+
+
+SHARING_PLUGINS: Final = (PROPORTION, CAPACITY)
+"""Plugins that keep figures of queues."""
+ENDLESS_AMOUNT: Final = float(MAX_INT64)
+SHARE_FORMULA = "share = the largest of allocated / deserved"
+STALE_SHARE = "as it was when the session opened: events of its children do not bring it up to date"
+LIMIT_FORMULA = "limit = the smaller of capability and what the guarantees of all leave, with its own"
+ENDLESS_FORMULA = "limit = capability; endless where none is stated"
+
+
+class QueuePlace(NamedTuple):
+    """A queue at its place in the tree."""
+
+    name: QueueName
+    depth: int
+
+
+def sharing_plugin(recording: Recording) -> str:
+    """The plugin that shares out the cluster; empty where none is configured."""
+    return next((name for name in SHARING_PLUGINS if name in recording.timeline.figures), "")
+
+
+def capacity_tree(recording: Recording) -> Capacity | None:
+    """The capacity plugin where its queues are a tree that is in force."""
+    plugin = _capacity_plugin(recording)
+    return plugin if plugin is not None and plugin.tree and plugin.ready and not plugin.circle else None
+
+
+def tree_is_broken(recording: Recording) -> bool:
+    """Whether capacity gave up on its tree of queues: figures stay as they were then, and everything is refused."""
+    plugin = _capacity_plugin(recording)
+    return plugin is not None and plugin.tree and not plugin.ready
+
+
+def _capacity_plugin(recording: Recording) -> Capacity | None:
+    """The plugin, where it is configured: only then is it imported."""
+    plugin = recording.session.plugins.get(CAPACITY)
+    if plugin is None:
+        return None
+    from vcdebug.plugins.capacity import Capacity
+
+    return plugin if isinstance(plugin, Capacity) else None
+
+
+def _capacity_attr(figures: Figures) -> CapacityAttr:
+    from vcdebug.plugins.capacity.queue_attr import CapacityQueueAttr, with_figures
+
+    return with_figures(CapacityQueueAttr("", Resource(), Resource(), Resource()), figures)
+
+
+def queue_places(recording: Recording) -> tuple[QueuePlace, ...]:
+    """All queues, children below their parents where capacity knows a tree."""
+    plugin = capacity_tree(recording)
+    if plugin is None or ROOT_QUEUE not in plugin.queues:
+        return tuple(QueuePlace(name, 0) for name in recording.session.queues)
+    return tuple(_places_below(plugin, ROOT_QUEUE, 0))
+
+
+def _places_below(plugin: Capacity, name: QueueName, depth: int) -> Iterator[QueuePlace]:
+    yield QueuePlace(name, depth)
+    for child in sorted(plugin.queues[name].children):
+        yield from _places_below(plugin, child, depth + 1)
+
+
+def finite_dimensions(*resources: Resource) -> list[str]:
+    """cpu, memory, and the scalars; without pods, volume counts, and what is 0 or endless everywhere."""
+    scalars = dict.fromkeys(name for resource in resources for name in resource.scalars or ())
+    told = sorted(name for name in scalars if name != PODS and not name.startswith("attachable-volumes"))
+    return [
+        CPU,
+        MEMORY,
+        *(name for name in told if any(0 < abs(each.get(name)) < ENDLESS_AMOUNT for each in resources)),
+    ]
+
+
+def opening_attr_of(recording: Recording, queue: QueueName) -> ProportionAttr | CapacityAttr | None:
+    """What the plugin worked out for a queue when the session opened; nothing of a broken tree."""
+    plugin = recording.session.plugins.get(sharing_plugin(recording))
+    if not isinstance(plugin, Proportion):
+        return _capacity_queue_attr(recording, queue)
+    return None if tree_is_broken(recording) else plugin.queues.get(queue)
+
+
+def _capacity_queue_attr(recording: Recording, queue: QueueName) -> CapacityAttr | None:
+    """The same where capacity shares out the cluster."""
+    if sharing_plugin(recording) != CAPACITY or tree_is_broken(recording):
+        return None
+    plugin = _capacity_plugin(recording)
+    return None if plugin is None else plugin.queues.get(queue)
+
+
+# Share
+
+
+def queue_share(recording: Recording, seq: Seq, queue: QueueName) -> Equation:
+    """The share after an event, with the dimension that it comes from."""
+    plugin, figures = (
+        sharing_plugin(recording),
+        recording.timeline.state_at(seq).books[sharing_plugin(recording)][queue],
+    )
+    attr = proportion_attr(figures) if plugin == PROPORTION else _capacity_attr(figures)
+    title, recorded = f"share of queue {queue}", attr.share
+    if plugin == CAPACITY and attr.deserved.is_empty():
+        return Equation(
+            title, f"share = {format_number(recorded)}, as it deserves nothing", (), "dimension", (), recorded
+        )
+    parts = attr.share_by_dimension()
+    terms = tuple(
+        Term(name, (attr.allocated.get(name), attr.deserved.get(name), Ratio(part)), None) for name, part in parts
+    )
+    attr.update_share()
+    deciding = next((name for name, part in parts if part == attr.share and part), None)
+    note = "" if recorded == attr.share else STALE_SHARE
+    columns = ("allocated", "deserved", "share")
+    return Equation(title, SHARE_FORMULA, columns, "dimension", terms, recorded, deciding, note)
+
+
+# Limits
+
+
+def real_capability(recording: Recording, queue: QueueName) -> Equation | None:
+    """The limit that holds: what guarantees leave of the cluster, or of the parent, within the queue's capability."""
+    attr = opening_attr_of(recording, queue)
+    bound = attr.bound if attr is not None else None
+    title = f"limit of queue {queue} (real capability)"
+    if attr is not None and bound is None and queue == ROOT_QUEUE and capacity_tree(recording) is not None:
+        limit = attr.real_capability
+        terms = tuple(Term(name, (limit.get(name),), None) for name in finite_dimensions(limit))
+        return Equation(title, ENDLESS_FORMULA, ("limit",), "dimension", terms, limit)
+    if bound is None:
+        return None
+    source = f"{bound.parent}'s" if bound.parent else "total"
+    terms = tuple(_limit_term(name, bound) for name in finite_dimensions(bound.whole, bound.limit))
+    columns = (source, "− guaranteed", "+ own", "= left", "capability", "limit")
+    return Equation(title, LIMIT_FORMULA, columns, "dimension", terms, bound.limit, None, "", MINIMUM_INFINITY)
+
+
+def _limit_term(name: str, bound: QueueLimit) -> Term:
+    figures = tuple(part.get(name) for part in bound[:4] if part is not None)
+    capability = bound.capability
+    stated = capability.get(name) if capability is not None and capability.has_dimension(name) else None
+    if not bound.limit.has_dimension(name):
+        return Term(name, (*figures, stated, None), None, "nothing is left of it")
+    by = "capability decides" if stated is not None and stated < figures[-1] else "what is left decides"
+    return Term(name, (*figures, stated, bound.limit.get(name)), None, by)
+
+
+# Deserved, as capacity has it
+
+
+def stated_deserved(recording: Recording, queue: QueueName) -> Equation | None:
+    """capacity: what the queue states, within its limit and at least its guarantee."""
+    attr, tree = _capacity_queue_attr(recording, queue), capacity_tree(recording)
+    title = f"what queue {queue} deserves"
+    if attr is None:
+        return None
+    if tree is not None and queue == ROOT_QUEUE and attr.entitlement is None:
+        return _sum_of_children(attr, title)
+    if attr.entitlement is None:
+        return None
+    stated, limit, guarantee, found = attr.entitlement
+    parts = (stated, guarantee, found) if limit is None else (stated, limit, guarantee, found)
+    names = finite_dimensions(stated, guarantee, found)
+    terms = tuple(
+        Term(name, tuple(part.get(name) for part in parts), None, _deserved_note(name, parts)) for name in names
+    )
+    capped, column = ("stated", ()) if limit is None else ("min(stated, limit)", ("limit",))
+    columns = ("stated", *column, "guarantee", "deserved")
+    return Equation(title, f"deserved = max({capped}, guarantee)", columns, "dimension", terms, found)
+
+
+def _deserved_note(name: str, parts: tuple[Resource, ...]) -> str:
+    stated, guarantee, found = parts[0].get(name), parts[-2].get(name), parts[-1].get(name)
+    if found == stated:
+        return "as stated"
+    return "the guarantee decides" if found == guarantee else "the limit decides"
+
+
+def _sum_of_children(root: CapacityAttr, title: str) -> Equation:
+    children = [root.children[name] for name in sorted(root.children)]
+    amounts = [*(child.deserved for child in children), root.deserved]
+    terms = tuple(
+        Term(name, tuple(each.get(name) for each in amounts), None) for name in finite_dimensions(root.deserved)
+    )
+    columns = (*(child.name for child in children), "deserved")
+    return Equation(title, "deserved = the sum of its children's", columns, "dimension", terms, root.deserved)
+
+
+# Who holds more than it deserves while others lack it; who holds what is reserved for admitted jobs.
+
+
+class StarvedPair(NamedTuple):
+    """A starved queue and one that holds too much of what it lacks."""
+
+    starved: QueueName
+    above: QueueName
+    """Empty where nobody holds more than it deserves."""
+    dimension: str
+    lacks: float
+    """Up to what it deserves, as far as it asks for it."""
+    surplus: float
+    """What the other one holds beyond what it deserves."""
+    reclaimable: bool
+
+
+def starved_pairs(recording: Recording, seq: Seq) -> tuple[StarvedPair, ...]:
+    """Every pair after an event, the largest lack first within a queue's dimensions."""
+    plugin, state = sharing_plugin(recording), recording.timeline.state_at(seq)
+    names = [name for name in recording.timeline.figures.get(plugin, {}) if name and _is_leaf(recording, name)]
+    return tuple(pair for name in names for pair in _pairs_of_queue(recording, state, plugin, name, names))
+
+
+def _is_leaf(recording: Recording, queue: QueueName) -> bool:
+    tree = capacity_tree(recording)
+    return tree is None or queue not in tree.queues or not tree.queues[queue].children
+
+
+def _pairs_of_queue(
+    recording: Recording, state: ClusterState, plugin: str, queue: QueueName, names: list[QueueName]
+) -> Iterator[StarvedPair]:
+    deserved, allocated, request = (
+        state.plugin_amount(plugin, queue, figure) for figure in ("deserved", "allocated", "request")
+    )
+    for dimension in finite_dimensions(deserved, request):
+        wanted = min(deserved.get(dimension), request.get(dimension))
+        lacks = wanted - allocated.get(dimension)
+        if lacks < MIN_RESOURCE:
+            continue
+        rich = [(name, _surplus_after(state, plugin, name, dimension)) for name in names if name != queue]
+        above = sorted(((name, more) for name, more in rich if more >= MIN_RESOURCE), key=lambda entry: -entry[1])
+        for name, more in above:
+            yield StarvedPair(queue, name, dimension, lacks, more, recording.session.queues[name].reclaimable)
+        if not above:
+            yield StarvedPair(queue, "", dimension, lacks, 0.0, reclaimable=False)
+
+
+def _surplus_after(state: ClusterState, plugin: str, queue: QueueName, dimension: str) -> float:
+    deserved, allocated = (state.plugin_amount(plugin, queue, figure) for figure in ("deserved", "allocated"))
+    return surplus_of(plugin, deserved, allocated, dimension)
+
+
+def surplus_of(plugin: str, deserved: Resource, allocated: Resource, dimension: str) -> float:
+    """What is held beyond what is deserved, where the plugin looks at the dimension at all."""
+    quota = explainer_for(plugin).quota
+    return 0.0 if quota is None else quota.surplus(deserved, allocated, dimension)
+
+
+REST, WHOLE = "minResources less what it has allocated", "its whole minResources"
+
+
+class LedgerEntry(NamedTuple):
+    """One PodGroup in a ledger."""
+
+    job: JobId
+    phase: str
+    minimum: Resource | None
+    created: str
+    reserved: Resource | None
+    """What it adds; None where it does not count."""
+    why: str
+    seq: Seq
+    """The event of its admission; 0 where the session opened with it."""
+
+
+def reservation_ledger(recording: Recording, seq: Seq, queue: QueueName = "") -> Sequence[LedgerEntry]:
+    """The PodGroups of a queue and of those below it after an event; without a queue all, as overcommit counts them."""
+    plugin = sharing_plugin(recording) if queue else OVERCOMMIT
+    admitted = _admission_seqs(recording, plugin, seq)
+    known = dict.fromkeys(_queue_family(recording, queue))
+    jobs = [job for job in recording.session.jobs.values() if not queue or job.queue in known]
+    entries = (_build_entry(recording, seq, job, plugin, admitted.get(job.uid, 0)) for job in jobs)
+    return sorted(entries, key=lambda entry: entry.seq)
+
+
+def total_reserved(entries: Sequence[LedgerEntry]) -> Resource:
+    """What all of them reserve, added in the plugin's order."""
+    found = Resource()
+    for entry in entries:
+        if entry.reserved is not None:
+            found.add(entry.reserved)
+    return found
+
+
+def _queue_family(recording: Recording, queue: QueueName) -> Iterator[QueueName]:
+    """The queue and, in capacity's tree, everything below it."""
+    yield queue
+    tree = capacity_tree(recording)
+    if tree is not None and queue in tree.queues:
+        for child in tree.queues[queue].children:
+            yield from _queue_family(recording, child)
+
+
+def _admission_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
+    """Jobs that the plugin was told of, with the last event of telling: what is reserved holds from the next one on."""
+    if plugin != OVERCOMMIT and recording.snapshot.release.has_older_form(ENQUEUE_INQUEUE_AT_VOTE):
+        return _permit_seqs(recording, plugin, seq)
+    told: dict[JobId, None] = {}
+    last: dict[JobId, Seq] = {}
+    for at, event in recording.hook_calls(JOB_ENQUEUED.upstream):
+        last[event.job] = at
+        if event.plugin == plugin:
+            told[event.job] = None
+    return {job: last[job] for job in told if last[job] < seq}
+
+
+def _permit_seqs(recording: Recording, plugin: str, seq: Seq) -> dict[JobId, Seq]:
+    """Jobs that the plugin permitted: the older form reserves with its own vote, whatever becomes of the job."""
+    votes = ((at, event) for at, event in recording.hook_calls(JOB_ENQUEUEABLE.upstream) if event.plugin == plugin)
+    return {event.job: at for at, event in votes if event.result == PERMIT and at <= seq}
+
+
+def _build_entry(recording: Recording, seq: Seq, job: JobInfo, plugin: str, at: Seq) -> LedgerEntry:
+    minimum, phase = job.pod_group.min_resources, recording.timeline.state_at(seq).phases[job.uid]
+    if minimum is None:
+        reserved, why = None, "states no minResources"
+    elif at:
+        what = "admitted in this cycle" if phase == INQUEUE else "permitted in this cycle, and not admitted"
+        reserved, why = minimum_without_gated(job), f"{what}: {WHOLE}"
+    else:
+        reserved, why = _reserved_at_open(recording, job, plugin)
+    return LedgerEntry(job.uid, phase, minimum, job.creation_timestamp, reserved, why, at)
+
+
+def _reserved_at_open(recording: Recording, job: JobInfo, plugin: str) -> tuple[Resource | None, str]:
+    """(what the PodGroup reserved when the session opened, why or why not)."""
+    phase = recording.timeline.opening_phases[job.uid]
+    if phase not in (INQUEUE, RUNNING):
+        return None, f"{phase or 'no phase'}: only Inqueue and Running ones count"
+    then = job_before(recording, job.uid, 1)
+    form = ReservationForm.for_release(recording.snapshot.release)
+    reserved = reserved_at_open(then, form) if plugin == OVERCOMMIT else reserved_resource(then, form)
+    if reserved is None:
+        return None, f"Running with {then.allocated_task_num()} of minMember {then.pod_group.min_member} allocated"
+    whole = phase == INQUEUE and (plugin == OVERCOMMIT or form.whole_minimum)
+    return reserved, f"{phase}: {WHOLE if whole else REST}"

@@ -1,0 +1,210 @@
+"""One question to the plugins: who was asked, what each answered, who was not asked and why, and what it came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from vcdebug.framework.combine import NO_DECIDER, Answer, Answers, Call, PluginCall, RecordedAnswer, Tiers
+from vcdebug.framework.hooks import HOOKS, AnyHook
+from vcdebug.framework.record import HookEvent
+from vcdebug.framework.subject import TASK, VOTE, CallResult, CallSubject, candidates_in, name_in
+from vcdebug.model.names import Seq, TaskKey
+from vcdebug.recording.recording import Recording
+
+SeatState = Literal["answered", "abstained", "not asked", "switched off"]
+
+HOOK_AT: Final[dict[str, AnyHook]] = {hook.upstream: hook for hook in HOOKS}
+"""The hook of a point's name in a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginAnswer:
+    """A plugin that has this hook, at its place in the configuration."""
+
+    tier: int
+    """From 1."""
+    plugin: str
+    state: SeatState
+    seq: Seq | None
+    """The event with its answer."""
+    result: CallResult
+    why: str
+    """Why it was not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCallGroup:
+    """All calls that one question led to."""
+
+    point: str
+    subject: CallSubject
+    first: Seq
+    last: Seq
+    seats: tuple[PluginAnswer, ...]
+    outcome: Answer
+    """The combined answer as the action got it, tasks as names; None also where a panic cut the question short."""
+    deciding_tier: int | None
+    """The tier after which nobody else needed to be asked; None where the outcome is what silence means."""
+    deciding_plugin: str | None
+    """The plugin whose answer ended the question, where one did."""
+
+    @property
+    def task(self) -> TaskKey:
+        """The task for which it is asked; empty where there is none."""
+        return name_in(self.subject, TASK)
+
+    @property
+    def candidates(self) -> tuple[TaskKey, ...]:
+        """The tasks among which the plugins may choose."""
+        return candidates_in(self.subject)
+
+    def tier(self, number: int) -> tuple[PluginAnswer, ...]:
+        """The seats of one tier."""
+        return tuple(seat for seat in self.seats if seat.tier == number)
+
+    @property
+    def tiers(self) -> tuple[int, ...]:
+        """Numbers of the tiers that have a seat."""
+        return tuple(dict.fromkeys(seat.tier for seat in self.seats))
+
+
+class NamedTask:
+    """A task of which a recording keeps the name only; combining rules compare the UID."""
+
+    __slots__ = ("uid",)
+
+    def __init__(self, uid: TaskKey) -> None:
+        self.uid = uid
+
+
+class _CutShortError(Exception):
+    """The recording ends inside the question."""
+
+
+def _asked_about(event: HookEvent) -> CallSubject:
+    """What is asked about: without the plugin's own vote."""
+    return tuple(pair for pair in event.subject if pair[0] != VOTE)
+
+
+def hook_calls_at(recording: Recording, seq: Seq) -> HookCallGroup | None:
+    """The question that a hook event belongs to; None for other events."""
+    event = recording.event_at(seq)
+    if not isinstance(event, HookEvent) or event.point not in HOOK_AT:
+        return None
+    for asked in _iter_questions(recording, _run_start(recording, seq)):
+        if asked.last >= seq:
+            return asked
+    return None
+
+
+def _run_start(recording: Recording, seq: Seq) -> Seq:
+    """The first of the unbroken calls about the same subject."""
+    event = recording.event_at(seq)
+    while seq > 1 and _is_same_question(recording.event_at(seq - 1), event):
+        seq -= 1
+    return seq
+
+
+def _is_same_question(one: object, other: object) -> bool:
+    return (
+        isinstance(one, HookEvent)
+        and isinstance(other, HookEvent)
+        and one.point == other.point
+        and _asked_about(one) == _asked_about(other)
+    )
+
+
+def _iter_questions(recording: Recording, seq: Seq) -> Iterator[HookCallGroup]:
+    """The same question may be asked several times in a row."""
+    start = recording.event_at(seq)
+    while seq <= len(recording) and _is_same_question(recording.event_at(seq), start):
+        replayed = _Replay(recording, seq)
+        asked = replayed.replay_question()
+        yield asked
+        seq = asked.last + 1
+
+
+class _Replay:
+    """Asks again with the recorded answers, by the very rule that combined them."""
+
+    def __init__(self, recording: Recording, first: Seq) -> None:
+        event = recording.event_at(first)
+        assert isinstance(event, HookEvent)
+        self.recording = recording
+        self.event = event
+        self.hook = HOOK_AT[event.point]
+        self.rule = self.hook.recorded_rule
+        self.first = first
+        self.next = first
+        self.calls: list[RecordedAnswer] = []
+        self.tasks: dict[TaskKey, NamedTask] = {}
+
+    def replay_question(self) -> HookCallGroup:
+        """Ask, and tell who had a say."""
+        finished, outcome = True, None
+        try:
+            outcome = self.rule.combine(self.replay_tiers(), ())
+        except _CutShortError:
+            finished = False
+        if not self.calls:
+            self.next_call(0, 0, self.event.plugin)
+        tier, plugin = self.rule.find_decider(self.calls, outcome) if finished else NO_DECIDER
+        seats = tuple(_list_plugin_answers(self.recording, self.hook, self.calls))
+        subject = _asked_about(self.event)
+        return HookCallGroup(
+            self.event.point, subject, self.first, self.next - 1, seats, _name_tasks(outcome), tier, plugin
+        )
+
+    def replay_tiers(self) -> Tiers:
+        plugin_calls = self.recording.session.plugin_calls.get(self.hook.method, Tiers())
+        return Tiers(
+            [
+                PluginCall(plugin_call.plugin, self.recorded_asker(tier, place, plugin_call.plugin))
+                for place, plugin_call in enumerate(seats)
+            ]
+            for tier, seats in enumerate(plugin_calls, start=1)
+        )
+
+    def recorded_asker(self, tier: int, place: int, plugin: str) -> Call:
+        return lambda *_: self.next_call(tier, place, plugin)
+
+    def next_call(self, tier: int, place: int, plugin: str) -> Answer:
+        event = self.recording.event_at(self.next) if self.next <= len(self.recording) else None
+        if not isinstance(event, HookEvent) or event.plugin != plugin or not _is_same_question(event, self.event):
+            raise _CutShortError
+        self.calls.append(RecordedAnswer(tier, place, plugin, self.next, event.result, event.vote))
+        self.next += 1
+        return self.rule.restore_answer(event.result, event.vote, self.named_task)
+
+    def named_task(self, key: TaskKey) -> NamedTask:
+        return self.tasks.setdefault(key, NamedTask(key))
+
+
+def _name_tasks(outcome: Answer) -> Answer:
+    """Tasks as their names."""
+    if isinstance(outcome, list) and all(isinstance(task, NamedTask) for task in outcome):
+        return tuple(task.uid for task in outcome)
+    return outcome
+
+
+def _list_plugin_answers(recording: Recording, hook: AnyHook, calls: Answers) -> Iterator[PluginAnswer]:
+    """Every plugin that has this hook, in configuration order."""
+    functions, rule = recording.session.functions, hook.recorded_rule
+    for tier, options in enumerate(recording.conf.tiers, start=1):
+        place = 0
+        for option in options:
+            if (hook.method, option.name) not in functions:
+                continue
+            if not option.is_enabled(hook.switches):
+                off = " and ".join(hook.switches)
+                yield PluginAnswer(tier, option.name, "switched off", None, None, f"{off} is false")
+                continue
+            call = next((c for c in calls if (c.tier, c.place) == (tier, place)), None)
+            place += 1
+            if call is None:
+                yield PluginAnswer(tier, option.name, "not asked", None, None, rule.explain_not_asked(tier, calls))
+            else:
+                state: SeatState = "abstained" if rule.is_abstention(call) else "answered"
+                yield PluginAnswer(tier, option.name, state, call.seq, call.result, "")

@@ -1,0 +1,279 @@
+"""Why is this job Pending: the last gate that could still have let it in, and did not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from vcdebug.amount_text import count_noun
+from vcdebug.errors import VcdebugError
+from vcdebug.explain.answer import Evidence, Explanation, Finding, cluster_admin_advice, owner_advice, sort_by_harm
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.allocation import (
+    allocate_findings,
+    failed_search_seq,
+    findings_of_gates,
+    not_tried_finding,
+)
+from vcdebug.explain.pending.checklist import checklist_steps, steps_outside_session
+from vcdebug.explain.pending.gates import (
+    ALREADY_PLACED,
+    EVICTION_GATES,
+    NOT_IN_SESSION,
+    OVERRIDES,
+    PRECONDITIONS,
+    resolve_gates,
+)
+from vcdebug.explain.pending.gates.eviction import Gate, GateChance
+from vcdebug.explain.pending.gates.eviction.entitlement import NOT_STARVING
+from vcdebug.explain.pending.gates.gang import DISCARD_CAUSE
+from vcdebug.explain.pending.gates.not_in_session import PLACES_CAUSE, incomplete
+from vcdebug.explain.pending.gates.phantom import PHANTOM_CAUSE, stopping_findings
+from vcdebug.explain.pending.gates.placed import HAS_CAUSES
+from vcdebug.explain.pending.no_node import hopeless_finding
+from vcdebug.explain.subject import ExplainSubject, NotFoundError, find_subject
+from vcdebug.framework.record import CutEvent, PanicEvent
+from vcdebug.framework.registry import resolve_reference
+from vcdebug.garbage_collection import collector_paused
+from vcdebug.model.names import QueueName
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.cluster_overview import WaitingSummary, waiting_summary
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.session_closing import crash_change, crash_lines
+
+PANIC_CAUSE = "panic"
+CUT_OFF_CAUSE = "cut-off"
+
+
+def explain_by_name(recording: Recording, word: str) -> Explanation:
+    """The answer for a job or a pod; raises NotFoundError for a name that nothing has."""
+    return explain_subject(recording, find_subject(recording.snapshot, word))
+
+
+def explain_subject(recording: Recording, subject: ExplainSubject) -> Explanation:
+    """The answer for a job or pod that is there, and whether the input is to be trusted."""
+    return replace(_build_explanation(recording, subject), doubt=doubt_of_input(recording))
+
+
+def doubt_of_input(recording: Recording) -> str:
+    """Why every answer about it may be wrong; empty where the input shows one moment."""
+    provenance = recording.snapshot.provenance
+    return "" if provenance is None else provenance.inconsistency_text()
+
+
+@per_recording()
+def _build_explanation(recording: Recording, subject: ExplainSubject) -> Explanation:
+    if subject.job not in recording.session.jobs:
+        finding: Finding = resolve_reference(NOT_IN_SESSION)(recording, subject)
+        name, way = subject.job or subject.pod or "", steps_outside_session(recording, finding)
+        return Explanation(
+            name, subject.pod, finding.cause == PLACES_CAUSE, finding, (), sort_by_harm(finding.advice), way
+        )
+    view = JobView(recording, subject.job, subject.pod)
+    found = next(findings_of_gates(view, ALREADY_PLACED), None)
+    once: dict[str, Finding] = {}
+    for finding in judge_job(view) if found is None else [found, *_contributing_findings(view, found)]:
+        once.setdefault(finding.cause, finding)
+    first, *others = once.values()
+    dominant, way = _beyond_minimum(view, first), checklist_steps(view)
+    advice = sort_by_harm(line for finding in once.values() for line in finding.advice)
+    return Explanation(view.job.uid, subject.pod, dominant.cause in HAS_CAUSES, dominant, tuple(others), advice, way)
+
+
+def _beyond_minimum(view: JobView, finding: Finding) -> Finding:
+    """Says of pods that wait although the gang is complete that they wait for themselves alone."""
+    ready = view.job.ready_task_num()
+    if (
+        not view.left_over
+        or ready < view.job.min_available
+        or finding.cause in (*HAS_CAUSES, PHANTOM_CAUSE, NOT_STARVING)
+    ):
+        return finding
+    met = f"minMember {view.job.min_available} is met by {count_noun(ready, 'ready pod')}"
+    line = f"{met}: the gang does not hold {count_noun(len(view.left_over), 'pending pod')} back"
+    return replace(finding, lines=(*finding.lines, line))
+
+
+def _contributing_findings(view: JobView, found: Finding) -> list[Finding]:
+    """What keeps the job's other pods waiting once the job has what it needs; of a phantom, what stops allocate."""
+    if found.cause == PHANTOM_CAUSE:
+        return stopping_findings(view)
+    return judge_job(view) if view.left_over and view.pod is None else []
+
+
+def judge_job(view: JobView) -> list[Finding]:
+    """The dominant finding first, then what else stands in the way."""
+    last = view.recording.event_at(len(view.recording))
+    if isinstance(last, CutEvent):
+        return [_cut_off_finding(view, last)]
+    opened = bool(view.session.plugin_calls)
+    shut = list(findings_of_gates(view, PRECONDITIONS)) if opened else []
+    task = view.blocked_task
+    if shut:
+        return [*shut, *_hopeless_findings(view, task)]
+    if isinstance(last, PanicEvent):
+        return [_panic_finding(view, last)]
+    if task is None:
+        return [not_tried_finding(view)]
+    return _placement_findings(view, task)
+
+
+def _hopeless_findings(view: JobView, task: TaskInfo | None) -> list[Finding]:
+    """What would stop the job behind a shut door."""
+    if task is None:
+        return []
+    finding = hopeless_finding(task, NodeFits(view, task, len(view.recording)))
+    return [finding] if finding is not None else []
+
+
+def _placement_findings(view: JobView, task: TaskInfo) -> list[Finding]:
+    """allocate, then whatever evicts: the last one with a chance decides."""
+    room = NodeFits(view, task, failed_search_seq(view, task))
+    met: list[Gate] = [gate for asked in resolve_gates(EVICTION_GATES) for gate in asked(view, task, room)]
+    ordered = _order_findings(met, allocate_findings(view, task, room), room)
+    told: Iterator[list[Finding] | None] = (last(view, task, room, met, ordered) for last in resolve_gates(OVERRIDES))
+    return next((found for found in told if found is not None), ordered)
+
+
+def _order_findings(gates: list[Gate], base: list[Finding], room: NodeFits) -> list[Finding]:
+    real = [gate.finding for gate in gates if gate.chance is GateChance.REAL]
+    weak = [gate.finding for gate in gates if gate.chance is GateChance.WEAK]
+    rest = [gate.finding for gate in gates if gate.chance is GateChance.NONE]
+    if real:
+        return [*reversed(real), *base, *reversed(weak)]
+    if base[0].cause == DISCARD_CAUSE or room.free_nodes:
+        return [*base, *reversed(weak), *rest]
+    return [*reversed(weak), *base, *rest]
+
+
+def _panic_finding(view: JobView, event: PanicEvent) -> Finding:
+    sentence = f"The real scheduler panics before {view.job.uid} is placed: {event.message}"
+    evidence = (Evidence(len(view.recording), "the scheduler's process ends here"),)
+    advice = cluster_admin_advice(crash_change(event))
+    return Finding(PANIC_CAUSE, sentence, {}, evidence, (advice,), crash_lines(view.recording, event))
+
+
+def _cut_off_finding(view: JobView, event: CutEvent) -> Finding:
+    sentence = f"{view.job.uid} was not placed before the replay was cut off at its bound of {event.bound}."
+    evidence = (Evidence(len(view.recording), "the recording ends here, the cycle does not"),)
+    return Finding(
+        CUT_OFF_CAUSE, sentence, {}, evidence, (owner_advice("give more room with --max-events and --max-memory"),)
+    )
+
+
+# Which jobs are not whole when the cycle ends, each with its cause: without anything, or waiting in part.
+
+FAULT = "fault"
+"""The cause of a job whose answer failed."""
+
+
+class SurveyedJob(NamedTuple):
+    """One job, and how much of it waits."""
+
+    explanation: Explanation
+    queue: QueueName
+    """Empty for a job that names none."""
+    pending: int
+    """Pods that are Pending when the cycle ends."""
+
+    @property
+    def shown_finding(self) -> Finding:
+        """What to say about it: of a job that got its minimum, what keeps its other pods waiting."""
+        found = self.explanation
+        beside = found.contributing if found.scheduled and self.pending else ()
+        return beside[0] if beside else found.dominant
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All jobs of one recording; those that wait are explained."""
+
+    jobs: int
+    """Those of the session and those it never sees."""
+    explained: tuple[SurveyedJob, ...]
+    problems: int
+    """Problems of the input, which may falsify it all."""
+    named: bool = False
+    """Whether somebody asked about one job or pod: the only one that counts, and explained whatever came of it."""
+    doubt: str = ""
+    """Why every answer may be wrong: the input does not show one moment."""
+    incomplete: str = ""
+    """What the snapshot lacks without which no job can be explained; empty where it has jobs, or lacks nothing."""
+
+    @property
+    def unscheduled_jobs(self) -> list[SurveyedJob]:
+        """The jobs that stay unscheduled."""
+        return [one for one in self.explained if not one.explanation.scheduled]
+
+    @property
+    def partly_waiting_jobs(self) -> list[SurveyedJob]:
+        """The jobs that have what they need, but not all of their pods run."""
+        return [] if self.named else [one for one in self.explained if one.explanation.scheduled]
+
+
+def survey_jobs(recording: Recording, tell: Callable[[int, int], object] | None = None) -> Survey:
+    """Every job that is not whole after this cycle, in the order of names; `tell` hears how many are explained.
+
+    It explains hundreds of jobs in seconds, so it is kept in the recording.
+    """
+    kept = recording.answered.get("survey")
+    if not isinstance(kept, Survey):
+        with collector_paused():
+            kept = recording.answered["survey"] = _build_survey(recording, tell or (lambda *_: None))
+    return kept
+
+
+def _build_survey(recording: Recording, tell: Callable[[int, int], object]) -> Survey:
+    stands, session = waiting_summary(recording), recording.session.jobs
+    subjects = _all_subjects(stands)
+    broken = [one for one in subjects if one.job in stands.broken or one.job not in session]
+    waiting: list[SurveyedJob] = []
+    for one in broken:
+        tell(len(waiting), len(broken))
+        waiting.append(_survey_subject(recording, one, stands.homeless))
+    lacking = "" if subjects else incomplete(recording.snapshot)
+    return Survey(
+        len(subjects), tuple(waiting), len(recording.own_problems), doubt=doubt_of_input(recording), incomplete=lacking
+    )
+
+
+def survey_one(recording: Recording, word: str) -> Survey:
+    """The named job or pod, whatever came of it; nobody where there is none of that name."""
+    try:
+        subject = find_subject(recording.snapshot, word)
+    except NotFoundError:
+        return Survey(0, (), len(recording.own_problems), named=True, doubt=doubt_of_input(recording))
+    surveyed = _survey_subject(recording, subject, waiting_summary(recording).homeless)
+    return Survey(1, (surveyed,), len(recording.own_problems), named=True, doubt=doubt_of_input(recording))
+
+
+def _all_subjects(stands: WaitingSummary) -> list[ExplainSubject]:
+    """Jobs of PodGroups, of pods that name a missing PodGroup, and waiting pods of this scheduler without any."""
+    return sorted([*(ExplainSubject("", pod) for pod in stands.lone), *map(ExplainSubject, stands.jobs)])
+
+
+def _survey_subject(recording: Recording, subject: ExplainSubject, homeless: Mapping[str, int]) -> SurveyedJob:
+    explanation = _explain_or_report(recording, subject)
+    info = recording.session.jobs.get(subject.job)
+    if info is None:
+        return SurveyedJob(explanation, "", homeless.get(subject.job or subject.pod or "", 0))
+    tasks = [task for task in info.tasks.values() if subject.pod in (None, task.key)]
+    return SurveyedJob(explanation, info.queue, len([task for task in tasks if task.status is TaskStatus.PENDING]))
+
+
+def _explain_or_report(recording: Recording, subject: ExplainSubject) -> Explanation:
+    """The answer; where vcdebug fails at it, which fault to report, so that the other jobs keep their answers."""
+    try:
+        return explain_subject(recording, subject)
+    except (VcdebugError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - boundary: a fault in one answer is an answer
+        name = subject.pod or subject.job
+        sentence = f"vcdebug cannot explain {name}: {type(error).__name__}: {error}; this is a fault of vcdebug."
+        advice = owner_advice(
+            f"run `vcdebug explain` about {name} alone with VCDEBUG_TRACEBACK=1, and report what it says"
+        )
+        finding = Finding(FAULT, sentence, {}, (), (advice,))
+        return Explanation(subject.job or name or "", subject.pod, False, finding, (), finding.advice, ())

@@ -1,0 +1,102 @@
+"""enqueue: does the PodGroup get in?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vcdebug.actions import ALLOCATE, ENQUEUE
+from vcdebug.amount_text import join_names
+from vcdebug.explain.answer import Evidence, Finding, cluster_admin_advice
+from vcdebug.explain.decisions.votes import hook_calls_at
+from vcdebug.explain.job_view import WAITING_PHASES, JobView
+from vcdebug.explain.pending.gates.not_in_session import opening_evidence
+from vcdebug.explain.plugins import explainer_for
+from vcdebug.explain.queue_findings import rejection_evidence
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.names import Seq
+from vcdebug.plugins import SLA
+
+TOO_LATE_CAUSE = "enqueued-too-late"
+NOT_CONFIGURED_CAUSE = "action-not-configured"
+
+PERMITTING_PLUGINS = (SLA,)
+"""Plugins whose permit is a promise to the job, and not just the want of an objection."""
+
+
+def admission(view: JobView) -> Finding | None:
+    """None if the PodGroup was Inqueue when the other actions began."""
+    start = _first_scheduling_seq(view)
+    phase = view.recording.timeline.state_at(len(view.recording) if start is None else start).phases[view.job.uid]
+    if phase not in WAITING_PHASES:
+        return None
+    rejections = [(seq, event) for seq, event in view.calls_about(JOB_ENQUEUEABLE.upstream) if event.result < 0]
+    if rejections:
+        return _rejected_finding(view, *rejections[-1])
+    if ENQUEUE not in view.actions:
+        return None if ALLOCATE in view.actions else _no_enqueue_finding(view)
+    return _too_late_finding(view)
+
+
+def _first_scheduling_seq(view: JobView) -> Seq | None:
+    starts = (view.action_starts(action) for action in view.actions if view.facts_of(action).places)
+    return min((start for start in starts if start is not None), default=None)
+
+
+def _rejected_finding(view: JobView, seq: Seq, event: HookEvent) -> Finding:
+    judge = explainer_for(event.plugin).rejected
+    found = (judge(view, seq, event) if judge is not None else None) or _plugin_finding(view, seq, event.plugin)
+    return _add_permits(view, seq, event, found)
+
+
+def _add_permits(view: JobView, seq: Seq, event: HookEvent, found: Finding) -> Finding:
+    """Says what a permit is worth beside the rejection."""
+    asked = hook_calls_at(view.recording, seq)
+    seats = [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+    own = next((seat.tier for seat in seats if seat.plugin == event.plugin), 0)
+    permits = [seat for seat in seats if seat.tier == own and seat.result > 0 and seat.plugin in PERMITTING_PLUGINS]
+    if not permits:
+        return found
+    who = join_names(seat.plugin for seat in permits)
+    text = (
+        f"; {who} permits it in the same tier {own}, where one reject decides: a permit counts only in an earlier tier"
+    )
+    proof = tuple(Evidence(seat.seq, f"{seat.plugin} permits it") for seat in permits if seat.seq is not None)
+    advice = (
+        *found.advice,
+        cluster_admin_advice(f"move {who} into a tier before {event.plugin}: then its permit decides"),
+    )
+    evidence = tuple(sorted((*found.evidence, *proof)))
+    return replace(found, sentence=found.sentence.removesuffix(".") + text + ".", evidence=evidence, advice=advice)
+
+
+def _plugin_finding(view: JobView, seq: Seq, plugin: str) -> Finding:
+    """For plugins of which only the answer is known; what it wrote about the PodGroup is its reason."""
+    written = view.plugin_message(seq)
+    reason = f": {written}" if written else ""
+    sentence = f"{view.job.uid} is not admitted: plugin {plugin} rejects it at enqueue{reason}."
+    advice = (cluster_admin_advice(f"look at plugin {plugin}'s arguments, or switch its enableJobEnqueued off"),)
+    return Finding(f"enqueue-{plugin}", sentence, {}, rejection_evidence(seq, plugin), advice)
+
+
+def _no_enqueue_finding(view: JobView) -> Finding:
+    sentence = (
+        f"{view.job.uid} stays Pending: neither enqueue nor allocate is among the actions "
+        f"({', '.join(view.actions)}), so nothing admits its PodGroup."
+    )
+    evidence = opening_evidence(view.recording, "the session opens with the PodGroup Pending")
+    return Finding(
+        NOT_CONFIGURED_CAUSE, sentence, {}, evidence, (cluster_admin_advice('put "enqueue, allocate" into actions'),)
+    )
+
+
+def _too_late_finding(view: JobView) -> Finding:
+    turns = (view.action_ends(ENQUEUE), _first_scheduling_seq(view))
+    evidence = sorted(Evidence(seq, "an action begins or ends") for seq in turns if seq is not None)
+    sentence = (
+        f"{view.job.uid} was still Pending when {view.actions[0]} began: enqueue comes later in the actions "
+        f"({', '.join(view.actions)}), so it takes one more cycle."
+    )
+    return Finding(
+        TOO_LATE_CAUSE, sentence, {}, tuple(evidence), (cluster_admin_advice("put enqueue first in actions"),)
+    )

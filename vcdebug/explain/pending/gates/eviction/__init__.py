@@ -1,0 +1,244 @@
+"""preempt and reclaim: how far the job got with an action that evicts, and who stopped it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.amounts import count
+from vcdebug.explain.answer import Evidence, Finding, owner_advice, queue_admin_advice
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.gates import gang, queue_limits
+from vcdebug.explain.pending.gates.eviction import at_once, entitlement, veto, victim_filter
+from vcdebug.explain.pending.no_node import search_evidence
+from vcdebug.framework.hooks import ALLOCATABLE, PREDICATE, PREEMPTIVE, SIMULATE_ALLOCATABLE, SIMULATE_PREDICATE
+from vcdebug.framework.record import HookEvent, OpEvent
+from vcdebug.model.fit_errors import FitStatus
+from vcdebug.model.names import Seq
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.state_before import fits_without
+from vcdebug.recording.visits import POST_VICTIM_POINTS, JobVisit, NodeTry, TaskTry, says_no
+
+NEVER_PREEMPT = "Never"
+MIXED_CAUSE = "predicates-mixed"
+UNDO_PIPELINE = "unpipeline"
+MAX_VETO_EVIDENCE = 3
+"""Events that prove what stopped the first pod without a place, where the whole statement was discarded for it."""
+BLAME_BY_CAUSE = {
+    MIXED_CAUSE: "the predicates object on every node left",
+    queue_limits.NOT_ALLOCATABLE: "its queue may not allocate it",
+    victim_filter.KEPT: "nobody there may be evicted",
+    victim_filter.UNRECLAIMABLE: "the queues there are not reclaimable",
+    entitlement.POLICY_NEVER: "its preemptionPolicy is Never",
+    queue_limits.PREEMPTIVE: "its queue may not reclaim",
+    entitlement.NOT_ELIGIBLE: "it may not preempt",
+    veto.NOT_ABOVE_DESERVED: "no queue there is above its share",
+}
+"""The gates that are no plugin's veto, in a few words."""
+
+
+class GateChance(IntEnum):
+    """Whether the gate could still have let the job in."""
+
+    NONE = 0
+    WEAK = 1
+    REAL = 2
+
+
+class NodeStage(IntEnum):
+    """How far a node was looked into."""
+
+    TOO_SMALL = 0
+    FILTER = 1
+    VETO = 2
+    AFTER = 3
+    PLACED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """An evicting action's verdict."""
+
+    action: str
+    chance: GateChance
+    finding: Finding
+
+
+def gates_of_tasks(view: JobView, task: TaskInfo, room: NodeFits) -> Iterator[Gate]:
+    """The actions that evict task by task."""
+    for action in dict.fromkeys(view.actions):
+        if view.facts_of(action).evicts_by_pod:
+            yield from eviction_gates(view, action, task, room)
+
+
+def eviction_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
+    """The gates at which the action left the job, the deciding one first; empty if the action never ran."""
+    if view.action_starts(action) is None:
+        return []
+    visits = [
+        visit for visit in view.visits_of(action) if visit.tries and (visit.end is not None or visit.has_no_statement)
+    ]
+    if not visits:
+        return _not_entitled_gates(view, action, task, room)
+    failed = [visit for visit in visits if visit.has_no_statement and not visit.planned_tasks]
+    stuck = _visited_gate(view, failed[-1] if failed else visits[-1], task, room)
+    blame = (
+        ""
+        if stuck is None
+        else BLAME_BY_CAUSE.get(stuck.finding.cause, f"{stuck.finding.cause} leaves nobody to evict")
+    )
+    discard = gang.discarded_finding(view, action, blame)
+    if discard is None:
+        return [] if stuck is None else [stuck]
+    if stuck is None:
+        return [Gate(action, GateChance.REAL, discard)]
+    proof = tuple(sorted(dict.fromkeys((*discard.evidence, *stuck.finding.evidence[:MAX_VETO_EVIDENCE]))))
+    decided = Gate(action, GateChance.REAL, replace(discard, evidence=proof))
+    return [decided, replace(stuck, chance=GateChance.WEAK)]
+
+
+def _chance_before_nodes(room: NodeFits, action: str) -> GateChance:
+    """The chance behind a gate that comes before any node is looked at."""
+    if room.freeable_nodes(action):
+        return GateChance.REAL
+    return GateChance.WEAK if room.waiting_nodes else GateChance.NONE
+
+
+def _not_entitled_gates(view: JobView, action: str, task: TaskInfo, room: NodeFits) -> list[Gate]:
+    found = queue_limits.overused_finding(view, action)
+    if found is None and view.left_over:
+        found = at_once.turns_ended_finding(view, action, task) or entitlement.not_starving_finding(view, action, task)
+    return [] if found is None else [Gate(action, _chance_before_nodes(room, action), found)]
+
+
+def _visited_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits) -> Gate | None:
+    tries = [attempt for attempt in visit.tries if attempt.task not in visit.planned_tasks]
+    staged = [(attempt, [(_node_stage(view, attempt, node), node) for node in attempt.nodes]) for attempt in tries]
+    furthest = max((stage for _, nodes in staged for stage, _ in nodes), default=NodeStage.TOO_SMALL)
+    if furthest is NodeStage.TOO_SMALL:
+        return _no_nodes_gate(view, visit, task, room)
+    attempt, nodes = next((attempt, nodes) for attempt, nodes in staged if furthest in dict(nodes))
+    there = [node for stage, node in nodes if stage is furthest]
+    if furthest is NodeStage.AFTER:
+        return Gate(visit.action, GateChance.REAL, _after_victims_finding(view, attempt, there, room))
+    if furthest is NodeStage.VETO:
+        vetoed = veto.find_veto(view, attempt, there)
+        return None if vetoed is None else Gate(visit.action, GateChance.REAL, vetoed)
+    finding, in_domain = victim_filter.filter_finding(view, attempt, [node for _, node in nodes], room)
+    return Gate(visit.action, GateChance.REAL if in_domain else GateChance.WEAK, finding)
+
+
+def _no_nodes_gate(view: JobView, visit: JobVisit, task: TaskInfo, room: NodeFits) -> Gate | None:
+    """The action tried tasks, and no node of any of them."""
+    missed = [attempt for attempt in visit.tries if attempt.task not in visit.planned_tasks] or list(visit.tries)
+    attempt = next((one for one in missed if one.task == task.key), missed[0])
+    tried = view.tasks[attempt.task]
+    if tried.pod.preemption_policy == NEVER_PREEMPT:
+        return Gate(
+            visit.action,
+            _chance_before_nodes(room, visit.action),
+            entitlement.never_preempt_finding(view, visit, tried),
+        )
+    refused = [(seq, event) for seq, event in attempt.task_calls(PREEMPTIVE.upstream) if not event.result]
+    if refused:
+        finding = queue_limits.not_preemptive_finding(view, tried, *refused[-1])
+        return Gate(visit.action, _chance_before_nodes(room, visit.action), finding)
+    left_out = entitlement.not_eligible_finding(view, missed)
+    return Gate(visit.action, GateChance.REAL, left_out) if left_out is not None else None
+
+
+def _node_stage(view: JobView, attempt: TaskTry, node: NodeTry) -> NodeStage:
+    """How far one task came on one node."""
+    if node.task_placed:
+        return NodeStage.PLACED
+    if node.node_calls(*POST_VICTIM_POINTS) or (node.evicted_tasks and at_once.evicts_at_once(view, attempt.action)):
+        return NodeStage.AFTER
+    offered = node.candidates
+    if offered and fits_without(view.recording, node.first, attempt.task, node.node, offered):
+        return NodeStage.VETO
+    whole = view.tasks[attempt.task].init_resreq.less_equal(view.session.nodes[node.node].allocatable)
+    return NodeStage.FILTER if whole else NodeStage.TOO_SMALL
+
+
+def _after_victims_finding(view: JobView, attempt: TaskTry, nodes: list[NodeTry], room: NodeFits) -> Finding:
+    """Victims were found (or not needed), and then the queue or a predicate objected."""
+    if at_once.evicts_at_once(view, attempt.action):
+        return at_once.freed_too_little_finding(view, attempt, nodes[-1])
+    task = view.tasks[attempt.task]
+    fits = room if room.task is task else NodeFits(view, task, room.seq)
+    for node in nodes:
+        asked = node.node_calls(ALLOCATABLE.upstream, SIMULATE_ALLOCATABLE.upstream)
+        last = node.events[-1][0]
+        objections = [(s, e) for s, e in node.node_calls(PREDICATE.upstream, SIMULATE_PREDICATE.upstream) if says_no(e)]
+        refused = asked and says_no(asked[-1][1]) and (not objections or objections[-1][0] < asked[-1][0])
+        if refused and last >= asked[-1][0]:
+            after = f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but "
+            return queue_limits.not_allocatable_finding(view, task, fits, *asked[-1], after=after)
+        if objections:
+            return _predicate_finding(view, attempt, node, *objections[-1])
+        taken_back = [
+            s for s, e in node.events if isinstance(e, OpEvent) and (e.op, e.task) == (UNDO_PIPELINE, task.key)
+        ]
+        if taken_back:
+            return _refused_reservation_finding(view, attempt, node, taken_back[-1])
+    return _not_kept_finding(view, attempt, nodes[0])
+
+
+def _not_kept_finding(view: JobView, attempt: TaskTry, node: NodeTry) -> Finding:
+    """Nobody objected, and all the same no place was kept: a dry run whose victims may all stay proposes nothing."""
+    task = view.tasks[attempt.task]
+    sentence = f"{attempt.action} keeps no place for {task.name} on {node.node}, although nobody objects to it there."
+    seq, event = node.node_calls(*POST_VICTIM_POINTS)[-1]
+    evidence = (*search_evidence(view, task), Evidence(seq, f"{event.plugin} does not object to {node.node}"))
+    advice = (owner_advice(f"see what {attempt.action} does after the last event of the proof"),)
+    return Finding(MIXED_CAUSE, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
+
+
+def _refused_reservation_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq) -> Finding:
+    """Nobody objected to the node, but a handler refused the task there."""
+    task = view.tasks[attempt.task]
+    why = " ".join(note.text for note in view.recording.notes_at(seq))
+    sentence = (
+        f"{attempt.action} would make room for {task.name} on {node.node}{_format_victims(node)}, but its place "
+        "there is refused "
+        f"and taken back: {why or 'a plugin objects to the promise'}."
+    )
+    evidence = (*search_evidence(view, task), Evidence(seq, f"the promise of {node.node} is taken back"))
+    advice = (queue_admin_advice(f"make room on {node.node} by other means: what is idle is allocated, not promised"),)
+    return Finding(MIXED_CAUSE, sentence, {"nodes.tried": count(len(attempt.nodes), "nodes")}, evidence, advice)
+
+
+def _format_victims(node: NodeTry) -> str:
+    """Whom the plan evicts there."""
+    return f" by evicting {join_names(node.evicted_tasks)}" if node.evicted_tasks else ""
+
+
+def _predicate_finding(view: JobView, attempt: TaskTry, node: NodeTry, seq: Seq, event: HookEvent) -> Finding:
+    """The victims would make room, but a predicate still objects."""
+    task = view.tasks[attempt.task]
+    votes = node.victim_votes
+    gone = "with its victims gone " if any(e.result for _, e in votes) else ""
+    sentence = (
+        f"{attempt.action} would find room for {task.name} on {node.node}, but {gone}{event.plugin} still objects: "
+        f"{_format_objection(event)}."
+    )
+    numbers = {"nodes.tried": count(len(attempt.nodes), "nodes")}
+    evidence = (
+        *search_evidence(view, task),
+        *(
+            Evidence(s, f"{e.plugin} offers {count_noun(len(e.result), 'victim')} on {node.node}")
+            for s, e in node.victim_votes[-1:]
+        ),
+        Evidence(seq, f"{event.plugin} refuses {node.node} after the evictions"),
+    )
+    advice = (owner_advice("see the predicate's reason: evictions alone do not help"),)
+    return Finding(MIXED_CAUSE, sentence, numbers, evidence, advice)
+
+
+def _format_objection(event: HookEvent) -> str:
+    if isinstance(event.result, list):
+        return ", ".join(str(FitStatus(**status).reason) for status in event.result)
+    return str(event.result.get("error")) if isinstance(event.result, dict) else str(event.result)

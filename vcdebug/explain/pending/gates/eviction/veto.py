@@ -1,0 +1,198 @@
+"""Plugins decide who may be evicted: whose answer leaves nobody, or too few, and what would make it offer enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.amounts import count, histogram, pod_lines
+from vcdebug.explain.answer import Advice, Evidence, Finding, cluster_admin_advice, queue_admin_advice
+from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer, hook_calls_at
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.plugin_explainer import VetoReason
+from vcdebug.explain.plugins import explainer_for
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import JobId, TaskKey
+from vcdebug.model.task import TaskInfo
+from vcdebug.plugins import CAPACITY, PRIORITY, PROPORTION
+from vcdebug.recording.state_before import fits_without, idle_without, task_of
+from vcdebug.recording.visits import NodeTry, TaskTry
+
+NOT_ABOVE_DESERVED = "victims-not-above-deserved"
+QUOTA_PLUGINS = (PROPORTION, CAPACITY)
+PLUGIN_ADVICE = "look at plugin {plugin}'s arguments, or switch its vote off"
+NodeSeats = Sequence[tuple[NodeTry, PluginAnswer]]
+
+
+def find_veto(view: JobView, attempt: TaskTry, nodes: Sequence[NodeTry]) -> Finding | None:
+    """Which plugin's answer keeps the task out, on most of the nodes; None where no plugin protects a candidate.
+
+    preempt with enableTopologyAwarePreemption places nothing on a node where the task fits without evictions: there all
+    candidates may be evicted, and no plugin is to blame.
+    """
+    seats = [(node, deciding_seat(view, attempt, node)) for node in nodes]
+    protecting = ((node, seat) for node, seat in seats if seat is not None and len(seat.result) < len(node.candidates))
+    by_plugin = group_by_key((seat.plugin, (node, seat)) for node, seat in protecting)
+    if not by_plugin:
+        return None
+    plugin = max(by_plugin, key=lambda name: len(by_plugin[name]))
+    return _build_finding(view, attempt, plugin, by_plugin[plugin])
+
+
+def _question_and_answers(view: JobView, node: NodeTry) -> tuple[HookCallGroup | None, list[PluginAnswer]]:
+    """The question about the node's candidates, and everybody whose answer counted."""
+    asked = hook_calls_at(view.recording, node.victim_votes[0][0])
+    return asked, [seat for seat in asked.seats if seat.state == "answered"] if asked is not None else []
+
+
+def deciding_seat(view: JobView, attempt: TaskTry, node: NodeTry) -> PluginAnswer | None:
+    """The seat whose answer left nobody; where victims were left, but too few, the first that offered too few."""
+    asked, answered = _question_and_answers(view, node)
+    if asked is None or not answered:
+        return None
+    if not asked.outcome:
+        return answered[-1]
+    mine = [seat for seat in answered if seat.tier == answered[-1].tier]
+    few = (s for s in mine if not fits_without(view.recording, node.first, attempt.task, node.node, s.result))
+    return next(few, mine[-1])
+
+
+def _build_finding(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> Finding:
+    offered = [key for node, _ in seats for key in node.candidates]
+    left = [key for _, seat in seats for key in seat.result]
+    kept = _veto_reason(view, attempt, plugin, seats)
+    node, tier = seats[0][0], seats[0][1].tier
+    _, everybody = _question_and_answers(view, node)
+    empty = [seat for seat in everybody if seat.tier < tier and not seat.result]
+    ranks, before = _no_lower_priority(view, attempt, empty, offered), _format_passed_on(empty, tier)
+    nobody = "nobody" if not left else f"only {len(left)}, not enough"
+    sentence = (
+        f"{attempt.action} may evict {nobody} for {attempt.task_name}: {plugin} offers {len(left)} of "
+        f"{count_noun(len(offered), 'candidate')} on {count_noun(len(seats), 'node')}{before}; {kept.text}."
+    )
+    misspelt, advice = _misspelt_switch(view, plugin), kept.advice
+    if ranks is not None:
+        sentence = f"{sentence[:-1]}; {ranks.text}."
+        advice = (*ranks.advice, *(advice if len([s for s in everybody if s.tier == tier]) > 1 else ()))
+    if misspelt:
+        sentence = f"{sentence[:-1]}; {misspelt}."
+        advice = (cluster_admin_advice(f"correct the switch: {misspelt}"), *advice)
+    evidence = tuple(
+        Evidence(seat.seq, f"{plugin} offers {len(seat.result)} of {len(node.candidates)} on {node.node}")
+        for node, seat in seats[:5]
+        if seat.seq is not None
+    )
+    cause = NOT_ABOVE_DESERVED if view.facts_of(attempt.action).across_queues and plugin in QUOTA_PLUGINS else plugin
+    counted = {
+        "candidates": count(len(offered), "pods"),
+        "victims": count(len(left), "pods"),
+        "nodes.tried": count(len(seats), "nodes"),
+        "tier": count(tier, ""),
+        **kept.numbers,
+    }
+    return Finding(cause, sentence, counted, evidence, advice, (*_tier_lines(everybody, node), *kept.lines))
+
+
+def _veto_reason(view: JobView, attempt: TaskTry, plugin: str, seats: NodeSeats) -> VetoReason:
+    task = view.tasks[attempt.task]
+    refused = [key for node, seat in seats for key in node.candidates if key not in seat.result]
+    keeper = explainer_for(plugin).kept
+    kept = keeper(view, task, refused, seats[0][1].seq or 1) if keeper is not None else None
+    if kept is None:
+        return _reason_from_equation(view, plugin, refused, seats)
+    return kept if kept.advice else kept._replace(advice=_gang_advice(view, task, seats))
+
+
+def _reason_from_equation(view: JobView, plugin: str, refused: Sequence[TaskKey], seats: NodeSeats) -> VetoReason:
+    """For plugins without words of their own: what their arithmetic says of each pod that they keep."""
+    from vcdebug.explain.decisions.equations import equation_at
+
+    shown = [equation_at(view.recording, seat.seq) for _, seat in seats if seat.seq is not None]
+    terms = [term for each in shown if each is not None for term in each.terms]
+    order = histogram((term.name, term.note) for term in terms if term.name in refused and term.note)
+    why = "".join(f" ({note})" for note, _ in order[:1])
+    advice = explainer_for(plugin).keeps_advice or cluster_admin_advice(PLUGIN_ADVICE.format(plugin=plugin))
+    return VetoReason(f"it keeps {join_names(refused)}{why}", {}, (advice,), pod_lines(order))
+
+
+def _misspelt_switch(view: JobView, plugin: str) -> str:
+    """An unknown switch at the plugin's place in the configuration."""
+    wrong = view.recording.conf.unread_keys(plugin)
+    return next((f"{problem.field} is ignored ({problem.what})" for problem in wrong), "")
+
+
+# Tiers: an empty one passes the question on, the first with somebody in it decides
+
+
+def _format_passed_on(empty: Sequence[PluginAnswer], tier: int) -> str:
+    """` (gang offers nobody in tier 1, so tier 2 is asked)`; nothing if no earlier tier had a say."""
+    plugins, tiers = (
+        join_names(dict.fromkeys(each)) for each in ([s.plugin for s in empty], [str(s.tier) for s in empty])
+    )
+    return f" ({plugins} offers nobody in tier {tiers}, so tier {tier} is asked)" if empty else ""
+
+
+def _no_lower_priority(
+    view: JobView, attempt: TaskTry, empty: Sequence[PluginAnswer], refused: Sequence[TaskKey]
+) -> VetoReason | None:
+    """What priority says of the candidates, where it alone kept an earlier tier from offering anybody."""
+    if [seat.plugin for seat in empty] != [PRIORITY] or empty[0].seq is None:
+        return None
+    keeper = explainer_for(PRIORITY).kept
+    return keeper(view, view.tasks[attempt.task], refused, empty[0].seq) if keeper is not None else None
+
+
+def _tier_lines(seats: Sequence[PluginAnswer], node: NodeTry) -> tuple[str, ...]:
+    """One line per tier: who offered how many on this node; none where only one plugin had a say."""
+    offered, tiers = len(node.candidates), dict.fromkeys(seat.tier for seat in seats)
+    return tuple(
+        f"{node.node}, tier {tier}: "
+        f"{', '.join(f'{s.plugin} {len(s.result)} of {offered}' for s in seats if s.tier == tier)}"
+        for tier in (tiers if len(seats) > 1 else ())
+    )
+
+
+# What gang would have to give up beyond those that it offers
+
+
+def _gang_advice(view: JobView, task: TaskInfo, seats: NodeSeats) -> tuple[Advice, ...]:
+    """What would make gang offer enough on the node where that costs least."""
+    node = seats[0][0]
+    costs = [cost for node, seat in seats if (cost := _gang_cost(view, task, node, seat.result)) is not None]
+    point = f"enable{node.victim_votes[0][1].point}"
+    switch = cluster_admin_advice(
+        f"set {point} of gang to false, and accept broken gangs", f"conf:plugins.gang.{point}=false"
+    )
+    if not costs:
+        return (switch,)
+    cheapest = min(costs, key=lambda cost: sum(cost.values()))  # exact: ints
+    return (*(line for job, gone in cheapest.items() for line in _lower_minimum_advice(view, node, job, gone)), switch)
+
+
+def _gang_cost(view: JobView, task: TaskInfo, node: NodeTry, offered: Sequence[TaskKey]) -> dict[JobId, int] | None:
+    """job → pods that have to leave the node, where gang offers too few of them; None if nothing makes room."""
+    recording, refused = view.recording, [key for key in node.candidates if key not in offered]
+    future, gone = idle_without(recording, node.first, node.node, ()), dict[JobId, int]()
+    for key in (*offered, *refused):
+        if task.init_resreq.less_equal(future):
+            break
+        victim = task_of(recording, key)
+        future.add(victim.resreq)
+        gone[victim.job] = gone.get(victim.job, 0) + 1
+    if not task.init_resreq.less_equal(future):
+        return None
+    broken = dict.fromkeys(task_of(recording, key).job for key in refused)
+    return {job: pods for job, pods in gone.items() if job in broken}
+
+
+def _lower_minimum_advice(view: JobView, node: NodeTry, job: JobId, gone: int) -> Iterator[Advice]:
+    """Nothing where its minimum already lets them go."""
+    counts = view.recording.timeline.state_at(node.first - 1).job_counts(job)
+    left = counts.ready_count - gone
+    if left <= 0:
+        pods = count_noun(counts.ready_count, "pod")
+        yield queue_admin_advice(f"free room elsewhere: no minMember lets gang give up all {pods} of {job}")
+    elif left < counts.min_available:
+        edit = f"PodGroup/{job}:spec.minMember={left}"
+        words = f"lower minMember of {job} from {counts.min_available} to {left}, if it can run with that few"
+        yield queue_admin_advice(words, edit)

@@ -1,0 +1,166 @@
+"""Jobs and pods that the session never sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.amounts import count
+from vcdebug.explain.answer import Evidence, Finding, owner_advice, proof_of, queue_admin_advice
+from vcdebug.explain.subject import ExplainSubject
+from vcdebug.framework.record import StateEvent
+from vcdebug.model.names import JobId
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod, PodIdentity
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.completeness import join_kinds, missing_kinds, supplying_command
+from vcdebug.snapshot.manifest import key_of
+from vcdebug.snapshot.snapshot import Snapshot
+
+CAPTURE_INCOMPLETE = "capture-incomplete"
+QUEUE_MISSING = "queue-missing"
+OTHER_SCHEDULER = "other-scheduler"
+POD_GROUP_MISSING = "podgroup-missing"
+NOT_IN_SESSION = "not-in-session"
+PLACES_CAUSE = "places"
+
+
+def not_in_session(recording: Recording, subject: ExplainSubject) -> Finding:
+    """Why a job or pod is not in the session."""
+    every = ((PodIdentity.of_manifest(manifest), manifest) for manifest in recording.snapshot.objects_of("Pod"))
+    pods = [
+        Pod(manifest)
+        for names, manifest in every
+        if (names.job == subject.job if subject.job else names.key == subject.pod)
+    ]
+    group = next(_groups_named(recording, subject.job), None)
+    if group is not None:
+        queue = group.queue or recording.snapshot.flags.default_queue
+        known = queue in recording.session.queues
+        if not known and _lacks(recording, "Queue"):
+            return _capture_incomplete(recording, subject)
+        return _unreadable_finding(recording, subject) if known else _queue_missing_finding(recording, subject, queue)
+    running = [pod for pod in pods if pod.node_name]
+    if running and len(running) == len(pods):
+        sentence = f"{running[0].key} already runs on {running[0].node_name}; it belongs to no job of Volcano's."
+        return Finding(
+            PLACES_CAUSE, sentence, {}, opening_evidence(recording, "the session opens with the pod on its node")
+        )
+    names = recording.snapshot.flags.scheduler_names
+    hidden = [pod for pod in pods if not pod.node_name and pod.scheduler_name not in names]
+    if hidden:
+        return other_scheduler_finding(recording, subject.job or hidden[0].key, hidden)
+    if subject.job and _lacks(recording, "PodGroup"):
+        return _capture_incomplete(recording, subject)
+    return _no_pod_group_finding(recording, subject, pods)
+
+
+def incomplete(snapshot: Snapshot) -> str:
+    """What a snapshot lacks so that no cause can be named, and the command that supplies it; empty for nothing."""
+    kinds = missing_kinds(snapshot)
+    return f"the snapshot has {join_kinds(kinds)}; add the output of `{supplying_command(kinds)}`" if kinds else ""
+
+
+def _lacks(recording: Recording, kind: str) -> bool:
+    return kind in [missing.name for missing in missing_kinds(recording.snapshot)]
+
+
+def _capture_incomplete(recording: Recording, subject: ExplainSubject) -> Finding:
+    kinds = missing_kinds(recording.snapshot)
+    sentence = f"No cause can be named for {subject.job}: the snapshot has {join_kinds(kinds)}."
+    advice = owner_advice(f"add the output of `{supplying_command(kinds)}` to the snapshot, or use `vcdebug capture`")
+    evidence = opening_evidence(recording, "the session opens without the job")
+    return Finding(CAPTURE_INCOMPLETE, sentence, {}, evidence, (advice,))
+
+
+def other_scheduler_finding(recording: Recording, who: str, hidden: list[Pod]) -> Finding:
+    """The pods wait for somebody else."""
+    names = recording.snapshot.flags.scheduler_names
+    named = ", ".join(dict.fromkeys(pod.scheduler_name or "none" for pod in hidden))
+    verb = "names" if len(hidden) == 1 else "name"
+    sentence = (
+        f"Volcano never sees {count_noun(len(hidden), 'pod')} of {who}: {join_names(pod.name for pod in hidden)} "
+        f"{verb} "
+        f"schedulerName {named}, this scheduler takes only {' or '.join(names)}."
+    )
+    numbers, evidence = (
+        {"pods.hidden": count(len(hidden), "pods")},
+        opening_evidence(recording, "the session opens without them"),
+    )
+    advice = (owner_advice(f"create the pods with spec.schedulerName: {names[0]}"),)
+    return Finding(OTHER_SCHEDULER, sentence, numbers, evidence, advice)
+
+
+def opening_evidence(recording: Recording, text: str) -> tuple[Evidence, ...]:
+    """The event that shows what the session starts from."""
+    return proof_of(next(iter(recording.index.seqs_of_type(StateEvent)), None), text)
+
+
+def _all_groups(recording: Recording) -> list[PodGroup]:
+    return [PodGroup(manifest) for manifest in recording.snapshot.objects_of("PodGroup")]
+
+
+def _groups_named(recording: Recording, job: JobId) -> Iterator[PodGroup]:
+    return (PodGroup(manifest) for manifest in recording.snapshot.objects_of("PodGroup") if key_of(manifest) == job)
+
+
+def _queue_missing_finding(recording: Recording, subject: ExplainSubject, queue: str) -> Finding:
+    queues = list(recording.session.queues)
+    close = _closest_word(queue, queues, 0.6)
+    sentence = (
+        f"{subject.job} is not in the session: its PodGroup names queue {queue}, which does not exist "
+        f"(queues: {join_names(queues, 6)}){f'; did you mean {close}?' if close else '.'}"
+    )
+    edits = (f"PodGroup/{subject.job}:spec.queue={close}",) if close else ()
+    other = owner_advice(f"set spec.queue of PodGroup {subject.job} to {close or 'an existing queue'}", *edits)
+    evidence = opening_evidence(recording, "the session opens without the job")
+    advice = (other, queue_admin_advice(f"create queue {queue}"))
+    return Finding(QUEUE_MISSING, sentence, {"queues": count(len(queues), "queues")}, evidence, advice)
+
+
+def _unreadable_finding(recording: Recording, subject: ExplainSubject) -> Finding:
+    sentence = f"{subject.job} is not in the session: its PodGroup could not be read."
+    evidence = opening_evidence(recording, "the session opens without the job")
+    lines = tuple(p.format_line() for p in recording.snapshot.problems if subject.job in p.object)
+    return Finding(NOT_IN_SESSION, sentence, {}, evidence, (owner_advice("see vcdebug inspect"),), lines)
+
+
+def _no_pod_group_finding(recording: Recording, subject: ExplainSubject, pods: list[Pod]) -> Finding:
+    if subject.job:
+        verb = "names" if len(pods) == 1 else "name"
+        sentence = (
+            f"{count_noun(len(pods), 'pod')} {verb} PodGroup {subject.job}, which does not exist: no job is made of "
+            "them"
+            f"{_namesake_words(recording, subject)}."
+        )
+    else:
+        sentence = f"{subject.pod} has no annotation {GROUP_ANNOTATION}: it belongs to no PodGroup, so no job has it."
+    advice = "create the PodGroup; Volcano's controllers do so for Volcano Jobs and for plain pods"
+    if subject.job and (there := _namespaces_with(recording, subject)):
+        advice = f"create the pod in namespace {there[0]}, or a PodGroup in the pod's namespace"
+    evidence = opening_evidence(recording, "the session opens without a job for them")
+    return Finding(POD_GROUP_MISSING, sentence, {"pods": count(len(pods), "pods")}, evidence, (owner_advice(advice),))
+
+
+def _namesake_words(recording: Recording, subject: ExplainSubject) -> str:
+    """A PodGroup of that name in another namespace, or one of a similar name in the same."""
+    namespace, _, name = subject.job.partition("/")
+    elsewhere = _namespaces_with(recording, subject)
+    if elsewhere:
+        there = f"namespace {join_names(elsewhere)} has a PodGroup {name}"
+        return f"; {there}, but a pod's PodGroup must be in its own namespace, {namespace}"
+    close = _closest_word(name, [group.name for group in _all_groups(recording) if group.namespace == namespace], 0.8)
+    return f"; did you mean {namespace}/{close}" if close else ""
+
+
+def _closest_word(word: str, words: list[str], near: float) -> str:
+    """The word that is most like it; empty where none is near enough."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, words, 1, near)), "")
+
+
+def _namespaces_with(recording: Recording, subject: ExplainSubject) -> list[str]:
+    """Namespaces with a PodGroup of the name."""
+    name = subject.job.rpartition("/")[2]
+    return [group.namespace for group in _all_groups(recording) if group.name == name]

@@ -1,0 +1,250 @@
+"""What a pod wants of its node beside room, and what the nodes have instead: labels, neighbours, and near misses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from vcdebug.amount_text import join_names
+from vcdebug.explain.answer import Advice, cluster_admin_advice, owner_advice, queue_admin_advice
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.grouping import group_by_key
+from vcdebug.kube.affinity_terms import AffinityTerm, LabelGroup, pod_affinity_terms
+from vcdebug.kube.listers import claim_names, storage_class_name
+from vcdebug.kube.node_affinity import required_node_affinity
+from vcdebug.kube.pod_affinity import AFFINITY_REASON
+from vcdebug.kube.selector import Requirement, Selector
+from vcdebug.model.pod import Pod
+from vcdebug.snapshot.manifest import name_of, spec_of
+from vcdebug.snapshot.snapshot import Manifest
+
+MAX_HOLDERS: Final = 4
+
+
+class ConstraintFailure(NamedTuple):
+    """One thing in the way, with names."""
+
+    text: str
+    advice: tuple[Advice, ...] = ()
+    replaces: str = ""
+    """Advice with this word is void beside it."""
+
+
+NODE_AFFINITY_REASON = "didn't match Pod's node affinity/selector"
+HOSTNAME = "kubernetes.io/hostname"
+MAX_VALUES = 4
+
+
+def find_label_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Labels that no node has, with those that it could have been meant to be."""
+    if not room.refused_for(NODE_AFFINITY_REASON):
+        return
+    wanted = required_node_affinity(room.task.pod.spec)
+    terms = wanted.terms or ()
+    labels = (term.labels for term in terms if len(terms) == 1)
+    for requirement in (each for selector in (wanted.selector, *labels) for each in selector.requirements):
+        yield from _requirement_failures(room, requirement)
+
+
+def _requirement_failures(room: NodeFits, requirement: Requirement) -> Iterator[ConstraintFailure]:
+    """Who has it, where few do; else what they have instead."""
+    nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
+    have = [node.name for node in nodes if requirement.matches_labels(node.labels)]
+    if have:
+        if requirement.key != HOSTNAME:
+            having = set(have)
+            yield from _few_nodes_failure(
+                have, [node.name for node in nodes if node.name not in having], format_requirement(requirement)
+            )
+        return
+    key = requirement.key
+    found = group_by_key((node.labels[key], node.name) for node in nodes if key in node.labels)
+    wish = f"no node has {format_requirement(requirement)}"
+    if not found:
+        yield from _unknown_key(room, requirement, wish)
+        return
+    values = join_names((f"{value or 'empty'} on {join_names(names, 2)}" for value, names in found.items()), MAX_VALUES)
+    meant = _closest_name(requirement.values, found) if requirement.operator == "In" else ""
+    advice = (
+        (owner_advice(f"did you mean {requirement.key}={meant}? Labels are compared letter by letter"),)
+        if meant
+        else ()
+    )
+    yield ConstraintFailure(f"{wish}: {requirement.key} is {values}", advice)
+
+
+def _few_nodes_failure(have: list[str], lack: list[str], wish: str) -> Iterator[ConstraintFailure]:
+    """The fewer of the two by name."""
+    few, verb = (lack, "lack") if len(lack) <= len(have) else (have, "have")
+    if few and len(few) < MAX_VALUES:
+        single = {"lack": "lacks", "have": "has"}
+        only = "" if verb == "lack" else "only "
+        yield ConstraintFailure(f"{only}{join_names(few)} {verb if len(few) > 1 else single[verb]} {wish}")
+
+
+def _unknown_key(room: NodeFits, requirement: Requirement, wish: str) -> Iterator[ConstraintFailure]:
+    keys = dict.fromkeys(key for node in room.node_fits for key in room.view.session.nodes[node.name].labels)
+    meant = _closest_name((requirement.key,), keys)
+    advice = (owner_advice(f"did you mean the label {meant}?"),) if meant else ()
+    yield ConstraintFailure(f"{wish}, nor any label {requirement.key}" if requirement.values else wish, advice)
+
+
+def _closest_name(wanted: Iterable[str], known: Iterable[str]) -> str:
+    """The known word that one of the wanted ones was probably meant to be; empty if none is near."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    for word in wanted:
+        same = [name for name in names if name.casefold() == word.casefold()]
+        near = same or get_close_matches(word, names, 1, 0.8)
+        if near and near[0] != HOSTNAME:
+            return near[0]
+    return ""
+
+
+def format_requirement(requirement: Requirement) -> str:
+    """`zone=b`, `zone in (a, b)`, `the label zone`."""
+    values = ", ".join(requirement.values)
+    if requirement.operator == "In":
+        return f"{requirement.key}={values}" if len(requirement.values) == 1 else f"{requirement.key} in ({values})"
+    if requirement.operator == "Exists":
+        return f"the label {requirement.key}"
+    if requirement.operator == "DoesNotExist":
+        return f"no label {requirement.key}"
+    return f"{requirement.key} {requirement.operator} {values}"
+
+
+def format_resource_meant(room: NodeFits, name: str) -> str:
+    """The resource that was probably meant by one that no node has, and a node that has it; empty if none is near."""
+    nodes = [room.view.session.nodes[node.name] for node in room.node_fits]
+    known = {each: node.name for node in nodes for each, value in node.allocatable.items() if value > 0}
+    meant = _closest_name((name,), [each for each in known if "/" in each])
+    return f"did you mean {meant}, which {known[meant]} has?" if meant else ""
+
+
+def find_affinity_failures(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """Whom the pod wants to stand beside: nobody there is, or where they are."""
+    if not room.refused_for(AFFINITY_REASON):
+        return
+    for term in pod_affinity_terms(room.task.pod.spec.get("affinity") or {}, room.task.namespace).required_affinity:
+        yield _pod_affinity_failure(room, term)
+
+
+def _pod_affinity_failure(room: NodeFits, term: AffinityTerm) -> ConstraintFailure:
+    wish = f"its affinity wants to stand beside pods with {_format_selector(term.selector)} (by {term.topology_key})"
+    there = [
+        f"{task.name} on {node.name}"
+        for node in room.node_fits
+        for task in room.tasks_on(node.name)
+        if term.matches_group(LabelGroup(task.namespace, task.pod.labels, deleting=False), None)
+    ]
+    if there:
+        return ConstraintFailure(f"{wish}: {join_names(there, MAX_HOLDERS)}", (), "affinity")
+    lacking = f"{wish}, and none runs on any node"
+    return ConstraintFailure(
+        lacking, (owner_advice("start such pods first, or correct the labelSelector of the affinity"),), "affinity"
+    )
+
+
+def _format_selector(selector: Selector) -> str:
+    return join_names(format_requirement(each) for each in selector.requirements) or "any labels"
+
+
+# What stands behind a refusal for volumes: the claim, its class, where its volume can be used, who mounts it.
+
+VOLUME_ELSEWHERE_REASONS: Final = ("persistentvolume's node affinity", "volume node affinity conflict")
+NONE_TO_BIND: Final = "available persistent volumes to bind"
+UNBOUND_REASONS: Final = ("persistentvolume had no name", "unbound immediate")
+_MISSING_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
+
+
+def find_volume_shortages(room: NodeFits) -> Iterator[ConstraintFailure]:
+    """The pod's claims by name, and what is the matter with them."""
+    by_node = {node.name: " ".join(status.reason.lower() for status in node.statuses) for node in room.node_fits}
+    reasons = [reason for reason in by_node.values() if "volume" in reason]
+    if not reasons:
+        return
+    named = claim_names_of(room.task.pod)
+    yield from _missing_class_failures(room, reasons)
+    if not named or any(f'"{name}"' in reason for name in named for reason in reasons):
+        return
+    text = f"its volume claim{'s are' if len(named) > 1 else ' is'} {join_names(named)}"
+    mounted = _mounted_by(room, named)
+    yield ConstraintFailure(f"{text}, mounted by {join_names(mounted, MAX_HOLDERS)}" if mounted else text)
+    beyond = [name for name, reason in by_node.items() if any(text in reason for text in VOLUME_ELSEWHERE_REASONS)]
+    if beyond:
+        reach = [name for name in by_node if name not in beyond]
+        where = f"only {join_names(reach)} reaches its volumes" if reach else "no node reaches its volumes"
+        yield ConstraintFailure(
+            where,
+            (queue_admin_advice(f"free room on {join_names(reach)}, or move the data"),) if reach else (),
+            "volume",
+        )
+    for claim in _claims_of(room, named):
+        yield from _unbound_claim_failures(room, claim, reasons)
+
+
+def _mounted_by(room: NodeFits, named: list[str]) -> list[str]:
+    return [
+        f"{task.name} on {node.name}"
+        for node in room.node_fits
+        for task in room.tasks_on(node.name)
+        if task.namespace == room.task.namespace and any(name in named for name in claim_names_of(task.pod))
+    ]
+
+
+def _claims_of(room: NodeFits, named: list[str]) -> Iterator[Manifest]:
+    for manifest in room.view.recording.snapshot.objects_of("PersistentVolumeClaim"):
+        metadata = manifest["metadata"]
+        if metadata.get("namespace") == room.task.namespace and metadata["name"] in named:
+            yield manifest
+
+
+def _unbound_claim_failures(room: NodeFits, claim: Manifest, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
+    """A claim without a volume: what its class waits for, or where it may make one."""
+    if spec_of(claim).get("volumeName"):
+        return
+    name, owner = name_of(claim), storage_class_name(claim)
+    classes = {name_of(one): one for one in room.view.recording.snapshot.objects_of("StorageClass")}
+    found = classes.get(owner)
+    if any(word in reason for word in UNBOUND_REASONS for reason in reasons):
+        yield ConstraintFailure(
+            f"claim {name} has no volume yet, and its class {owner or '(none)'} binds before a pod is placed",
+            (cluster_admin_advice(f"look at the provisioner of claim {name} (kubectl describe pvc {name})"),),
+            "volume",
+        )
+    elif found is not None and any(NONE_TO_BIND in reason for reason in reasons):
+        allowed = [
+            f"{one.get('key')} is {' or '.join(one.get('values') or ())}"
+            for term in found.get("allowedTopologies") or ()
+            for one in term.get("matchLabelExpressions") or ()
+        ]
+        if allowed:
+            yield ConstraintFailure(
+                f"class {owner} of claim {name} makes volumes only where {join_names(allowed)}",
+                (
+                    cluster_admin_advice(
+                        f"let class {owner} serve the zones of the nodes (allowedTopologies), or run the pod there"
+                    ),
+                ),
+                "volume",
+            )
+
+
+def _missing_class_failures(room: NodeFits, reasons: Sequence[str]) -> Iterator[ConstraintFailure]:
+    """A storage class that does not exist."""
+    known = [name_of(manifest) for manifest in room.view.recording.snapshot.objects_of("StorageClass")]
+    missing = [one for reason in reasons for one in _MISSING_CLASS.findall(reason)]
+    for name in dict.fromkeys(missing):
+        there = f"there are {join_names(known)}" if known else "there is none at all"
+        yield ConstraintFailure(
+            f"there is no StorageClass {name} ({there})",
+            (cluster_admin_advice(f"create StorageClass {name}, or name one that exists in the claim"),),
+            "volume",
+        )
+
+
+def claim_names_of(pod: Pod) -> list[str]:
+    """Names of the volume claims that a pod mounts."""
+    return [claim.name for claim in claim_names(pod) if claim.name and not claim.ephemeral]

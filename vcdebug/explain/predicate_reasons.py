@@ -1,0 +1,195 @@
+"""One pass of predicates over nodes: the reasons, what about pod and node does not go together, what runs out where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from vcdebug.explain.amounts import Histogram, histogram
+from vcdebug.framework.record import PredicateEvent
+from vcdebug.kube.affinity_terms import AffinityTerm
+from vcdebug.kube.node_affinity import FieldRequirement, NodeConstraints, NodeTerm, parse_node_constraints
+from vcdebug.kube.ports import NO_FREE_PORTS, host_ports
+from vcdebug.kube.selector import Requirement, Selector
+from vcdebug.kube.taints import first_untolerated, parse_taints, tolerates_cordon
+from vcdebug.model.fit_errors import FitStatus
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.resource import at_most
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.state_before import state_before, task_of
+
+CORDONED: Final = "node(s) were unschedulable"
+TAINTED: Final = "node(s) had untolerated taint"
+NOT_MATCHING: Final = "node(s) didn't match Pod's node affinity/selector"
+ABSENT: Final = "has no such label"
+
+
+def reasons_text(statuses: Sequence[FitStatus]) -> str:
+    """All that the predicates object to on one node."""
+    return ", ".join(status.reason for status in statuses if status.reason)
+
+
+def iter_refusals(recording: Recording, event: PredicateEvent) -> Iterator[tuple[NodeName, tuple[FitStatus, ...]]]:
+    """The nodes that the pass refused, and why."""
+    names, statuses = recording.node_names, recording.reason_table.statuses_of
+    for row, code in zip(event.failed.tolist(), event.codes.tolist(), strict=True):
+        yield names[row], statuses(code)
+
+
+def refusal_histogram(recording: Recording, event: PredicateEvent) -> Histogram[NodeName]:
+    """Reason and its nodes, the most frequent first."""
+    return histogram((node, reasons_text(statuses)) for node, statuses in iter_refusals(recording, event))
+
+
+# What about the pod and the node does not go together
+
+
+def refusal_reasons(recording: Recording, seq: Seq, event: PredicateEvent, node: NodeName) -> tuple[str, ...]:
+    """What about the pod and the node does not go together, filter by filter that refused it, before an event."""
+    statuses = dict(iter_refusals(recording, event)).get(node, ())
+    asking, info = task_of(recording, event.task), recording.session.nodes[node]
+    asked = parse_node_constraints(asking.pod.spec)
+    found: list[str] = []
+    for status in statuses:
+        if status.reason.startswith(CORDONED):
+            found += _cordon_reasons(asked, info)
+        elif status.reason.startswith(TAINTED):
+            found += _taint_reasons(asked, info)
+        elif status.reason.startswith(NOT_MATCHING):
+            found += _affinity_reasons(asked, info)
+        elif status.reason == NO_FREE_PORTS:
+            found += _port_reasons(recording, seq, asking, node)
+    return tuple(found)
+
+
+def _cordon_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
+    if node.is_unschedulable and not tolerates_cordon(asked.tolerations):
+        yield "the node is cordoned, and no toleration accepts node.kubernetes.io/unschedulable"
+
+
+def _taint_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
+    taint = first_untolerated(parse_taints(node.taints), asked.tolerations)
+    if taint is None:
+        return
+    stated = [f"{t.key or 'any key'} {t.operator or 'Equal'} {t.value}".rstrip() for t in asked.tolerations]
+    against = f"tolerations: {', '.join(stated)}" if stated else "the pod has no toleration"
+    yield f"taint {taint.key}={taint.value}:{taint.effect}; {against}"
+
+
+def _affinity_reasons(asked: NodeConstraints, node: NodeInfo) -> Iterator[str]:
+    for requirement in asked.required.selector.requirements:
+        if not requirement.matches_labels(node.labels):
+            yield f"nodeSelector {_requirement_against(requirement, node)}"
+    terms = asked.required.terms
+    if terms is None or any(term.matches_node(node.labels, node.name) for term in terms):
+        return
+    for number, term in enumerate(terms, start=1):
+        failing = [one for one in term.labels.requirements if not one.matches_labels(node.labels)]
+        told = [_requirement_against(one, node) for one in failing]
+        told += [f"{one.field} is not {one.value}" for one in term.fields if not one.matches_name(node.name)]
+        yield f"affinity term {number}: {'; '.join(told) or 'it never matches'}"
+
+
+def _requirement_against(requirement: Requirement, node: NodeInfo) -> str:
+    """`zone In (a, b), the node has zone=c`."""
+    values = f" ({', '.join(requirement.values)})" if requirement.values else ""
+    has = f"has {requirement.key}={node.labels[requirement.key]}" if requirement.key in node.labels else ABSENT
+    return f"{requirement.key} {requirement.operator}{values}, the node {has}"
+
+
+def _port_reasons(recording: Recording, seq: Seq, asking: TaskInfo, node: NodeName) -> Iterator[str]:
+    release = recording.snapshot.release
+    wanted = host_ports(asking.pod.spec, release)
+    for key in state_before(recording, seq).tasks_on(node) if wanted else ():
+        for used in host_ports(task_of(recording, key).pod.spec, release):
+            if any(one.conflicts_with(used) for one in wanted):
+                yield f"host port {used.port}/{used.protocol} is taken by {key}"
+
+
+# What runs out where
+
+
+class NodeShortage(NamedTuple):
+    """One node that lacks something of one dimension."""
+
+    node: NodeName
+    has: float
+    """Future idle: idle + releasing - pipelined."""
+    lacks: float
+
+
+class ExhaustedDimension(NamedTuple):
+    """One dimension over all nodes that were visited."""
+
+    dimension: str
+    request: float
+    nodes: tuple[NodeShortage, ...]
+    """Those that lack it, the one that lacks least first."""
+    visited: int
+    most: float
+    """The most that any of them has."""
+
+    def shortage_of(self, node: NodeName) -> NodeShortage | None:
+        """What one node lacks."""
+        return next((short for short in self.nodes if short.node == node), None)
+
+
+def visited_rows(event: PredicateEvent) -> list[int]:
+    """Rows that the pass looked at, ascending."""
+    return sorted([*event.feasible.tolist(), *event.failed.tolist()])
+
+
+@per_recording(most=16)
+def exhausted_dimensions(recording: Recording, seq: Seq) -> Sequence[ExhaustedDimension]:
+    """Dimensions that some visited node lacks before the pass, the one that most of them lack first."""
+    event = recording.event_at(seq)
+    assert isinstance(event, PredicateEvent)
+    state = state_before(recording, seq)
+    names = [recording.node_names[row] for row in visited_rows(event)]
+    futures = {name: state.nodes[name].future_idle() for name in names}
+    found = []
+    for dimension, request in task_of(recording, event.task).init_resreq.items():
+        amounts = {name: future.get(dimension) for name, future in futures.items()}
+        lacking = [NodeShortage(name, has, request - has) for name, has in amounts.items() if not at_most(request, has)]
+        if lacking:
+            nodes = tuple(sorted(lacking, key=lambda short: short.lacks))
+            found.append(ExhaustedDimension(dimension, request, nodes, len(names), max(amounts.values())))
+    return sorted(found, key=lambda each: -len(each.nodes))
+
+
+# Conditions on labels and names in words.
+
+
+def format_requirement(one: Requirement) -> str:
+    """`zone=a`, `zone In (a, b)`, `zone Exists`."""
+    if one.operator == "In" and len(one.values) == 1:
+        return f"{one.key}={one.values[0]}"
+    values = f" ({', '.join(one.values)})" if one.values else ""
+    return f"{one.key} {one.operator}{values}"
+
+
+def format_selector(selector: Selector) -> str:
+    """Every requirement; what a missing selector means."""
+    if selector.nothing:
+        return "no pod"
+    return ", ".join(format_requirement(one) for one in selector.requirements)
+
+
+def format_field(one: FieldRequirement) -> str:
+    """`metadata.name=n1`."""
+    return f"{one.field}{'≠' if one.negated else '='}{one.value}"
+
+
+def format_node_term(term: NodeTerm) -> str:
+    """A term of node affinity."""
+    if term.never:
+        return "a term that never matches"
+    told = [format_requirement(one) for one in term.labels.requirements] + [format_field(one) for one in term.fields]
+    return ", ".join(told) or "any node"
+
+
+def format_affinity_term(term: AffinityTerm) -> str:
+    """A term of affinity between pods: which pods, and in which domain."""
+    return f"{format_selector(term.selector) or 'any pod'} by {term.topology_key}"

@@ -1,0 +1,207 @@
+"""Who holds what is needed: the pods on a node, in a queue, on a port, a volume or a quota, or in a job's way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from vcdebug.amount_text import count_noun, format_age, format_resource
+from vcdebug.explain.job_view import JobView
+from vcdebug.explain.node_fit import NodeFits
+from vcdebug.explain.pending.placement_constraints import claim_names_of
+from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.subject import NotFoundError, find_subject
+from vcdebug.gotime import parse_time
+from vcdebug.kube.ports import host_ports
+from vcdebug.model.pod import Pod
+from vcdebug.model.task import TaskInfo, TaskStatus, is_allocated_status
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.manifest import name_of
+
+SUBJECT_FORMS: Final = "JOB, node/NAME, queue/NAME, port/NUMBER, claim/NAMESPACE/NAME or quota/NAMESPACE"
+MAX_HOLDER_ROWS: Final = 40
+
+
+class ResourceHolder(NamedTuple):
+    """A pod that holds something."""
+
+    task: TaskInfo
+    what: str
+    taken_back: str
+    """Whether an action could evict it, or why not."""
+
+
+def who_holds(recording: Recording, word: str) -> QuestionReply:
+    """Dispatches on the word's kind; a bare name is a job or pod."""
+    kind, slash, name = word.partition("/")
+    if slash and kind in _FIND_BY_KIND:
+        return _build_reply(recording, word, *_FIND_BY_KIND[kind](recording, name))
+    return _for_job(recording, word)
+
+
+def _holding_tasks(recording: Recording) -> Iterator[TaskInfo]:
+    for job in recording.session.jobs.values():
+        for task in job.tasks.values():
+            if is_allocated_status(task.status) or task.status in (TaskStatus.RELEASING, TaskStatus.PIPELINED):
+                yield task
+
+
+def _holders_on_node(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
+    held = [_build_holder(recording, task) for task in _holding_tasks(recording) if task.node_name == name]
+    if name in recording.session.nodes:
+        return f"node {name}", held
+    if not held and not any(name_of(manifest) == name for manifest in recording.snapshot.objects_of("Node")):
+        raise NotFoundError("no such node, and no pod is on it", "", name)
+    return f"node {name} (outside the session)", held
+
+
+def _holders_in_queue(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
+    queues = recording.session.queues
+    if name not in queues:
+        raise NotFoundError("no such queue", f"there are {', '.join(queues)}", name)
+    below = dict.fromkeys([name])
+    for _ in queues:
+        below.update(dict.fromkeys(one.name for one in queues.values() if one.parent in below))
+    jobs = recording.session.jobs
+    held = [task for task in _holding_tasks(recording) if jobs[task.job].queue in below]
+    return f"queue {name}", [_build_holder(recording, task) for task in held]
+
+
+def _holders_on_port(recording: Recording, number: str) -> tuple[str, list[ResourceHolder]]:
+    held = [task for task in _holding_tasks(recording) if number in _host_ports(recording, task.pod)]
+    return f"host port {number}", [_build_holder(recording, task) for task in held]
+
+
+def _holders_of_claim(recording: Recording, name: str) -> tuple[str, list[ResourceHolder]]:
+    held = [task for task in _holding_tasks(recording) if name in _claim_keys(task.pod)]
+    return f"claim {name}", [_build_holder(recording, task) for task in held]
+
+
+def _holders_of_quota(recording: Recording, namespace: str) -> tuple[str, list[ResourceHolder]]:
+    held = [task for task in _holding_tasks(recording) if task.namespace == namespace]
+    return f"the quota of namespace {namespace}", [_build_holder(recording, task) for task in held]
+
+
+_FIND_BY_KIND: Final[Mapping[str, Callable[[Recording, str], tuple[str, list[ResourceHolder]]]]] = {
+    "node": _holders_on_node,
+    "queue": _holders_in_queue,
+    "port": _holders_on_port,
+    "claim": _holders_of_claim,
+    "quota": _holders_of_quota,
+}
+
+
+def _host_ports(recording: Recording, pod: Pod) -> list[str]:
+    return [str(one.port) for one in host_ports(pod.spec, recording.snapshot.release)]
+
+
+def _claim_keys(pod: Pod) -> list[str]:
+    return [f"{pod.namespace}/{name}" for name in claim_names_of(pod)]
+
+
+# A job's view
+
+
+def _for_job(recording: Recording, word: str) -> QuestionReply:
+    subject = find_subject(recording.snapshot, word)
+    if subject.job not in recording.session.jobs:
+        raise NotFoundError("is not in the session: nobody stands in its way", "ask explain", word)
+    view = JobView(recording, subject.job, subject.pod)
+    task = view.blocked_task
+    if task is None:
+        return QuestionReply(f"{subject.job} has no pod that waits.", data={"subject": subject.job, "holders": []})
+    room = NodeFits(view, task, len(recording))
+    wanted = [name for name, value in task.init_resreq.items() if value > 0]
+    ports, volumes = _host_ports(recording, task.pod), _claim_keys(task.pod)
+    suitable = {node.name for node in room.waiting_nodes}
+    found = []
+    for other in _holding_tasks(recording):
+        if other.job == subject.job:
+            continue
+        shared = [*(f"port {port}" for port in dict.fromkeys(_host_ports(recording, other.pod)) if port in ports)]
+        shared += [f"claim {name}" for name in dict.fromkeys(_claim_keys(other.pod)) if name in volumes]
+        amounts = [name for name in wanted if other.resreq.get(name) > 0] if other.node_name in suitable else []
+        if shared or amounts:
+            found.append(_build_holder(recording, other, room, shared, amounts))
+    return _build_reply(recording, subject.job, f"what {task.name} needs ({format_resource(task.init_resreq)})", found)
+
+
+def _build_holder(
+    recording: Recording,
+    task: TaskInfo,
+    room: NodeFits | None = None,
+    shared: Sequence[str] = (),
+    amounts: Sequence[str] | None = None,
+) -> ResourceHolder:
+    held = format_resource(task.resreq, amounts) if amounts or not shared else ""
+    what = ", ".join(part for part in (*shared, held) if part)
+    return ResourceHolder(task, what, _eviction_verdict(recording, task, room))
+
+
+def _eviction_verdict(recording: Recording, task: TaskInfo, room: NodeFits | None) -> str:
+    """Whether some configured action could, by its own filter; plugins may still object."""
+    conf = recording.conf
+    evicting = [action for action in conf.known if conf.facts_of(action).evicts_by_pod]
+    configured = [action for action in dict.fromkeys(conf.actions) if action in evicting]
+    if task.status is TaskStatus.RELEASING:
+        return "is leaving already"
+    if not configured:
+        return f"no: neither {' nor '.join(evicting)} is among the actions"
+    if room is None:
+        return "yes, unless a plugin objects" if task.preemptable else "no: volcano.sh/preemptable is false"
+    kept = {action: room.skipped_victim(action, task) for action in configured}
+    able = [action for action, why in kept.items() if why is None]
+    if able:
+        return f"by {' or '.join(able)}, unless a plugin objects"
+    return "no: " + "; ".join(f"{action}: {why.text}" for action, why in kept.items() if why is not None)
+
+
+def _build_reply(recording: Recording, subject: str, what: str, found: Sequence[ResourceHolder]) -> QuestionReply:
+    jobs = recording.session.jobs
+    ordered = sorted(found, key=lambda one: (jobs[one.task.job].queue, -one.task.priority, one.task.key))
+    heads = ("pod", "queue", "priority#", "age", "node", "status", "holds", "can it be taken back")
+    rows = tuple(_holder_row(recording, one) for one in ordered[:MAX_HOLDER_ROWS])
+    left = len(ordered) - MAX_HOLDER_ROWS
+    owners = dict.fromkeys(one.task.job for one in ordered)
+    queues = dict.fromkeys(jobs[owner].queue for owner in owners)
+    sentence = (
+        f"{count_noun(len(ordered), 'pod')} of {count_noun(len(owners), 'job')} in {count_noun(len(queues), 'queue')} "
+        f"{'holds' if len(ordered) == 1 else 'hold'} {what}."
+        if ordered
+        else f"Nobody holds {what}."
+    )
+    data = {"subject": subject, "holders": [_holder_json(recording, one) for one in ordered]}
+    lines = (f"and {count_noun(left, 'pod')} more: --json lists all",) if left > 0 else ()
+    return QuestionReply(sentence, lines, (ReplySheet("holders", heads, rows),) if rows else (), (), data)
+
+
+def _holder_row(recording: Recording, one: ResourceHolder) -> tuple[str, ...]:
+    task = one.task
+    queue = recording.session.jobs[task.job].queue
+    age = _format_age(recording, task)
+    return task.key, queue, str(task.priority), age, task.node_name, task.status.upstream_name, one.what, one.taken_back
+
+
+def _holder_json(recording: Recording, one: ResourceHolder) -> dict[str, object]:
+    task = one.task
+    return {
+        "pod": task.key,
+        "job": task.job,
+        "queue": recording.session.jobs[task.job].queue,
+        "priority": task.priority,
+        "node": task.node_name,
+        "status": task.status.upstream_name,
+        "holds": one.what,
+        "takenBack": one.taken_back,
+    }
+
+
+def _format_age(recording: Recording, task: TaskInfo) -> str:
+    """Since its creation, in the largest unit that fits."""
+    created = parse_time(task.pod.creation_timestamp)
+    return "?" if created is None else format_age(int((recording.snapshot.now - created).total_seconds()))
+
+
+HOLDERS_QUESTION = NamedQuestion(
+    "holders", "who holds what it needs", ("job", "node", "queue", "port", "claim", "quota"), who_holds
+)

@@ -1,0 +1,96 @@
+"""Who is next: the order in which queues and jobs that wait would be tried, with what decides between neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cmp_to_key
+
+from vcdebug.amount_text import format_number
+from vcdebug.explain.orders import ElementKind, OrderStep, order_of
+from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.subject import NotFoundError
+from vcdebug.grouping import group_by_key
+from vcdebug.model.names import JobId, QueueName, Seq
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.recording import Recording
+
+
+def who_is_next(recording: Recording, word: str) -> QuestionReply:
+    """After the cycle; all queues, or the one that is named."""
+    return next_at(recording, len(recording), word)
+
+
+def next_at(recording: Recording, seq: Seq, word: str = "") -> QuestionReply:
+    """The same as it stands after an event."""
+    session = recording.session
+    if word and word not in session.queues:
+        raise NotFoundError("no such queue", f"there are {', '.join(session.queues)}", word)
+    queued = [job for job in session.jobs.values() if job.queue in session.queues and word in ("", job.queue)]
+    waiting = group_by_key((job.queue, job.uid) for job in queued if job.count_tasks(TaskStatus.PENDING))
+    if not waiting:
+        return QuestionReply("No job waits.", data={"queues": [], "jobs": []})
+    queues = _sort_by_order(recording, seq, "queue", list(waiting))
+    jobs = {queue: _sort_by_order(recording, seq, "job", waiting[queue]) for queue in queues}
+    sheets = (_queue_sheet(recording, seq, queues), *(_job_sheet(recording, seq, one, jobs[one]) for one in queues))
+    first = jobs[queues[0]][0]
+    sentence = (
+        f"{first} of queue {queues[0]} would be tried "
+        f"first{_first_place_words(recording, seq, queues, jobs[queues[0]])}."
+    )
+    after = "queues come before jobs: a job's priority counts within its queue only" if len(queues) > 1 else ""
+    data = {"queues": queues, "jobs": [{"queue": queue, "jobs": jobs[queue]} for queue in queues]}
+    return QuestionReply(sentence, (after,) if after else (), sheets, (), data)
+
+
+def _sort_by_order(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> list[str]:
+    def compare_names(left: str, right: str) -> int:
+        return order_of(recording, seq, kind, left, right).order_sign
+
+    return sorted(sorted(names), key=cmp_to_key(compare_names))
+
+
+def _first_place_words(recording: Recording, seq: Seq, queues: Sequence[QueueName], jobs: Sequence[JobId]) -> str:
+    parts = []
+    if len(queues) > 1:
+        parts.append(_order_words(recording, seq, "queue", queues[0], queues[1]))
+    if len(jobs) > 1:
+        parts.append(_order_words(recording, seq, "job", jobs[0], jobs[1]))
+    return f": {'; '.join(parts)}" if parts else ""
+
+
+def _order_words(recording: Recording, seq: Seq, kind: ElementKind, left: str, right: str) -> str:
+    decided = order_of(recording, seq, kind, left, right).deciding_step
+    return f"{left} before {right} by {_format_step(decided)}"
+
+
+def _format_step(decided: OrderStep | None) -> str:
+    if decided is None:
+        return "nothing that is known"
+    by = f" ({decided.plugin})" if decided.plugin else ""
+    return (
+        f"{decided.difference.what}{by}, {_format_value(decided.difference.left)} to "
+        f"{_format_value(decided.difference.right)}"
+    )
+
+
+def _format_value(figure: object) -> str:
+    return format_number(figure) if isinstance(figure, float) else str(figure)
+
+
+def _queue_sheet(recording: Recording, seq: Seq, queues: Sequence[QueueName]) -> ReplySheet:
+    return ReplySheet("queues", ("#", "queue", "before the next by"), _order_rows(recording, seq, "queue", queues))
+
+
+def _job_sheet(recording: Recording, seq: Seq, queue: QueueName, jobs: Sequence[JobId]) -> ReplySheet:
+    return ReplySheet(f"jobs of {queue}", ("#", "job", "before the next by"), _order_rows(recording, seq, "job", jobs))
+
+
+def _order_rows(recording: Recording, seq: Seq, kind: ElementKind, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    following = [*names[1:], ""]
+    return tuple(
+        (str(place), name, _format_step(order_of(recording, seq, kind, name, other).deciding_step) if other else "")
+        for place, (name, other) in enumerate(zip(names, following, strict=True), start=1)
+    )
+
+
+NEXT_QUESTION = NamedQuestion("next", "which job would be tried next", ("queue",), who_is_next)

@@ -1,0 +1,267 @@
+"""Why was this pod evicted: for whom, who offered it, who could have protected it, and what it was good for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.answer import Evidence
+from vcdebug.explain.decisions.evictions import (
+    CARRIED_OUT_FATES,
+    ORDER_OF_NODES_NOTE,
+    Eviction,
+    milder_nodes,
+    planned_evictions,
+)
+from vcdebug.explain.decisions.victims import VictimDecision, VictimObjection, victim_choice_before
+from vcdebug.explain.orders import OrderComparison, order_at, pop_kind
+from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.subject import NotFoundError, find_subject
+from vcdebug.framework.record import Level, PopEvent
+from vcdebug.model.names import JobId, Seq, TaskKey
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
+
+
+def why_evicted(recording: Recording, word: str) -> QuestionReply:
+    """The eviction that was carried out, else the last one that was planned."""
+    pod = find_pod(recording, word)
+    planned = [one for one in planned_evictions(recording) if one.victim == pod]
+    carried = [one for one in planned if one.fate in CARRIED_OUT_FATES]
+    if not planned:
+        return QuestionReply(
+            f"{pod} is not evicted in this cycle, and no action planned to.", data={"pod": pod, "evicted": False}
+        )
+    one = (carried or planned)[-1]
+    choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
+    gain = _format_gain(recording, one)
+    sheets = (_offers_sheet(choice, pod),) if choice is not None else ()
+    lines = (*_protection_lines(choice, pod), gain)
+    return QuestionReply(
+        _eviction_sentence(one, choice),
+        lines,
+        sheets,
+        tuple(_eviction_evidence(one, choice)),
+        _eviction_json(one, choice, gain),
+    )
+
+
+def find_pod(recording: Recording, word: str) -> TaskKey:
+    """The pod of this name; raises NotFoundError."""
+    subject = find_subject(recording.snapshot, word)
+    if subject.pod is not None:
+        return subject.pod
+    job = recording.session.jobs.get(subject.job)
+    tasks = [task.key for task in job.tasks.values()] if job is not None else []
+    if len(tasks) == 1:
+        return tasks[0]
+    raise NotFoundError("is a job", f"name one of its pods: {', '.join(sorted(tasks)[:5])}", word)
+
+
+def _eviction_sentence(one: Eviction, choice: VictimDecision | None) -> str:
+    who = one.preemptor or "nobody in particular: a plugin wants it to leave"
+    node = f" on {one.node}" if one.node else ""
+    if one.fate not in CARRIED_OUT_FATES:
+        planned = f"{one.action} planned it for {who}{node}, and took it back at event {one.end}"
+        return f"{one.victim} is not evicted: {planned}."
+    offering = _offering_plugins(choice, one.victim)
+    by = f"; tier {one.tier} decided" if one.tier is not None else ""
+    offered = f", where {' and '.join(offering)} offered it" if offering else ""
+    return f"{one.victim} is evicted by {one.action} for {who}{node}{by}{offered}."
+
+
+def _offering_plugins(choice: VictimDecision | None, pod: TaskKey) -> list[str]:
+    """Plugins of the deciding tier that gave the pod away."""
+    tiers = choice.tiers if choice is not None else ()
+    return [offer.seat.plugin for tier in tiers if tier.decides for offer in tier.offers if pod in offer.offered]
+
+
+def _offers_sheet(choice: VictimDecision, pod: TaskKey) -> ReplySheet:
+    reasons = {(objection.tier, objection.plugin): objection.why for objection in _objections_to(choice, pod)}
+    rows = []
+    for tier in choice.tiers:
+        for offer in tier.offers:
+            seat = offer.seat
+            said = "offers it" if pod in offer.offered else "protects it" if seat.state == "answered" else seat.state
+            why = seat.why or reasons.get((seat.tier, seat.plugin), "")
+            rows.append((str(seat.tier), seat.plugin, said, why))
+    return ReplySheet("who had a say", ("tier#", "plugin", "answer", "why"), tuple(rows))
+
+
+def _objections_to(choice: VictimDecision, pod: TaskKey) -> Iterator[VictimObjection]:
+    for fate in choice.fates:
+        if fate.task == pod:
+            yield from fate.objections
+
+
+def _protection_lines(choice: VictimDecision | None, pod: TaskKey) -> Iterator[str]:
+    """Who could have kept it, had the configuration asked."""
+    for tier in choice.tiers if choice is not None else ():
+        for offer in tier.offers:
+            seat = offer.seat
+            if seat.state == "not asked":
+                yield f"{seat.plugin} in tier {seat.tier} was not asked and could not protect it: {seat.why}"
+            elif seat.state == "switched off":
+                yield f"{seat.plugin} in tier {seat.tier} has no say: {seat.why}"
+            elif seat.state == "answered" and pod not in offer.offered:
+                yield f"{seat.plugin} in tier {seat.tier} would have protected it, and was outvoted"
+
+
+def _format_gain(recording: Recording, one: Eviction) -> str:
+    """Whether whoever it was evicted for got anything."""
+    job = _job_of(recording, one.preemptor)
+    summary = next((each for each in cycle_effects(recording).jobs if each.job == job), None)
+    if summary is None:
+        return "it was evicted for nobody's place"
+    done = cycle_effects(recording)
+    got = [effect for effect in (*done.pipelined, *done.bound) if effect.job == job]
+    if not got:
+        return f"{job} got nothing for it: none of its pods has a place after this cycle"
+    own = [effect.node for effect in got if effect.task == one.preemptor]
+    enough = summary.ready + summary.waiting >= summary.min_available
+    gang = "" if enough else f", but only {summary.ready + summary.waiting} of minMember {summary.min_available}"
+    where = f"{one.preemptor} waits for {own[0]}" if own else f"{len(got)} of its pods have a place"
+    return f"{job} got something for it: {where}{gang}"
+
+
+def _job_of(recording: Recording, asker: str) -> JobId:
+    """The asking task's job, or the job that asked as a gang."""
+    return recording.owners.jobs.get(asker, asker)
+
+
+def _eviction_evidence(one: Eviction, choice: VictimDecision | None) -> Iterator[Evidence]:
+    if choice is not None:
+        yield Evidence(choice.question.first, f"{choice.question.point} asks about {len(choice.candidates)} candidates")
+    yield Evidence(one.seq, f"{one.action} evicts {one.victim}")
+    if one.end != one.seq:
+        yield Evidence(one.end, f"the statement's {one.fate or 'end'}")
+
+
+def _eviction_json(one: Eviction, choice: VictimDecision | None, gain: str) -> dict[str, object]:
+    return {
+        "pod": one.victim,
+        "evicted": one.fate in CARRIED_OUT_FATES,
+        "action": one.action,
+        "for": one.preemptor or None,
+        "node": one.node,
+        "tier": one.tier,
+        "offeredBy": _offering_plugins(choice, one.victim),
+        "notAsked": [
+            offer.seat.plugin
+            for tier in (choice.tiers if choice is not None else ())
+            for offer in tier.offers
+            if offer.seat.state == "not asked"
+        ],
+        "gain": gain,
+    }
+
+
+EVICTED_QUESTION = NamedQuestion("evicted", "why was this pod evicted", ("pod",), why_evicted)
+
+
+# Why this victim: the order in which a node's victims leave, and what put this one before the next.
+
+MAX_MILDER_NODES = 4
+
+
+def why_victim(recording: Recording, word: str) -> QuestionReply:
+    """The pod's eviction, and everybody else who could have gone in its place."""
+    pod = find_pod(recording, word)
+    planned = [one for one in planned_evictions(recording) if one.victim == pod]
+    if not planned:
+        return QuestionReply(f"{pod} is no victim in this cycle.", data={"pod": pod, "victim": False})
+    one = ([each for each in planned if each.fate in CARRIED_OUT_FATES] or planned)[-1]
+    choice = victim_choice_before(recording, one.seq) if one.tier is not None else None
+    others = [task for task in dict.fromkeys(choice.victims) if task != pod] if choice is not None else []
+    pop = _victim_pop_seq(recording, one)
+    orders = [found for other in others if pop and (found := order_at(recording, pop, other)) is not None]
+    sheets = tuple(sheet for sheet in (_orders_sheet(orders), _protected_sheet(choice)) if sheet.rows)
+    evidence = tuple(Evidence(seq, text) for seq, text in _victim_evidence(one, choice, pop))
+    return QuestionReply(
+        _victim_sentence(one, others, orders),
+        tuple(_milder_node_lines(recording, one)),
+        sheets,
+        evidence,
+        _victim_json(one, others, orders),
+    )
+
+
+def _victim_pop_seq(recording: Recording, one: Eviction) -> Seq | None:
+    """The event by which it left the node's queue of victims."""
+    span = recording.span_tree.span_around(one.seq, Level.NODE)
+    for seq in range(one.seq, (span.first if span is not None else 1) - 1, -1):
+        event = recording.event_at(seq)
+        if isinstance(event, PopEvent) and event.name == one.victim and pop_kind(recording, seq) == "victim":
+            return seq
+    return None
+
+
+def _victim_sentence(one: Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> str:
+    where = f"on {one.node}" if one.node else "here"
+    if not others:
+        return f"{one.victim} was the only pod {where} that could be evicted for {one.preemptor or 'anybody'}."
+    behind = next((order for order in orders if order.order_sign < 0 and order.deciding_step is not None), None)
+    if behind is None or behind.deciding_step is None:
+        return f"{one.victim} left together with {len(others)} others that could be evicted {where}."
+    decided = behind.deciding_step
+    by = f"{decided.plugin} " if decided.plugin else ""
+    return (
+        f"{one.victim} goes before {behind.right} {where}: {by}compares {decided.difference.what}, "
+        f"{decided.difference.left} to {decided.difference.right}."
+    )
+
+
+def _orders_sheet(orders: Sequence[OrderComparison]) -> ReplySheet:
+    rows = []
+    for order in orders:
+        decided = order.deciding_step
+        first = {-1: "goes later", 1: "goes first", 0: "equal"}[order.order_sign]
+        what = decided.difference if decided is not None else None
+        by = (decided.plugin if decided is not None else "") or "no plugin"
+        values = (f"{what.left}", f"{what.right}") if what is not None else ("", "")
+        rows.append((order.right, first, what.what if what is not None else "nothing", *values, by))
+    heads = ("instead", "order", "decided by", "the victim's", "its", "plugin")
+    return ReplySheet("who could have gone instead", heads, tuple(rows))
+
+
+def _protected_sheet(choice: VictimDecision | None) -> ReplySheet:
+    """Candidates that some plugin kept."""
+    fates = choice.fates if choice is not None else ()
+    rows = tuple(
+        (fate.task, str(saved.tier), saved.plugin, saved.why) for fate in fates if (saved := fate.saved_by) is not None
+    )
+    return ReplySheet("who was spared", ("pod", "tier#", "by", "why"), rows)
+
+
+def _milder_node_lines(recording: Recording, one: Eviction) -> Iterator[str]:
+    """Other nodes where less important pods would have made room."""
+    by_pod = recording.conf.facts_of(one.action).evicts_by_pod
+    if one.preemptor not in recording.owners.jobs or not by_pod:
+        return
+    found = milder_nodes(recording, one)
+    for node, task in list(found.items())[:MAX_MILDER_NODES]:
+        yield f"{node} would have done as well ({task.key} of priority {task.priority}): {ORDER_OF_NODES_NOTE}"
+    if len(found) > MAX_MILDER_NODES:
+        yield f"and {count_noun(len(found) - MAX_MILDER_NODES, 'node')} more"
+
+
+def _victim_evidence(one: Eviction, choice: VictimDecision | None, pop: Seq | None) -> list[tuple[Seq, str]]:
+    found = [(choice.question.first, "candidates are offered")] if choice is not None else []
+    found += [(pop, f"{one.victim} leaves the queue of victims")] if pop is not None else []
+    return [*found, (one.seq, f"{one.action} evicts it")]
+
+
+def _victim_json(one: Eviction, others: Sequence[TaskKey], orders: Sequence[OrderComparison]) -> dict[str, object]:
+    decided = [
+        {
+            "instead": order.right,
+            "sign": order.order_sign,
+            "decidedBy": order.deciding_step.difference.what if order.deciding_step is not None else None,
+            "plugin": order.deciding_step.plugin if order.deciding_step is not None else None,
+        }
+        for order in orders
+    ]
+    return {"pod": one.victim, "victim": True, "node": one.node, "others": list(others), "orders": decided}
+
+
+VICTIM_QUESTION = NamedQuestion("victim", "why was this pod chosen as the victim", ("pod",), why_victim)

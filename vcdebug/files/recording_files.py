@@ -1,0 +1,226 @@
+"""Recordings as files: written whole or not at all, opened without being run again by the program that wrote them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import vcdebug
+from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.garbage_collection import collector_paused
+from vcdebug.recording.file.form import FILE_MAGIC, DamagedRecordingError, ForeignRecordingError, UnstorableError
+from vcdebug.recording.file.form import NAMEABLE_ROOMS as NAMED
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.file_access import check_replaceable, replace_file
+from vcdebug.snapshot.sources import Source
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+
+RECORDING_SUFFIX: Final = ".vcrec"
+DIGESTED_ROOMS: Final = (*NAMED, "stored")
+"""Rooms that make a recording and the answers in it: what the others show of it is made anew each time."""
+
+
+@cache
+def program_id() -> str:
+    """Its version, and a digest of the sources that decide how a cycle goes and why, wherever they lie."""
+    import hashlib
+
+    package = Path(vcdebug.__file__).parent
+    digest = hashlib.sha256()
+    for name in sorted(_iter_source_names(package)):
+        text = (package / name).read_bytes().replace(b"\r\n", b"\n")
+        digest.update(f"{name} {len(text)}\n".encode() + text)
+    return f"{vcdebug.__version__} ({digest.hexdigest()[:16]})"
+
+
+def _iter_source_names(package: Path) -> Iterator[str]:
+    """Python's own `rglob` takes three times as long, which is felt at each opening."""
+    yield from (path.name for path in package.glob("*.py"))
+    for room in DIGESTED_ROOMS:
+        for folder, _, names in os.walk(package / room):
+            below = folder[len(str(package)) + 1 :].replace(os.sep, "/")
+            yield from (f"{below}/{name}" for name in names if name.endswith(".py"))
+
+
+class UnwritableError(VcdebugError):
+    """The file system does not let a recording be written."""
+
+
+def is_recording_file(source: Source) -> bool:
+    """Whether it is a file that `run --save` wrote, by its first bytes."""
+    if not isinstance(source, str | Path):
+        return False
+    try:
+        path = Path(source)
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(FILE_MAGIC)) == FILE_MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def open_recording(path: Path) -> Recording:
+    """The recording in a file; raises SnapshotError for one that is damaged or was made by another program."""
+    from mmap import ACCESS_READ, mmap
+
+    from vcdebug.recording.file.read import open_stored_recording
+
+    try:
+        with path.open("rb") as file:
+            data = mmap(file.fileno(), 0, access=ACCESS_READ)
+        return open_stored_recording(data, program_id())
+    except ForeignRecordingError as error:
+        hint = "open it with that one, or make it again from the snapshot"
+        raise SnapshotError(f"was recorded by vcdebug {error}; this is {program_id()}", hint, str(path)) from error
+    except DamagedRecordingError as error:
+        raise SnapshotError(f"is no recording that can be opened: {error}", where=str(path)) from error
+    except (OSError, ValueError) as error:
+        raise SnapshotError(f"cannot be read: {error}", where=str(path)) from error
+
+
+def save_recording(recording: Recording, path: Path, step: Callable[[], object] = lambda: None) -> None:
+    """Write the recording; raises VcdebugError where that is impossible. `step` may raise to stop it."""
+    from vcdebug.recording.file.write import store_recording
+
+    check_replaceable(path)
+    recording.build_indexes(step)
+    try:
+        with collector_paused(), replace_file(path) as file:
+            for piece in store_recording(recording, program_id(), step):
+                file.write(piece)
+    except UnstorableError as error:
+        raise UnstorableError(f"this recording cannot be saved: {error}", where=str(path)) from error
+    except OSError as error:
+        raise UnwritableError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+
+
+# Recordings kept from one run to the next, by what they were made of; the ones not used for longest go first.
+
+DEFAULT_MEGABYTES: Final = 2000
+"""Of all kept recordings together, by default."""
+MIN_BYTES: Final = 1 << 20
+"""Bytes of a snapshot that is worth keeping a recording of: a smaller one is replayed as quickly."""
+_PACKED: Final = (".gz", ".tgz", ".zip")
+_UNPACKED_FACTOR: Final = 10
+"""How much larger a packed snapshot is, unpacked: JSON of objects that are nearly alike."""
+_BLOCK: Final = 1 << 20
+
+
+class CachedRecording(NamedTuple):
+    """A kept recording."""
+
+    path: Path
+    size: int
+    used: float
+    """When it was last opened, in seconds of the file system's clock."""
+
+
+class RecordingCache:
+    """A folder of recordings. Whatever in it cannot be opened is passed over, and goes when room is needed."""
+
+    def __init__(self, folder: Path, megabytes: int = DEFAULT_MEGABYTES) -> None:
+        self.folder = folder
+        self._most = megabytes << 20
+
+    def find_recording(self, key: str) -> Recording | None:
+        """The recording with this key, if there is one that can be opened."""
+        path = self._path_of(key)
+        if not path.is_file():
+            return None
+        try:
+            recording = open_recording(path)
+            os.utime(path)
+        except (SnapshotError, OSError):
+            return None
+        return recording
+
+    def cache_recording(self, key: str, recording: Recording, step: Callable[[], object] = lambda: None) -> None:
+        """Keep a recording, unless it was cut off, has no stored form, or the folder cannot be written."""
+        if recording.cut_event is not None:
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            save_recording(recording, self._path_of(key), step)
+        except (UnstorableError, UnwritableError, OSError):
+            return
+        self._make_room()
+
+    def list_entries(self) -> list[CachedRecording]:
+        """All of them, the last used first."""
+        found = (CachedRecording(path, status.st_size, status.st_mtime) for path, status in self._iter_cached_files())
+        return sorted(found, key=lambda entry: entry.used, reverse=True)
+
+    def remove_all(self) -> int:
+        """Remove all of them; how many there were."""
+        entries = self.list_entries()
+        for entry in entries:
+            entry.path.unlink(missing_ok=True)
+        return len(entries)
+
+    def _make_room(self) -> None:
+        held = 0
+        for entry in self.list_entries():
+            held += entry.size
+            if held > self._most:
+                entry.path.unlink(missing_ok=True)
+
+    def _iter_cached_files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        if not self.folder.is_dir():
+            return
+        for path in sorted(self.folder.glob(f"*{RECORDING_SUFFIX}")):
+            try:
+                yield path, path.stat()
+            except OSError:
+                continue
+
+    def _path_of(self, key: str) -> Path:
+        return self.folder / f"{key}{RECORDING_SUFFIX}"
+
+
+def cache_key(source: Source, options: Mapping[str, object]) -> str | None:
+    """What a recording is made of: the program, what it was told, and every byte of the input.
+
+    None for what is not kept: streams, and snapshots so small that they are replayed at once.
+    """
+    if not isinstance(source, str | Path) or source == "-":
+        return None
+    path = Path(source)
+    try:
+        files = _files_of(path)
+        if sum(map(_unpacked_size, files)) < MIN_BYTES:  # exact: ints
+            return None
+        import hashlib
+
+        digest = hashlib.sha256(json.dumps([program_id(), str(source), sorted(options.items())]).encode())
+        for file in files:
+            _add_file(digest, file.relative_to(path.parent).as_posix(), file)
+    except (OSError, ValueError):
+        return None
+    return digest.hexdigest()
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Everything that the loader may read, and more: what it leaves out does no harm."""
+    if path.is_file():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _unpacked_size(file: Path) -> int:
+    """Bytes, about."""
+    return file.stat().st_size * (_UNPACKED_FACTOR if file.name.lower().endswith(_PACKED) else 1)
+
+
+def _add_file(digest: _Hash, name: str, path: Path) -> None:
+    digest.update(f"{name} {path.stat().st_size}\n".encode())
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)

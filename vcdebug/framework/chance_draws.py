@@ -1,0 +1,174 @@
+"""Random numbers of a cycle: 0 by the rule of the recordings, drawn from a seed, or as a real scheduler drew.
+
+Upstream: math/rand, wherever the scheduler draws.
+Upstream: util/predicate_helper (parallel workers, the round robin over nodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from vcdebug.gomath import int_mod
+from vcdebug.model.names import IntArray, NodeName, TaskKey
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.node_table import NodeRows
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, mix_bits
+
+
+class DomainRows:
+    """Names that upstream goes through in any order, row by row: in the order that is known."""
+
+    __slots__ = ("_begun", "_known")
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self._known = {one: names.split(";") for one, names in known.items()}
+        self._begun: dict[str, int] = {}
+
+    def next_row(self, one: str, row: list[str]) -> list[str]:
+        """The next row of somebody; as it is where others are known to have come next."""
+        begin = self._begun.get(one, 0)
+        found = self._known.get(one, [])[begin : begin + len(row)]
+        if sorted(found) != sorted(row):
+            return row
+        self._begun[one] = begin + len(row)
+        return found
+
+
+class RandomDraws:
+    """A sequence of numbers that is the same for the same seed."""
+
+    __slots__ = (
+        "_choices",
+        "_count",
+        "_dry_runs",
+        "_placements",
+        "_preempts",
+        "_reclaims",
+        "_seed",
+        "_won",
+        "job_domains",
+        "sub_job_domains",
+    )
+
+    def __init__(self, chance: ChanceSettings) -> None:
+        self._seed = chance.tie_seed
+        self._choices = chance.choices
+        self._dry_runs = chance.dry_runs
+        self._preempts = chance.preempts
+        self._reclaims = chance.reclaims
+        self._placements: dict[TaskKey, int] = {}
+        self._won: dict[TaskKey, int] = {}
+        self._count = 0
+        self.job_domains = DomainRows(chance.job_domains)
+        self.sub_job_domains = DomainRows(chance.sub_job_domains)
+
+    def draw_below(self, bound: int) -> int:
+        """A number from 0 to bound - 1."""
+        if self._seed is None:
+            return 0
+        self._count += 1
+        return int_mod(mix_bits(self._seed + self._count) >> 1, bound)
+
+    def known_choice(self, task: TaskKey) -> NodeName:
+        """The node that is known to have been drawn for a task's next place; empty where none is."""
+        known = self._choices.get(task, "")
+        if ";" not in known:
+            return known
+        nodes = known.split(";")
+        return nodes[min(self._placements.get(task, 0), len(nodes) - 1)]
+
+    def count_placement(self, task: TaskKey) -> None:
+        """The task was put on a node."""
+        if task in self._choices:
+            self._placements[task] = self._placements.get(task, 0) + 1
+
+    def draw_node(self, nodes: Sequence[NodeName], task: TaskKey) -> int:
+        """Which of equally good nodes is drawn for a task, by its place."""
+        place = self.draw_below(len(nodes))
+        known = self.known_choice(task)
+        return nodes.index(known) if known in nodes else place
+
+    def known_winner(self, task: TaskKey) -> NodeName:
+        """The node that is known to have won the task's next dry run; empty where none is."""
+        if task not in self._dry_runs:
+            return self.known_choice(task)
+        names, place = self._dry_runs[task].split(";"), self._won.get(task, 0)
+        return names[place] if place < len(names) else ""
+
+    def count_dry_run(self, task: TaskKey) -> None:
+        """A dry run for the task has found a node."""
+        self._won[task] = self._won.get(task, 0) + 1
+
+    def chosen_first(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
+        """Nodes that upstream finds in any order: the one that is known to have been found first leads."""
+        return put_first(nodes, self.known_choice(task))
+
+    def in_known_order(self, nodes: list[NodeInfo], task: TaskKey) -> list[NodeInfo]:
+        """Nodes on which reclaim looks for victims until one does: in the order that is known, the others behind."""
+        if task not in self._reclaims:
+            return self.chosen_first(nodes, task)
+        places = turns_by_name(self._reclaims[task])
+        return sorted(nodes, key=lambda node: places.get(node.name, len(places)))
+
+    def known_turns(self, nodes: Iterable[NodeInfo], task: TaskKey) -> list[int] | None:
+        """The turns of nodes that preempt goes through in any order if they are equally good: known ones come first;
+        None where nothing is known.
+        """
+        known = self._preempts.get(task) or self.known_choice(task)
+        places = turns_by_name(known)
+        return [places.get(node.name, len(places)) for node in nodes] if known else None
+
+    def draw_domain(self, domains: Sequence[Sequence[NodeName]], tasks: Iterable[TaskKey]) -> int:
+        """Which of equally good groups of nodes is drawn for tasks that go there together, by its place."""
+        place = self.draw_below(len(domains))
+        known = [node for task in tasks if (node := self.known_choice(task))]
+        holding = [index for index, nodes in enumerate(domains) if known and all(node in nodes for node in known)]
+        return holding[0] if holding else place
+
+
+def turns_by_name(names: str) -> dict[NodeName, int]:
+    """The place of each of several names."""
+    return {name: place for place, name in enumerate(names.split(";"))}
+
+
+def put_first(nodes: list[NodeInfo], known: NodeName) -> list[NodeInfo]:
+    """The nodes, the known one before all others."""
+    return sorted(nodes, key=lambda node: node.name != known) if known else nodes
+
+
+# At which nodes a real scheduler is known to have looked, where its searches end after a part of them.
+
+
+class KnownSearches:
+    """The searches of every task, one after the other."""
+
+    __slots__ = ("_made", "_known")
+
+    def __init__(self, chance: ChanceSettings) -> None:
+        self._known = chance.searches
+        self._made: dict[TaskKey, int] = {}
+
+    def next_search_rows(self, task: TaskKey, nodes: NodeRows) -> IntArray | None:
+        """The rows that the next search for a task visits, in order; None where it is not known, or not a sample."""
+        text = self._known.get(task)
+        if text is None:
+            return None
+        made = self._made.get(task, 0)
+        self._made[task] = made + 1
+        searches = text.split(";")
+        rows = parse_ranges(searches[made], len(nodes.table)) if made < len(searches) else None
+        if rows is None or len(rows) >= len(nodes) or not np.isin(rows, nodes.rows).all():
+            return None
+        return rows
+
+
+def parse_ranges(ranges: str, nodes: int) -> IntArray | None:
+    """The places of `4-6,0-1`; None where one is named twice or not there."""
+    pairs = [part.split("-") for part in ranges.split(",")]
+    bounds = [(int(first), int(last)) for first, last in pairs]
+    if any(not first <= last < nodes for first, last in bounds):
+        return None
+    rows = np.concatenate([np.arange(first, last + 1) for first, last in bounds])
+    return rows if len(np.unique(rows)) == len(rows) else None

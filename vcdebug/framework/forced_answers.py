@@ -1,0 +1,317 @@
+"""Answers that a person forces on plugins: given in place of the plugin's own, with a note at the event.
+
+Upstream: none; without forced answers nothing here takes part in a cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from vcdebug.framework import trace_form
+from vcdebug.framework.combine import Answer, Args, PluginCall, Tiers
+from vcdebug.framework.hooks import HOOKS, PREDICATE, AnswerForm, AnyHook
+from vcdebug.framework.plugin import ABSTAIN, PERMIT, REJECT, PluginError, ValidateResult, VictimAnswer
+from vcdebug.framework.record import HookEvent, Record
+from vcdebug.framework.recorded_calls import RecordedCall, bind_recorded
+from vcdebug.model.fit_errors import UNSCHEDULABLE, FitStatus
+from vcdebug.model.names import Codes, Seq
+from vcdebug.model.node_table import NodeRows
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.cycle_inputs import ForcedAnswer
+
+FORCED_CODE: Final = "forced-answer"
+"""The code of the note at an event whose answer was forced; no quirk of upstream."""
+OTHER_RUN_HINT: Final = "the number is that of the run with all other edits"
+
+
+class ForcedAnswers:
+    """The forced answers of one run: each is given once, at its event."""
+
+    def __init__(self, answers: Sequence[ForcedAnswer], record: Record) -> None:
+        self._waiting: dict[Seq, ForcedAnswer] = {answer.seq: answer for answer in answers}
+        self._record = record
+        self._given: list[ForcedAnswer] = []
+
+    def take_answer(self, hook: str, plugin: str) -> ForcedAnswer | None:
+        """The answer for the next event, if it is for this plugin and hook."""
+        answer = self._waiting.get(self._record.next_seq)
+        if answer is None or answer.hook not in ("", hook) or answer.plugin not in ("", plugin):
+            return None
+        self._given.append(answer)
+        return self._waiting.pop(answer.seq)
+
+    def note_forced(self, plugin: str, own: object, result: object) -> None:
+        """Say at the next event that this is not the plugin's own answer."""
+        self._record.add_note(
+            FORCED_CODE, f"{plugin} was made to say {_answer_text(result)}; by itself it says {_answer_text(own)}"
+        )
+
+    def check_all_given(self) -> None:
+        """Raises EditError for an answer that nobody was there to give."""
+        events = self._record.events
+        for answer in sorted([*self._waiting.values(), *self._given]):
+            if answer.seq > len(events):
+                raise answer.make_error(f"the run ends at event {len(events)}: there is no event {answer.seq}")
+            event = events[answer.seq - 1]
+            if not isinstance(event, HookEvent):
+                name = type(event).__name__.removesuffix("Event").lower()
+                raise answer.make_error(f"event {answer.seq} is no hook call: it is a {name}", OTHER_RUN_HINT)
+            if answer.hook not in ("", event.point) or answer.plugin not in ("", event.plugin):
+                meant = " of ".join(word for word in (answer.hook, answer.plugin) if word)
+                raise answer.make_error(
+                    f"event {answer.seq} is {event.point} of {event.plugin}, not {meant}", OTHER_RUN_HINT
+                )
+
+
+class ForcedCall:
+    """A recorded call that may have to answer something else."""
+
+    __slots__ = ("_answers", "_call", "_function", "_plugin", "_point", "_record", "_gives", "_show")
+
+    def __init__(self, call: RecordedCall, hook: AnyHook, answers: ForcedAnswers) -> None:
+        self._call = bind_recorded(call)
+        self._function, self._plugin, self._point, self._show, self._record = call
+        self._gives = hook.gives
+        self._answers = answers
+
+    def __call__(self, *args: object) -> Answer:
+        record = self._record
+        forced = None if record.silent else self._answers.take_answer(self._point, self._plugin)
+        if forced is None:
+            return self._call(*args)
+        record.silent = 1
+        try:
+            own = self._function(*args)
+        finally:
+            record.silent = 0
+        answer = forced_value(self._gives, forced, args)
+        subject, result = self._show(args, answer)
+        self._answers.note_forced(self._plugin, self._show(args, own)[1], result)
+        record.append(HookEvent(self._point, self._plugin, subject, result))
+        return answer
+
+
+class ForcedPredicate:
+    """PredicateFn, where a single node is asked about outside a search, which is an event of its own."""
+
+    __slots__ = ("_answers", "_ballot", "_record")
+
+    def __init__(self, plugin_call: PluginCall, answers: ForcedAnswers, record: Record) -> None:
+        self._ballot = plugin_call
+        self._answers = answers
+        self._record = record
+
+    def __call__(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = self._ballot.call(task, nodes)
+        plugin = self._ballot.plugin
+        alone = self._record.silent == 1 and len(nodes) == 1
+        forced = self._answers.take_answer(PREDICATE.upstream, plugin) if alone else None
+        if forced is None:
+            return codes
+        statuses = forced_value(PREDICATE.gives, forced, (task, nodes))
+        reasons = self._record.reasons
+        own, code = reasons.statuses_of(int(codes[0])), reasons.code_of(statuses) if statuses else 0
+        self._answers.note_forced(
+            plugin, trace_form.status_documents(own) or None, trace_form.status_documents(statuses) or None
+        )
+        return np.array([code], dtype=np.uint16)
+
+
+def with_forced_calls(plugin_calls: dict[str, Tiers], answers: ForcedAnswers, record: Record) -> dict[str, Tiers]:
+    """The plugin_calls with every recorded call ready to be told what to say."""
+    return {hook.method: _forced_tiers(hook, plugin_calls[hook.method], answers, record) for hook in HOOKS}
+
+
+def _forced_tiers(hook: AnyHook, tiers: Tiers, answers: ForcedAnswers, record: Record) -> Tiers:
+    return Tiers(
+        [[_forced_call(hook, plugin_call, answers, record) for plugin_call in tier] for tier in tiers], tiers.note
+    )
+
+
+def _forced_call(hook: AnyHook, plugin_call: PluginCall, answers: ForcedAnswers, record: Record) -> PluginCall:
+    if plugin_call.recorded is not None:
+        return plugin_call._replace(call=ForcedCall(plugin_call.recorded, hook, answers))
+    if hook is PREDICATE:
+        return plugin_call._replace(call=ForcedPredicate(plugin_call, answers, record))
+    return plugin_call
+
+
+def _answer_text(result: object) -> str:
+    """An answer as a trace shows it, in few words."""
+    if isinstance(result, bool):
+        return "yes" if result else "no"
+    if isinstance(result, tuple | list) and all(isinstance(item, str) for item in result):
+        return ", ".join(map(str, result)) or "nobody"
+    if isinstance(result, list):
+        return "; ".join(str(item.get("reason", item)) if isinstance(item, dict) else str(item) for item in result)
+    return "nothing against it" if result is None else str(result)
+
+
+# Forced answers read: words of a person into what a plugin gives.
+
+YES, NO = ("yes", "true", "permit", "pass", "1"), ("no", "false", "reject", "fail", "-1")
+_ABSTAIN_WORDS: Final = ("abstain", "0")
+NOBODY, NONE = "nobody", "none"
+OFFER, ORDER = "offer", "order"
+DEFAULT_REASON: Final = "forced"
+"""What a refusal says where nobody gave a reason."""
+
+AnswerReader = Callable[[ForcedAnswer, Args], Answer]
+
+
+def forced_value(gives: AnswerForm, answer: ForcedAnswer, args: Args) -> Answer:
+    """The answer in the form in which a plugin gives it; raises EditError for one that the hook cannot give."""
+    read = ANSWER_READERS.get(gives)
+    if read is None:
+        raise answer.make_error(f"{answer.plugin or 'the plugin'} is only told there: it answers nothing")
+    return read(answer, args)
+
+
+def choice_text(gives: AnswerForm) -> str:
+    """What can be forced, in words; empty where nothing can."""
+    return CHOICE_TEXTS.get(gives, "")
+
+
+def _read_truth(answer: ForcedAnswer, _: Args) -> bool:
+    word = answer.value.lower()
+    if word not in (*YES, *NO):
+        raise answer.make_error(f"{answer.value!r} is no answer to this hook", "yes or no")
+    return word in YES
+
+
+def _read_vote(answer: ForcedAnswer, _: Args) -> int:
+    word = answer.value.lower()
+    if word not in (*YES, *NO, *_ABSTAIN_WORDS):
+        raise answer.make_error(f"{answer.value!r} is no vote", "permit, reject or abstain")
+    return ABSTAIN if word in _ABSTAIN_WORDS else PERMIT if word in YES else REJECT
+
+
+def _read_victims(answer: ForcedAnswer, args: Args) -> VictimAnswer:
+    """Candidates by name, all of them (yes), nobody (no), or no vote at all."""
+    if answer.value.lower() in _ABSTAIN_WORDS:
+        return [], ABSTAIN
+    return _read_tasks(answer, args[1]), PERMIT
+
+
+def _read_named_tasks(answer: ForcedAnswer, args: Args) -> list[TaskInfo]:
+    return _read_tasks(answer, args[0])
+
+
+def _read_tasks(answer: ForcedAnswer, candidates: Sequence[TaskInfo]) -> list[TaskInfo]:
+    words = answer.value.replace(",", " ").split()
+    words = words[1:] if words and words[0].lower() == OFFER else words
+    if not words or words == [NOBODY]:
+        return []
+    if len(words) == 1 and words[0].lower() in (*YES, *NO) and words[0] not in [task.name for task in candidates]:
+        return list(candidates) if words[0].lower() in YES else []
+    return [_find_candidate(answer, word, candidates) for word in words]
+
+
+def _find_candidate(answer: ForcedAnswer, word: str, candidates: Sequence[TaskInfo]) -> TaskInfo:
+    found = [task for task in candidates if word in (task.key, task.name)]
+    if len(found) == 1:
+        return found[0]
+    names = [task.key for task in candidates]
+    if found:
+        raise answer.make_error(f"several candidates are called {word}", f"they are {', '.join(t.key for t in found)}")
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, [*names, *(task.name for task in candidates)], 1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
+    raise answer.make_error(f"{word} is no candidate there", hint)
+
+
+def _read_refusal(answer: ForcedAnswer) -> str | None:
+    """The reason of a no; None for a yes."""
+    word, _, reason = answer.value.partition(" ")
+    if word.lower() not in (*YES, *NO):
+        raise answer.make_error(f"{answer.value!r} is no answer to this hook", "yes, or no and a reason")
+    return None if word.lower() in YES else reason.strip() or DEFAULT_REASON
+
+
+def _read_validity(answer: ForcedAnswer, _: Args) -> ValidateResult | None:
+    reason = _read_refusal(answer)
+    return None if reason is None else ValidateResult(False, reason, reason)
+
+
+def _read_plugin_error(answer: ForcedAnswer, _: Args) -> PluginError | None:
+    reason = _read_refusal(answer)
+    return None if reason is None else PluginError(reason)
+
+
+def _read_text(answer: ForcedAnswer, _: Args) -> str | None:
+    return _read_refusal(answer)
+
+
+def _read_node(answer: ForcedAnswer, args: Args) -> Answer:
+    """BestNode: one of the nodes asked about, or no opinion."""
+    if answer.value.lower() == NONE:
+        return None
+    nodes = args[1].nodes
+    found = next((node for node in nodes if node.name == answer.value), None)
+    if found is None:
+        raise answer.make_error(f"{answer.value} is no node there", f"there are {', '.join(n.name for n in nodes[:8])}")
+    return found
+
+
+def _read_rows(answer: ForcedAnswer, args: Args) -> list[list[str]]:
+    """Gradients: `order a b, c`, rows of hypernodes from the best one on."""
+    words = answer.value.removeprefix(ORDER).strip()
+    return [] if words == NONE else [row.split() for row in words.split(",") if row.strip()]
+
+
+def _read_verdict(answer: ForcedAnswer, _: Args) -> tuple[FitStatus, ...]:
+    """A predicate's statuses for one node."""
+    reason = _read_refusal(answer)
+    return () if reason is None else (FitStatus(UNSCHEDULABLE, reason, answer.plugin),)
+
+
+def _read_scores(answer: ForcedAnswer, _: Args) -> dict[str, float]:
+    """Scores of hypernodes."""
+    if answer.value.lower() == NONE:
+        return {}
+    return {
+        name: _read_score(answer, number) for name, _, number in (word.partition("=") for word in answer.value.split())
+    }
+
+
+def _read_score(answer: ForcedAnswer, number: str) -> float:
+    try:
+        return float(number)
+    except ValueError:
+        raise answer.make_error(f"{number!r} is no score", "write HYPERNODE=SCORE") from None
+
+
+ANSWER_READERS: Final[Mapping[AnswerForm, AnswerReader]] = {
+    "truth": _read_truth,
+    "vote": _read_vote,
+    "victims": _read_victims,
+    "tasks": _read_named_tasks,
+    "validity": _read_validity,
+    "error": _read_plugin_error,
+    "objection": _read_text,
+    "verdict": _read_verdict,
+    "node": _read_node,
+    "rows": _read_rows,
+    "scores": _read_scores,
+}
+"""How the answer to a hook is read, by what it gives; a hook that only tells has no answer."""
+
+_REASONED_CHOICE: Final = "yes, or no and a reason"
+CHOICE_TEXTS: Final[Mapping[AnswerForm, str]] = {
+    "truth": "yes or no",
+    "vote": "permit, reject or abstain",
+    "victims": "offer and candidates, yes for all, no for nobody, or abstain",
+    "tasks": "offer and tasks, yes for all, or no for nobody",
+    "validity": _REASONED_CHOICE,
+    "error": _REASONED_CHOICE,
+    "objection": _REASONED_CHOICE,
+    "verdict": _REASONED_CHOICE,
+    "node": "a node, or none",
+    "rows": "order and hypernodes, rows divided by commas, or none",
+    "scores": "HYPERNODE=SCORE, or none",
+}
+"""What can be forced, in words."""

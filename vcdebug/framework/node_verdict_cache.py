@@ -1,0 +1,97 @@
+"""What a search finds at each node where one plugin judges them all and no node has to be looked at: kept, and redone
+for the nodes whose amounts changed.
+
+Upstream: none; util/predicate_helper asks at each node that it visits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from vcdebug.framework.plugin import Plugin
+from vcdebug.model.fit_errors import ReasonTable
+from vcdebug.model.names import Codes, IntArray
+from vcdebug.model.node_table import NodeField, NodeTable, RowCache, WantedAmounts
+from vcdebug.model.task import TaskInfo
+
+ALLOCATE, PREEMPT = 0, 1
+"""Places in ReasonTable.blocking."""
+
+
+class NodeQuestion(NamedTuple):
+    """What an action asks about a node."""
+
+    action: int
+    room: bool
+    """Whether the node must have room, before any plugin is asked."""
+
+
+class NodeVerdictCache:
+    """The answers about every node of a session."""
+
+    __slots__ = ("_answers", "_judge", "_kept", "_reasons", "_table")
+
+    def __init__(self, table: NodeTable, reasons: ReasonTable, judge: Plugin) -> None:
+        self._table = table
+        self._reasons = reasons
+        self._judge = judge
+        self._kept: dict[tuple[int, int], tuple[Codes, Codes]] = {}
+        self._answers: RowCache[np.uint16] = RowCache(len(table), table.changes)
+
+    def plugin_codes(self, task: TaskInfo) -> Codes | None:
+        """PredicateFn for every node, where that is known without a look at them; do not write to it."""
+        return self._judge.standing_codes(task)
+
+    def search_codes(self, task: TaskInfo, question: NodeQuestion) -> Codes | None:
+        """What a search finds at every node, 0 where the task may go; None where a look at the nodes is needed. Do
+        not write to it.
+        """
+        codes = self._judge.standing_codes(task)
+        if codes is None:
+            return None
+        if codes.flags.writeable:  # of this task alone: nothing is kept
+            passing = self._mask_passing(codes, question.action)
+            return self._with_room_uncached(task, passing) if question.room else passing
+        passing = self._cached_passing(codes, question.action)
+        return self._with_room(task, passing) if question.room else passing
+
+    def _with_room_uncached(self, task: TaskInfo, passing: Codes) -> Codes:
+        """As _with_room, for answers that are not kept."""
+        table, request = self._table, task.init_resreq
+        short = self._shortage_codes(table.wanted_amounts(request))[table.lacking_dimensions(request, "future")]
+        return np.where(short, short, passing)
+
+    def _cached_passing(self, codes: Codes, action: int) -> Codes:
+        """Without the codes that the action lets pass."""
+        known = self._kept.get((id(codes), action))
+        if known is None:
+            known = self._kept[id(codes), action] = (codes, self._mask_passing(codes, action))
+        return known[1]
+
+    def _mask_passing(self, codes: Codes, action: int) -> Codes:
+        passing: Codes = codes * self._reasons.blocking_masks()[action][codes]
+        return passing
+
+    def _with_room(self, task: TaskInfo, passing: Codes) -> Codes:
+        """The first dimension of InitResreq that FutureIdle lacks, else what the plugin says."""
+        table = self._table
+        wanted, field = table.wanted_amounts(task.init_resreq), table.room_field()
+        return self._answers.cached_values(
+            (id(passing), field, wanted),
+            lambda rows: self._row_codes(wanted, field, passing, rows),
+            lambda row: self._row_code(wanted, field, passing, row),
+        )
+
+    def _row_codes(self, wanted: WantedAmounts, field: NodeField, passing: Codes, rows: IntArray) -> Codes:
+        short = self._shortage_codes(wanted)[self._table.first_lacking(wanted, field, rows)]
+        answers: Codes = np.where(short, short, passing[rows])
+        return answers
+
+    def _row_code(self, wanted: WantedAmounts, field: NodeField, passing: Codes, row: int) -> int:
+        lacking = self._table.lacking_of_one(wanted, field, row)
+        return self._shortage_codes(wanted).item(lacking) if lacking else passing.item(row)
+
+    def _shortage_codes(self, wanted: WantedAmounts) -> Codes:
+        return self._reasons.shortage_codes(tuple([name for name, _ in wanted]))

@@ -1,0 +1,76 @@
+"""How much a record may hold: a cycle without an end in sight stops with a word, and not for want of memory.
+
+Upstream: plugins/extender (send).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from vcdebug.framework.record import PredicateEvent, ScoreEvent
+from vcdebug.model.names import Codes, IntArray, KeptScores
+
+MAX_EVENTS = 5_000_000
+MAX_MEGABYTES = 8_000
+EVENTS_PER_CHECK = 10_000
+"""Events between two looks at the size."""
+BYTES_PER_EVENT = 300
+"""An event beside its arrays of one number per node."""
+
+
+EVENTS_WITH_ARRAYS = (PredicateEvent, ScoreEvent)
+
+
+class RecordFullError(Exception):
+    """The record has reached its bound; the text names it."""
+
+
+class SizeBound:
+    """A number of events and an estimated size; looked at where a span begins."""
+
+    __slots__ = ("_events", "_megabytes", "_weighed", "array_bytes", "next_look")
+
+    def __init__(self, events: int = MAX_EVENTS, megabytes: int = MAX_MEGABYTES) -> None:
+        self._events = events
+        self._megabytes = megabytes
+        self._weighed = 0
+        self.array_bytes = 0
+        """What was weighed so far; arrays that neighbouring events share count once."""
+        self.next_look = min(events, EVENTS_PER_CHECK)
+        """The number of events at which to look again."""
+
+    def check_size(self, events: Sequence[object]) -> None:
+        """Weigh what was recorded since the last look; raises RecordFullError beyond the bound."""
+        count = len(events)
+        arrays = [_event_arrays(event) for event in events[self._weighed :] if event.__class__ in EVENTS_WITH_ARRAYS]
+        sizes = {id(array): array.nbytes for some in arrays for array in some}
+        self.array_bytes += sum(sizes.values())  # exact: ints
+        self._weighed = count
+        if count >= self._events:
+            raise RecordFullError(f"{self._events:,} events")
+        if (self.array_bytes + count * BYTES_PER_EVENT) >> 20 >= self._megabytes:
+            raise RecordFullError(f"{self._megabytes:,} MB")
+        self.next_look = min(self._events, count + EVENTS_PER_CHECK)
+
+
+def _event_arrays(event: object) -> tuple[IntArray | KeptScores | Codes, ...]:
+    """What an event keeps for each node."""
+    if isinstance(event, PredicateEvent):
+        return event.feasible, event.failed, event.codes
+    assert isinstance(event, ScoreEvent)
+    return event.rows, event.total, *[scores for _, scores in event.parts]
+
+
+# The port through which a plugin may ask a service outside, where whoever starts the replay provides one.
+
+
+class WebhookResponse(NamedTuple):
+    """What the service answered."""
+
+    status: int
+    body: bytes
+
+
+AskExtender = Callable[[str, Mapping[str, object], float | None], WebhookResponse | str]
+"""(verb, request's body, seconds until the call has failed, None without a limit) → the response or an error's text."""

@@ -1,0 +1,167 @@
+"""Closing a session: plugins' last words, PodGroup phases, queue statuses, and the close event.
+
+Upstream: framework/session (closeSession), framework/job_updater.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from vcdebug.errors import NIL_POINTER_TEXT, PANICS, SchedulerPanic, blame_objects
+from vcdebug.framework.record import CloseEvent, JobClose, TaskClose, fast_tuple
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import add_jobs
+from vcdebug.model.names import NodeName, QueueName
+from vcdebug.model.pod_group import COMPLETED, INQUEUE, PENDING, RUNNING, UNKNOWN
+from vcdebug.model.queue import ROOT_QUEUE
+from vcdebug.model.resource import MEMORY, PODS, Resource
+from vcdebug.model.task import ALLOCATED_CLASS, ALLOCATED_MASK, TaskInfo, TaskStatus
+from vcdebug.releases.devices import VGPU_SCALARS_IGNORED
+from vcdebug.releases.release import Release
+from vcdebug.releases.scheduling import PODGROUP_PHASE_RELEASING, PODGROUP_RUNNING_AT_ALLOCATION
+from vcdebug.snapshot.quantity import binary_text, decimal_text, milli_text
+
+UNSCHEDULABLE_CONDITION = "Unschedulable"
+_EXPLAINED_STATUSES = (TaskStatus.PENDING, TaskStatus.PIPELINED)
+"""Statuses of tasks of which each has a reason of its own."""
+
+
+def close_session(ssn: Session) -> None:
+    """Run the plugins' close functions and the job updater, then record the outcome.
+    Upstream: framework.CloseSession, framework/session.closeSession.
+    """
+    ssn.close = _run_close(ssn)
+    ssn.record.append(ssn.close)
+
+
+def close_after_panic(ssn: Session) -> None:
+    """The close is deferred: an action that panics does not keep it from writing, though the recording ends there.
+    Upstream: scheduler.runOnce.
+    """
+    with ssn.record.silence_recording(), suppress(*PANICS):
+        ssn.close = _run_close(ssn)
+
+
+def _run_close(ssn: Session) -> CloseEvent:
+    for name in sorted(ssn.plugins):
+        ssn.plugins[name].on_session_close(ssn)
+    for job in ssn.jobs.values():
+        _update_phase(ssn, job)
+    placed: dict[tuple[TaskStatus, NodeName], TaskClose] = {}
+    jobs = {uid: _job_close(job, placed) for uid, job in ssn.jobs.items()}
+    ssn.close = CloseEvent(jobs, {}, ssn.node_table.node_amounts())  # what is written where the next step panics
+    return ssn.close._replace(queues=queue_statuses(ssn))
+
+
+def _update_phase(ssn: Session, job: JobInfo) -> None:
+    """Upstream: framework/session.jobStatus."""
+    group = job.pod_group
+    running, succeeded, failed = job.count_each(TaskStatus.RUNNING, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    said = [
+        c.type == UNSCHEDULABLE_CONDITION and c.status == "True" for c in group.conditions if c.transition_id == ssn.uid
+    ]
+    phase = _get_pod_group_phase(
+        ssn, job, running_unschedulable=running > 0 and True in said, finished=succeeded + failed
+    )
+    if phase != group.phase:
+        ssn.set_phase(job, phase)
+    group.running, group.succeeded, group.failed = running, succeeded, failed
+
+
+def _get_pod_group_phase(ssn: Session, job: JobInfo, *, running_unschedulable: bool, finished: int) -> str:
+    """Upstream: framework/session.getPodGroupPhase."""
+    if running_unschedulable:
+        return UNKNOWN
+    scheduled = counted_for_phase(job, ssn.release)
+    if scheduled >= job.pod_group.min_member:
+        return COMPLETED if scheduled == finished else RUNNING
+    return INQUEUE if job.pod_group.phase == INQUEUE else PENDING
+
+
+def counted_for_phase(job: JobInfo, release: Release) -> int:
+    """Tasks that a PodGroup's minMember is compared with when the session closes."""
+    if release.has_older_form(PODGROUP_RUNNING_AT_ALLOCATION):
+        counted = job.count_tasks(*ALLOCATED_CLASS, TaskStatus.SUCCEEDED, TaskStatus.FAILED)
+    else:
+        counted = job.scheduled_task_num()
+    return counted if release.has_older_form(PODGROUP_PHASE_RELEASING) else counted + job.releasing_scheduled_task_num()
+
+
+def _job_close(job: JobInfo, placed: dict[tuple[TaskStatus, NodeName], TaskClose]) -> JobClose:
+    """`placed` holds what was made already: tasks on a node with the same status close alike.
+    Upstream: framework/job_updater.updateJob.
+    """
+    tasks: dict[str, TaskClose] = {}
+    for uid in sorted(job.tasks):
+        task = job.tasks[uid]
+        where = (task.status, task.node_name)
+        close = placed.get(where)
+        if close is None:
+            if task.status in _EXPLAINED_STATUSES:
+                close = fast_tuple(TaskClose, (*where, *job.task_scheduling_reason(uid)))
+            else:
+                close = placed[where] = fast_tuple(TaskClose, (*where, None, None, None))
+        tasks[task.key] = close
+    group = job.pod_group
+    said = (group.phase, tuple(group.conditions), job.fit_error(), job.job_fit_errors, tasks)
+    return fast_tuple(JobClose, said)
+
+
+def queue_statuses(ssn: Session) -> dict[str, dict[str, str]]:
+    """What each queue's status.allocated becomes; tasks also count for the queue's ancestors below `root`.
+    Upstream: framework/session.updateQueueStatus.
+    """
+    devices = not ssn.release.has_older_form(VGPU_SCALARS_IGNORED) and any(node.devices for node in ssn.nodes.values())
+    charged: dict[QueueName, list[JobInfo]] = {name: [] for name in ssn.queues}
+    holding = [job for job in ssn.jobs.values() if job.count_tasks(*ALLOCATED_CLASS)]
+    above = {name: _queue_ancestors(ssn, name) for name in dict.fromkeys(job.queue for job in holding)}
+    for job in holding:
+        for name in (job.queue, *above[job.queue]):
+            charged[name].append(job)
+
+    def list_requests(job: JobInfo) -> list[Resource]:
+        tasks = [job.tasks[uid] for uid in sorted(job.tasks) if job.tasks[uid].status & ALLOCATED_MASK]
+        return [_charged_request(ssn, task) if devices else task.resreq for task in tasks]
+
+    def known_allocated(job: JobInfo) -> Resource | None:
+        return None if devices else job.allocated
+
+    return {
+        name: quantity_texts(add_jobs(Resource(), jobs, known_allocated, list_requests))
+        for name, jobs in charged.items()
+    }
+
+
+def _charged_request(ssn: Session, task: TaskInfo) -> Resource:
+    """The task's request; amounts of devices that it holds replace what it asked for."""
+    node = ssn.nodes.get(task.node_name)
+    if node is None or not node.devices:
+        return task.resreq
+    request = task.resreq.clone()
+    for ledger in node.devices.values():
+        if ledger.has_device_request(task.pod):
+            for name, amount in ledger.queue_amounts(task.pod).items():
+                request.set_scalar(name, amount)
+    return request
+
+
+def _queue_ancestors(ssn: Session, queue: str) -> list[str]:
+    """Up to `root`, where there is one: a job directly in `root` counts twice there. A parent that does not exist is
+    read from nil.
+    """
+    if ROOT_QUEUE not in ssn.queues:
+        return []
+    result = [ssn.queues[queue].parent or ROOT_QUEUE]
+    while result[-1] != ROOT_QUEUE and len(result) <= len(ssn.queues):
+        if result[-1] not in ssn.queues:
+            named = f"create queue {result[-1]}, or name another spec.parent in the queue that has it as its parent"
+            raise blame_objects(SchedulerPanic(NIL_POINTER_TEXT), (("Queue", queue), ("Queue", result[-1])), named)
+        result.append(ssn.queues[result[-1]].parent or ROOT_QUEUE)
+    return result
+
+
+def quantity_texts(resource: Resource) -> dict[str, str]:
+    """As Kubernetes writes amounts: memory in binary units, the others in whole or thousandths."""
+    texts = {MEMORY: binary_text, PODS: decimal_text}
+    return {name: texts.get(name, milli_text)(int(amount)) for name, amount in resource.items()}

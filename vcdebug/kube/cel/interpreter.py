@@ -1,0 +1,345 @@
+"""Operators, functions and methods, by the types of their arguments.
+
+Upstream: cel-go standard library and ext strings, k8s apiserver cel library (quantity, semver).
+Upstream: cel-go interpreter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from vcdebug.gomath import MAX_INT64, MIN_INT64, int_div, int_mod
+from vcdebug.kube.cel.syntax import (
+    BindMacro,
+    CelConstant,
+    CelNode,
+    CelVariable,
+    FunctionCall,
+    IndexAccess,
+    ListLiteral,
+    Logical,
+    LoopMacro,
+    MapLiteral,
+    MemberAccess,
+    Ternary,
+    parse_expression,
+)
+from vcdebug.kube.cel.values import NANO_PER_UNIT, CelError, DeclaredFields, DefaultMap, Quantity, Semver, Undecided
+from vcdebug.linear_pattern import PatternError, compile_pattern
+
+CelRule = Callable[..., object]
+
+
+def are_equal(left: object, right: object) -> bool:
+    """Whether two values are the same; values of different types are not, save numbers."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(are_equal(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(are_equal, left, right))
+    alike = type(left) is type(right) or {type(left), type(right)} == {int, float}
+    return alike and left == right
+
+
+def apply_function(function: str, arguments: list[object]) -> object:
+    """What a function gives; raises CelError and Undecided."""
+    if function in ("==", "!="):
+        return are_equal(arguments[0], arguments[1]) == (function == "==")
+    if function == "in":
+        return _contains_value(arguments[1], arguments[0])
+    types = tuple(dict if isinstance(one, dict) else type(one) for one in arguments)
+    rule = RULES.get((function, *types))
+    if rule is None:
+        raise Undecided(f"{function}({', '.join(one.__name__ for one in types)}) is not replayed")
+    return rule(*arguments)
+
+
+def _contains_value(where: object, what: object) -> bool:
+    if isinstance(where, list):
+        return any(are_equal(one, what) for one in where)
+    if isinstance(where, dict):
+        return type(what) is str and what in where
+    raise Undecided("`in` asks a list or a map")
+
+
+def _check_overflow(number: int) -> int:
+    if not MIN_INT64 <= number <= MAX_INT64:
+        raise CelError("integer overflow")
+    return number
+
+
+def _divide_ints(left: int, right: int) -> int:
+    if right == 0:
+        raise CelError("division by zero")
+    return _check_overflow(int_div(left, right))
+
+
+def _modulo_ints(left: int, right: int) -> int:
+    if right == 0:
+        raise CelError("modulus by zero")
+    return int_mod(left, right)
+
+
+def _matches_pattern(text: str, pattern: str) -> bool:
+    try:
+        return compile_pattern(pattern)(text)
+    except PatternError as error:
+        raise Undecided(f"the pattern {pattern!r} is not replayed: {error}") from error
+
+
+def _substring_of(text: str, begin: int, end: int | None = None) -> str:
+    end = len(text) if end is None else end
+    if not 0 <= begin <= end <= len(text):
+        raise Undecided("substring: out of range")
+    return text[begin:end]
+
+
+def _int_of_text(text: str) -> int:
+    if re.fullmatch(r"[+-]?[0-9]{1,18}", text) is None:
+        raise Undecided(f"{text!r} is not a number that is read here")
+    return int(text)
+
+
+def _convert_ascii(text: str, form: Callable[[str], str]) -> str:
+    return "".join(form(one) if one.isascii() else one for one in text)
+
+
+def _can_parse(parse: Callable[[], object]) -> bool:
+    try:
+        parse()
+    except Undecided:
+        return False
+    return True
+
+
+def _as_integer(amount: Quantity) -> int:
+    if not amount.is_whole:
+        raise CelError("cannot convert value to integer")
+    return amount.nano // NANO_PER_UNIT  # exact: ints
+
+
+def _compare_values(left: Any, right: Any) -> int:  # Any: both of one type that has an order
+    return int(left > right) - int(left < right)
+
+
+def _order_rules(*types: type) -> dict[tuple[object, ...], CelRule]:
+    return {
+        ("<", *types): lambda a, b: a < b,
+        ("<=", *types): lambda a, b: a <= b,
+        (">", *types): lambda a, b: a > b,
+        (">=", *types): lambda a, b: a >= b,
+    }
+
+
+def _compare_rules(kind: type) -> dict[tuple[object, ...], CelRule]:
+    return {
+        ("compareTo", kind, kind): _compare_values,
+        ("isGreaterThan", kind, kind): lambda a, b: a > b,
+        ("isLessThan", kind, kind): lambda a, b: a < b,
+    }
+
+
+def _size_rules(*types: type) -> dict[tuple[object, ...], CelRule]:
+    return {("size", kind): len for kind in types}
+
+
+_ARITHMETIC: Final[Mapping[tuple[object, ...], CelRule]] = {
+    ("+", int, int): lambda a, b: _check_overflow(a + b),
+    ("-", int, int): lambda a, b: _check_overflow(a - b),
+    ("*", int, int): lambda a, b: _check_overflow(a * b),
+    ("/", int, int): _divide_ints,
+    ("%", int, int): _modulo_ints,
+    ("+", float, float): lambda a, b: a + b,
+    ("-", float, float): lambda a, b: a - b,
+    ("*", float, float): lambda a, b: a * b,
+    ("negated", int): lambda a: _check_overflow(-a),
+    ("negated", float): lambda a: -a,
+    ("+", str, str): lambda a, b: a + b,
+    ("+", list, list): lambda a, b: a + b,
+    ("!", bool): lambda a: not a,
+}
+_TEXTS: Final[Mapping[tuple[object, ...], CelRule]] = {
+    ("contains", str, str): lambda text, part: part in text,
+    ("startsWith", str, str): str.startswith,
+    ("endsWith", str, str): str.endswith,
+    ("matches", str, str): _matches_pattern,
+    ("lowerAscii", str): lambda text: _convert_ascii(text, str.lower),
+    ("upperAscii", str): lambda text: _convert_ascii(text, str.upper),
+    ("trim", str): str.strip,
+    ("replace", str, str, str): str.replace,
+    ("split", str, str): lambda text, by: text.split(by) if by else list(text),
+    ("indexOf", str, str): str.find,
+    ("lastIndexOf", str, str): str.rfind,
+    ("substring", str, int): _substring_of,
+    ("substring", str, int, int): _substring_of,
+}
+_CONVERSIONS: Final[Mapping[tuple[object, ...], CelRule]] = {
+    ("int", int): lambda one: one,
+    ("int", str): _int_of_text,
+    ("double", int): float,
+    ("double", float): lambda one: one,
+    ("string", str): lambda one: one,
+    ("string", int): str,
+    ("string", bool): lambda one: "true" if one else "false",
+    ("bool", bool): lambda one: one,
+}
+_KUBERNETES: Final[Mapping[tuple[object, ...], CelRule]] = {
+    ("quantity", str): Quantity.from_text,
+    ("isQuantity", str): lambda text: _can_parse(lambda: Quantity.from_text(text)),
+    ("add", Quantity, Quantity): Quantity.add_signed,
+    ("add", Quantity, int): Quantity.add_signed,
+    ("sub", Quantity, Quantity): lambda a, b: a.plus(b, -1),
+    ("sub", Quantity, int): lambda a, b: a.plus(b, -1),
+    ("sign", Quantity): lambda one: _compare_values(one.nano, 0),
+    ("isInteger", Quantity): lambda one: one.whole,
+    ("asInteger", Quantity): _as_integer,
+    ("semver", str): Semver.from_text,
+    ("semver", str, bool): lambda text, normalize: Semver.from_text(text, normalize=normalize),
+    ("isSemver", str): lambda text: _can_parse(lambda: Semver.from_text(text)),
+    ("isSemver", str, bool): lambda text, normalize: _can_parse(lambda: Semver.from_text(text, normalize=normalize)),
+    ("major", Semver): lambda one: one.major,
+    ("minor", Semver): lambda one: one.minor,
+    ("patch", Semver): lambda one: one.patch,
+}
+RULES: Final[Mapping[tuple[object, ...], CelRule]] = {
+    **_ARITHMETIC,
+    **_TEXTS,
+    **_CONVERSIONS,
+    **_KUBERNETES,
+    **_size_rules(str, list, dict),
+    **_order_rules(int, int),
+    **_order_rules(int, float),
+    **_order_rules(float, int),
+    **_order_rules(float, float),
+    **_order_rules(str, str),
+    **_order_rules(bool, bool),
+    **_compare_rules(Quantity),
+    **_compare_rules(Semver),
+}
+"""Function and types of its arguments → what it does."""
+
+
+# What an expression comes to.
+
+CelVariables = Mapping[str, object]
+
+
+def evaluate_truth(expression: str, names: CelVariables) -> bool:
+    """Whether the expression holds; raises CelError and Undecided."""
+    try:
+        return _require_bool(evaluate_node(parse_expression(expression), names))
+    except RecursionError:
+        raise Undecided("the expression is nested too deep") from None
+
+
+def _require_bool(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Undecided("the expression is neither true nor false")
+    return value
+
+
+def evaluate_node(node: CelNode, names: CelVariables) -> object:
+    """The value of a tree; raises CelError and Undecided."""
+    match node:
+        case CelConstant(value):
+            return value
+        case CelVariable(name):
+            if name not in names:
+                raise Undecided(f"the variable {name} is not known")
+            return names[name]
+        case MemberAccess(of, name, tested):
+            where = evaluate_node(of, names)
+            return _has_member(where, name) if tested else _get_element(where, name)
+        case IndexAccess(of, key):
+            return _get_element(evaluate_node(of, names), evaluate_node(key, names))
+        case FunctionCall(function, arguments):
+            return apply_function(function, [evaluate_node(one, names) for one in arguments])
+        case Ternary(condition, yes, no):
+            return evaluate_node(yes if _require_bool(evaluate_node(condition, names)) else no, names)
+        case Logical():
+            return _evaluate_logical(node, names)
+        case LoopMacro():
+            return _evaluate_loop(node, names)
+        case BindMacro(name, value, body):
+            return evaluate_node(body, {**names, name: evaluate_node(value, names)})
+        case ListLiteral(items):
+            return [evaluate_node(one, names) for one in items]
+        case MapLiteral(pairs):
+            return _evaluate_map(pairs, names)
+
+
+def _evaluate_map(pairs: tuple[tuple[CelNode, CelNode], ...], names: CelVariables) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        name = evaluate_node(key, names)
+        if not isinstance(name, str):
+            raise Undecided("keys of maps are texts here")
+        found[name] = evaluate_node(value, names)
+    return found
+
+
+def _has_member(where: object, name: str) -> bool:
+    if isinstance(where, DeclaredFields) and name not in where:
+        raise Undecided(f"there is no field {name}")
+    return isinstance(where, DefaultMap) or (isinstance(where, dict) and name in where)
+
+
+def _get_element(where: object, key: object) -> object:
+    """An element; what is no map has no keys."""
+    if isinstance(where, list):
+        if type(key) is not int or not 0 <= key < len(where):
+            raise Undecided("the list has no such element")
+        return where[key]
+    if type(key) is not str:
+        raise Undecided("keys of maps are texts here")
+    if isinstance(where, dict) and key in where:
+        return where[key]
+    if isinstance(where, DeclaredFields):
+        raise Undecided(f"there is no field {key}")
+    if isinstance(where, DefaultMap):
+        return {}
+    raise CelError(f"no such key: {key}")
+
+
+def _evaluate_logical(node: Logical, names: CelVariables) -> bool:
+    """One side may decide although the other one fails."""
+    failed: CelError | None = None
+    for side in (node.left, node.right):
+        try:
+            if _require_bool(evaluate_node(side, names)) is node.either:
+                return node.either
+        except CelError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return not node.either
+
+
+def _evaluate_loop(node: LoopMacro, names: CelVariables) -> object:
+    found = evaluate_node(node.of, names)
+    if not isinstance(found, list | dict):
+        raise Undecided(f"{node.kind} goes over a list or a map")
+    scopes = [{**names, node.name: one} for one in found]
+    if node.kind in ("all", "exists"):
+        return _evaluate_quantifier(node, scopes)
+    if node.kind == "exists_one":
+        return sum(_require_bool(evaluate_node(node.body, scope)) for scope in scopes) == 1  # exact: ints
+    if node.kind == "filter":
+        return [scope[node.name] for scope in scopes if _require_bool(evaluate_node(node.body, scope))]
+    kept = node.kept or CelConstant(value=True)
+    return [evaluate_node(node.body, scope) for scope in scopes if _require_bool(evaluate_node(kept, scope))]
+
+
+def _evaluate_quantifier(node: LoopMacro, scopes: list[dict[str, object]]) -> bool:
+    either = node.kind == "exists"
+    failed: CelError | None = None
+    for scope in scopes:
+        try:
+            if _require_bool(evaluate_node(node.body, scope)) is either:
+                return either
+        except CelError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return not either

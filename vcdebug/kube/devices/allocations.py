@@ -1,0 +1,253 @@
+"""Devices that claims have: by their status, or by what a search has found.
+
+Upstream: k8s plugin dynamicresources (allocateddevices), dynamic-resource-allocation structured (createNodeSelector).
+Upstream: k8s dynamic-resource-allocation structured (allocateDevice, checkAvailableCounters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from vcdebug.errors import NIL_POINTER_TEXT, ProcessExit
+from vcdebug.kube.cel.values import Undecided
+from vcdebug.kube.devices.device import (
+    NO_AMOUNTS,
+    CapacityAmounts,
+    Device,
+    DeviceId,
+    PoolId,
+    consumed_capacity,
+    fits_capacity,
+    parse_amounts,
+    quantity_text,
+)
+from vcdebug.kube.devices.features import AllocatorFeatures
+from vcdebug.kube.devices.pools import DevicePool
+from vcdebug.kube.devices.requests import WantedDevices
+from vcdebug.model.names import NodeName
+from vcdebug.snapshot.manifest import JsonDict, JsonObject, status_of
+from vcdebug.snapshot.quantity import nano_value
+
+
+class HeldDevice(NamedTuple):
+    """A device that a claim has; only a part of it where it is shared."""
+
+    id: DeviceId
+    admin: bool = False
+    """Whether it is free for others all the same."""
+    shared: bool = False
+    capacity: CapacityAmounts = NO_AMOUNTS
+
+
+class TakenDevice(NamedTuple):
+    """A device that a search has found for a request."""
+
+    wanted: WantedDevices
+    device: Device
+    shared: bool
+    capacity: CapacityAmounts
+
+    @property
+    def held_device(self) -> HeldDevice:
+        """As later searches see it."""
+        return HeldDevice(self.device.id, self.wanted.admin, self.shared, self.capacity)
+
+    def result_entry(self, part: str) -> JsonDict:
+        """As the claim's status says it; a part of a device is told apart by a name of its own."""
+        driver, pool, device = self.device.id
+        found: JsonDict = {"request": self.wanted.result_name, "driver": driver, "pool": pool, "device": device}
+        if self.wanted.admin:
+            found["adminAccess"] = True
+        if self.shared:
+            found["shareID"] = part
+            found["consumedCapacity"] = {name: quantity_text(nano) for name, nano in self.capacity.items()}
+        return found
+
+
+class ClaimAllocation(NamedTuple):
+    """What one claim gets."""
+
+    held: tuple[HeldDevice, ...]
+    results: tuple[JsonDict, ...]
+    """The same as the claim's status says it."""
+    selector: JsonObject | None
+    """The nodes that the claim can be used on; None is all of them."""
+    certain: bool
+    """Whether the devices were gone through in an order that is not chance."""
+
+
+def make_allocation(claim: str, taken: Sequence[TakenDevice], node: NodeName, *, certain: bool) -> ClaimAllocation:
+    """What a search on a node has found for a claim; raises Undecided."""
+    results = tuple(one.result_entry(f"{claim}-{place}") for place, one in enumerate(taken))
+    return ClaimAllocation(tuple(one.held_device for one in taken), results, create_node_selector(taken, node), certain)
+
+
+class DevicesInUse:
+    """What is taken when a search begins."""
+
+    def __init__(self, held: Iterable[HeldDevice], before: DevicesInUse | None = None) -> None:
+        self.devices: dict[DeviceId, None] = {} if before is None else dict(before.devices)
+        known = {} if before is None else before.capacity
+        self.capacity: dict[DeviceId, dict[str, int]] = {one: dict(amounts) for one, amounts in known.items()}
+        self.since: dict[PoolId, list[HeldDevice]] = {}
+        """What has come to `before`, by pool."""
+        for one in held:
+            self._add_device(one)
+            if before is not None:
+                self.since.setdefault(PoolId(one.id.driver, one.id.pool), []).append(one)
+
+    def _add_device(self, one: HeldDevice) -> None:
+        if one.admin:
+            return
+        if not one.shared:
+            self.devices[one.id] = None
+        elif one.capacity:
+            known = self.capacity.setdefault(one.id, {})
+            for name, amount in one.capacity.items():
+                known[name] = known.get(name, 0) + amount
+
+
+def held_devices(claim: JsonObject, features: AllocatorFeatures) -> Iterator[HeldDevice]:
+    """The devices of a claim's status."""
+    allocation = status_of(claim).get("allocation") or {}
+    for one in (allocation.get("devices") or {}).get("results") or ():
+        name = DeviceId(one.get("driver") or "", one.get("pool") or "", one.get("device") or "")
+        shared = features.capacity and one.get("shareID") is not None
+        yield HeldDevice(name, bool(one.get("adminAccess")), shared, parse_amounts(one.get("consumedCapacity")))
+
+
+def create_node_selector(taken: Sequence[TakenDevice], node: NodeName) -> JsonObject | None:
+    """The nodes that all of the devices can be used on; raises Undecided."""
+    fields: list[JsonObject] = []
+    labels: list[JsonObject] = []
+    for device in (one.device for one in taken):
+        if device.place.node or device.manifest.get("bindsToNode"):
+            name = {"key": "metadata.name", "operator": "In", "values": [node]}
+            return {"nodeSelectorTerms": [{"matchFields": [name]}]}
+        terms = (device.place.selector or {}).get("nodeSelectorTerms") or ()
+        if len(terms) > 1:
+            raise Undecided("a node selector of devices has several terms")
+        for term in terms:
+            _merge_terms(term.get("matchFields") or (), fields)
+            _merge_terms(term.get("matchExpressions") or (), labels)
+    parts: JsonDict = {"matchExpressions": labels, "matchFields": fields}
+    term = {name: part for name, part in parts.items() if part}
+    return {"nodeSelectorTerms": [term]} if term else None
+
+
+def _merge_terms(more: Iterable[JsonObject], known: list[JsonObject]) -> None:
+    """Those that are not there yet."""
+    for one in more:
+        if not any(_are_alike(one, other) for other in known):
+            known.append(one)
+
+
+def _are_alike(one: JsonObject, other: JsonObject) -> bool:
+    names = one.get("key") == other.get("key") and one.get("operator") == other.get("operator")
+    return names and sorted(dict.fromkeys(one.get("values") or ())) == sorted(dict.fromkeys(other.get("values") or ()))
+
+
+# What a search has taken so far, and what is left beside it.
+
+Counters = dict[tuple[str, str], int]
+"""Counter set and counter → 10^-9 units."""
+
+
+class SearchLedger:
+    """The devices of one search."""
+
+    def __init__(self, in_use: DevicesInUse, features: AllocatorFeatures) -> None:
+        self._in_use = in_use
+        self._features = features
+        self._trying: dict[DeviceId, list[int]] = {}
+        """Device → the claims that are to have it."""
+        self._parts: dict[DeviceId, dict[str, int]] = {}
+        """What is to be taken of devices that are shared."""
+        self._counted: dict[str, Counters] = {}
+        """Pool → what its devices consume that are to be taken; some of it is never given back."""
+
+    def is_free(self, wanted: WantedDevices, device: Device, claim: int) -> bool:
+        """Whether nobody else has the device; an administrator may have it once."""
+        if wanted.admin:
+            return self.is_unnoted(wanted) or claim not in self._trying.get(device.id, ())
+        return device.id not in self._in_use.devices and not self._trying.get(device.id)
+
+    def has_room(self, wanted: WantedDevices, device: Device) -> bool:
+        """Whether the capacity that is asked for is left."""
+        if not self._features.capacity or not (wanted.capacity or device.capacity):
+            return True
+        taken, trying = self._in_use.capacity.get(device.id, NO_AMOUNTS), self._parts.get(device.id, NO_AMOUNTS)
+        return fits_capacity(wanted.capacity, device.capacity, taken, trying)
+
+    def charge_counters(self, device: Device, pool: DevicePool | None) -> bool:
+        """Charge the counters that the device consumes; False where they do not suffice.
+
+        Where all devices are asked for upstream does not know the pool that it counts in, and panics.
+        """
+        parts = device.manifest.get("consumesCounters") or ()
+        if not parts:
+            return True
+        if not self._features.counters:
+            return self._features.forgetful
+        if self.is_shared(device) and (device.id in self._in_use.capacity or device.id in self._parts):
+            return True
+        if pool is None:
+            raise ProcessExit(NIL_POINTER_TEXT)
+        left, counted = self._left_counters(pool), self._counted.setdefault(pool.id.name, {})
+        self._charge_device(device, counted, 1)
+        if all(amount >= counted.get(name, 0) for name, amount in left.items()):
+            return True
+        self._charge_device(device, counted, -1)
+        return False
+
+    def _left_counters(self, pool: DevicePool) -> Counters:
+        left = {(name, own): nano_value(text) for name, found in pool.counters.items() for own, text in found.items()}
+        for device in (*pool.devices, *pool.elsewhere):
+            if device.id in self._in_use.devices:
+                self._charge_device(device, left, -1)
+        return left
+
+    @staticmethod
+    def _charge_device(device: Device, counters: Counters, sign: int) -> None:
+        for part in device.manifest.get("consumesCounters") or ():
+            for name, amount in (part.get("counters") or {}).items():
+                key = (part.get("counterSet") or "", name)
+                counters[key] = counters.get(key, 0) + sign * nano_value((amount or {}).get("value"))
+
+    def is_shared(self, device: Device) -> bool:
+        """Whether several claims may have a part of it."""
+        return self._features.capacity and device.shareable
+
+    def take_device(self, wanted: WantedDevices, device: Device, claim: int) -> CapacityAmounts:
+        """Have it, or the part that is given."""
+        if not self.is_shared(device):
+            if not self.is_unnoted(wanted):
+                self._trying.setdefault(device.id, []).append(claim)
+            return NO_AMOUNTS
+        part = consumed_capacity(wanted.capacity, device.capacity)
+        known = self._parts.setdefault(device.id, {})
+        for name, amount in part.items():
+            known[name] = known.get(name, 0) + amount
+        return part
+
+    def is_unnoted(self, wanted: WantedDevices) -> bool:
+        """Whether the devices of a request stay as free as they were, so that it can have one twice."""
+        return wanted.admin and self._features.forgetful
+
+    def give_back(
+        self, wanted: WantedDevices, device: Device, pool: DevicePool | None, claim: int, part: CapacityAmounts
+    ) -> None:
+        """Counters that a shared device consumes stay charged."""
+        if self.is_unnoted(wanted):
+            return
+        if self.is_shared(device):
+            known = self._parts.get(device.id, {})
+            for name, amount in part.items():
+                known[name] -= amount
+            if not any(known.values()):
+                self._parts.pop(device.id, None)
+            return
+        self._trying[device.id].remove(claim)
+        if pool is not None and self._features.counters:
+            self._charge_device(device, self._counted.setdefault(pool.id.name, {}), -1)

@@ -1,0 +1,228 @@
+"""NodeView: the nodes and their pods as the Kubernetes checks see them (upstream's NodeMap), in columns.
+
+The predicates plugin keeps it in step with the session: placed pods are added, evicted pods disappear at once,
+pods that were already terminating at session open still count.
+
+Upstream: framework session (NodeMap), k8s framework NodeInfo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vcdebug.gomath import wrap_int64
+from vcdebug.kube.affinity_terms import NO_TERMS, PodAffinityTerms
+from vcdebug.kube.images import ImageStates, image_states
+from vcdebug.kube.node_labels import NodeLabels
+from vcdebug.kube.pod_counts import PodCounts, TermOwners
+from vcdebug.kube.pod_requests import GPU, IMMENSE_AMOUNT, GateCheck, ScoredAmounts
+from vcdebug.kube.pod_shape import PodShape, PodShapes
+from vcdebug.kube.ports import UsedPorts
+from vcdebug.kube.taints import NodeTaints
+from vcdebug.model.names import BoolArray, IntArray, NodeName, Row, TaskId
+from vcdebug.model.task import TaskStatus
+from vcdebug.releases.release import NEWEST, Release
+from vcdebug.snapshot.manifest import JsonObject, spec_of, status_of
+from vcdebug.snapshot.quantity import milli_value, whole_value
+
+if TYPE_CHECKING:
+    from vcdebug.model.node import NodeInfo
+    from vcdebug.model.pod import Pod
+
+
+class ResourceColumns:
+    """Milli cpu, memory and GPUs of every node, as integers."""
+
+    __slots__ = ("both", "gpu", "memory", "milli_cpu")
+
+    def __init__(self, size: int) -> None:
+        self.both: IntArray = np.zeros((2, size), dtype=np.int64)
+        """Milli cpu above memory."""
+        self.milli_cpu: IntArray = self.both[0]
+        self.memory: IntArray = self.both[1]
+        self.gpu: IntArray = np.zeros(size, dtype=np.int64)
+
+    def add_amounts(self, row: Row, amounts: ScoredAmounts, sign: int) -> None:
+        """Add (sign 1) or subtract (sign -1) a pod's amounts."""
+        self.milli_cpu[row] = wrap_int64(self.milli_cpu.item(row) + sign * amounts.milli_cpu)
+        self.memory[row] = wrap_int64(self.memory.item(row) + sign * amounts.memory)
+        if amounts.gpu:
+            self.gpu[row] = wrap_int64(self.gpu.item(row) + sign * amounts.gpu)
+
+    def fill_rows(self, amounts: Sequence[ScoredAmounts]) -> None:
+        """Every node's amounts."""
+        if amounts:
+            self.milli_cpu[:], self.memory[:], self.gpu[:] = zip(*amounts, strict=True)
+
+    def add_many(self, rows: IntArray, which: Sequence[int], amounts: Sequence[ScoredAmounts]) -> None:
+        """Add many at once, which of the amounts to which row; sums that are too large wrap around."""
+        for column, values in zip((self.milli_cpu, self.memory, self.gpu), zip(*amounts, strict=True), strict=False):
+            np.add.at(column, rows, np.array(values, dtype=np.int64)[which])
+
+
+def _parse_scored(amounts: Mapping[str, object]) -> ScoredAmounts:
+    return ScoredAmounts(
+        milli_value(amounts.get("cpu", 0)), whole_value(amounts.get("memory", 0)), whole_value(amounts.get(GPU, 0))
+    )
+
+
+def _allocatable_amounts(manifests: Sequence[JsonObject]) -> list[ScoredAmounts]:
+    """Of each node; those of one kind state the very same list."""
+    lists = [status_of(manifest).get("allocatable") or {} for manifest in manifests]
+    distinct = {id(amounts): amounts for amounts in lists}
+    scored = {key: _parse_scored(amounts) for key, amounts in distinct.items()}
+    return [scored[id(amounts)] for amounts in lists]
+
+
+def _gate_open(_gate: str) -> bool:
+    return True
+
+
+class NodeView:
+    """One row per node of the session's node table."""
+
+    def __init__(
+        self,
+        names: Sequence[NodeName],
+        nodes: Mapping[NodeName, NodeInfo],
+        gate: GateCheck,
+        *,
+        release: Release = NEWEST,
+        shapes: PodShapes | None = None,
+    ) -> None:
+        """`shapes` are those of another view with the same gates, where pods of this one are parsed already."""
+        size = len(names)
+        self.names = list(names)
+        self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
+        self.manifests: list[JsonObject] = [nodes[name].manifest for name in self.names]
+        self.labels = NodeLabels(self.names, [nodes[name].labels for name in self.names])
+        self.taints = NodeTaints([spec_of(manifest) for manifest in self.manifests])
+        self.images: list[ImageStates] = [{} for _ in self.names]
+        self.shapes = shapes or PodShapes(gate, release)
+        self.ports = UsedPorts()
+        self.owners = TermOwners(size)
+        self._counts: PodCounts | None = None
+        self.pods: list[list[Pod]] = [[] for _ in self.names]
+        self.pod_count: IntArray = np.zeros(size, dtype=np.int64)
+        self.pods_with_affinity: IntArray = np.zeros(size, dtype=np.int64)
+        self.pods_with_required_anti_affinity: IntArray = np.zeros(size, dtype=np.int64)
+        self.requested = ResourceColumns(size)
+        self.non_zero_requested = ResourceColumns(size)
+        self.allocatable = ResourceColumns(size)
+        self.complete = False
+        """Whether every node has both cpu and memory."""
+        self._immense_nodes = False
+        self.changes: list[Row] = []
+        """Rows to which a pod came or from which one went, one entry each, ever growing."""
+
+    @classmethod
+    def build_at_open(
+        cls,
+        names: Sequence[NodeName],
+        nodes: Mapping[NodeName, NodeInfo],
+        images: Mapping[NodeName, ImageStates] | None = None,
+        gate: GateCheck = _gate_open,
+        *,
+        release: Release = NEWEST,
+        shapes: PodShapes | None = None,
+    ) -> NodeView:
+        """The view at session open: every task of a node counts, releasing and foreign ones included.
+
+        A pipelined one does not: it enters with the event of its allocation.
+        """
+        view = cls(names, nodes, gate, release=release, shapes=shapes)
+        states = image_states(dict(zip(view.names, view.manifests, strict=True))) if images is None else images
+        view.allocatable.fill_rows(_allocatable_amounts(view.manifests))
+        view.images = [states.get(name, {}) for name in view.names]
+        for row, name in enumerate(view.names):
+            tasks = nodes[name].tasks_in_order()
+            view.pods[row] = [task.pod for task in tasks if task.status is not TaskStatus.PIPELINED]
+        view.pod_count[:] = [len(pods) for pods in view.pods]
+        view._count_first()
+        columns = (view.allocatable.milli_cpu, view.allocatable.memory)
+        view.complete = len(view) > 0 and all(int(column.min()) > 0 for column in columns)
+        view._immense_nodes = len(view) > 0 and any(int(column.max()) >= IMMENSE_AMOUNT for column in columns)
+        return view
+
+    @property
+    def has_immense_amounts(self) -> bool:
+        """Whether sums and products of its amounts may not fit in 64 bits."""
+        return self._immense_nodes or self.shapes.immense
+
+    @property
+    def group_counts(self) -> PodCounts:
+        """The pods by their labels, counted once somebody asks and kept up to date from then on."""
+        if self._counts is None:
+            group = self.shapes.label_group
+            self._counts = PodCounts(
+                len(self), ((row, group(pod)) for row, pods in enumerate(self.pods) for pod in pods)
+            )
+        return self._counts
+
+    def _count_first(self) -> None:
+        """What add_pod counts, for all pods at once where nothing was counted yet."""
+        rows: IntArray = np.repeat(np.arange(len(self), dtype=np.int64), self.pod_count)
+        placed = list(chain.from_iterable(self.pods))
+        burdens = list(map(self.shapes.pod_burden, placed))
+        distinct = {id(burden): burden for burden in burdens}
+        numbers = {key: number for number, key in enumerate(distinct)}
+        which = [numbers[id(burden)] for burden in burdens]
+        self.requested.add_many(rows, which, [burden.requests.requested for burden in distinct.values()])
+        self.non_zero_requested.add_many(rows, which, [burden.requests.non_zero for burden in distinct.values()])
+        for row, pod, burden in zip(rows.tolist(), placed, burdens, strict=True):
+            if burden.ports:
+                self.ports.add_ports(row, burden.ports)
+            if "affinity" in pod.spec:
+                self._count_terms(row, self.shapes.pod_shape(pod).affinity, 1)
+
+    def add_pod(self, row: Row, pod: Pod) -> None:
+        """Put a pod on a node."""
+        shape = self.shapes.pod_shape(pod)
+        self.pods[row].append(pod)
+        self.ports.add_ports(row, shape.ports)
+        self._count_pod(row, shape, 1)
+
+    def remove_pod(self, row: Row, uid: TaskId) -> bool:
+        """Take the pod with this UID off a node; False when it is not there (or has no UID)."""
+        pods = self.pods[row]
+        for position, pod in enumerate(pods):
+            if uid and pod.uid == uid:
+                pods[position] = pods[-1]
+                pods.pop()
+                shape = self.shapes.pod_shape(pod)
+                self.ports.remove_ports(row, shape.ports)
+                self._count_pod(row, shape, -1)
+                return True
+        return False
+
+    def _count_pod(self, row: Row, shape: PodShape, sign: int) -> None:
+        self.changes.append(row)
+        self.pod_count[row] += sign
+        self.requested.add_amounts(row, shape.requests.requested, sign)
+        self.non_zero_requested.add_amounts(row, shape.requests.non_zero, sign)
+        if shape.affinity is not NO_TERMS:
+            self._count_terms(row, shape.affinity, sign)
+        if self._counts is not None:
+            self._counts.record_pod(row, shape.group, sign)
+
+    def _count_terms(self, row: Row, terms: PodAffinityTerms, sign: int) -> None:
+        if terms.has_affinity:
+            self.pods_with_affinity[row] += sign
+        if terms.required_anti_affinity:
+            self.pods_with_required_anti_affinity[row] += sign
+        self.owners.record_pod(row, terms, sign)
+
+    def rows_with_affinity(self) -> BoolArray:
+        """Nodes that hold pods with affinity or anti-affinity now; plugins take this once, at session open."""
+        return self.pods_with_affinity > 0
+
+    def rows_with_required_anti_affinity(self) -> BoolArray:
+        """Nodes that hold pods with required anti-affinity now; plugins take this once, at session open."""
+        return self.pods_with_required_anti_affinity > 0
+
+    def __len__(self) -> int:
+        return len(self.names)

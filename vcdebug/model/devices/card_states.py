@@ -1,0 +1,113 @@
+"""A node's cards as they stand, and which of them could serve a pod.
+
+Upstream: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vcdebug.model.devices.cards import Card, CardSharing
+from vcdebug.model.devices.gpu_exclusive import ExclusiveLedger
+from vcdebug.model.devices.gpushare import GpuShareLedger
+from vcdebug.model.devices.hami_ascend import HamiAscendLedger
+from vcdebug.model.devices.ledger import DeviceLedger
+from vcdebug.model.devices.vgpu import VgpuLedger, misfit_reason
+from vcdebug.model.devices.vgpu_annotations import WHOLE_CARD, CardFilter, ContainerRequest, requests_of
+from vcdebug.model.pod import Pod
+
+PARTIAL_CARDS = "parts of several cards are given to nobody"
+NO_CARD = "the pod's annotations do not accept it"
+NO_INSTANCE = "no instance of that size is left"
+
+
+class CardState(NamedTuple):
+    """One card."""
+
+    name: str
+    memory: int
+    used_memory: int
+    used_cores: int
+    users: int
+    most_users: int
+    pods: tuple[str, ...]
+    """Names or UIDs of those that hold some of it."""
+    suits: bool
+    """Whether it could serve the pod's first container."""
+    why: str
+    """Why it could not."""
+
+
+class CardOverview(NamedTuple):
+    """What a pod asks of a kind of cards, and the cards."""
+
+    asks: str
+    cards: tuple[CardState, ...]
+
+
+def card_overview(ledger: DeviceLedger, pod: Pod) -> CardOverview:
+    """The cards of one ledger beside a pod's request."""
+    if isinstance(ledger, GpuShareLedger):
+        return _shared_overview(ledger, pod)
+    if isinstance(ledger, ExclusiveLedger):
+        return _vgpu_overview(ledger.capped_copy(pod), pod)
+    if isinstance(ledger, HamiAscendLedger):
+        return CardOverview(*_npu_states(ledger, pod))
+    return _vgpu_overview(ledger, pod) if isinstance(ledger, VgpuLedger) else CardOverview("", ())
+
+
+def _shared_overview(ledger: GpuShareLedger, pod: Pod) -> CardOverview:
+    memory, number = ledger.asked_amounts(pod)
+    asks = [f"{memory} memory of one card"] if memory else []
+    asks += [f"{number} cards of its own"] if number else []
+    return CardOverview(" and ".join(asks), tuple(_shared_cards(ledger, memory, number)))
+
+
+def _shared_cards(ledger: GpuShareLedger, memory: int, number: int) -> Iterator[CardState]:
+    for index in ledger.card_indexes:
+        free, pods = ledger.free_memory(index), tuple(ledger.pods_on(index))
+        why = "its memory is short" if free < memory else "somebody uses it" if number and pods else ""
+        used = max(ledger.card_memory - free, 0)
+        yield CardState(f"card {index}", ledger.card_memory, used, 0, len(pods), 0, pods, not why, why)
+
+
+def _vgpu_overview(ledger: VgpuLedger, pod: Pod) -> CardOverview:
+    wanted = CardFilter.of_pod(pod, ledger.rules)
+    asks = ", then ".join(map(_format_request, requests_of(pod, ledger.rules.names)))
+    first = next(ledger.resource_reqs(pod, ledger.cards), ContainerRequest(0, 0, 0))
+    return CardOverview(asks, tuple(_card_state(card, first, wanted, ledger.sharing) for card in ledger.cards.values()))
+
+
+def _npu_states(ledger: HamiAscendLedger, pod: Pod) -> tuple[str, tuple[CardState, ...]]:
+    cards = list(ledger.cards.values())
+    requests = ledger.resource_reqs(pod, cards[0])
+    first = requests[0] if requests else ContainerRequest(0, 0, 0)
+    states = []
+    for card in cards:
+        why = PARTIAL_CARDS if ledger.asks_for_parts(pod, first) else ledger.misfit_reason(card, first, pod)
+        users = (card.used_number, card.registered.users)
+        held = (card.used_memory, card.used_cores, *users)
+        states.append(CardState(card.uuid, card.registered.memory, *held, tuple(card.pods), not why, why))
+    return ", then ".join(map(_format_request, requests)), tuple(states)
+
+
+def _format_request(one: ContainerRequest) -> str:
+    memory = f"memory {one.memory}" if one.percentage is None else f"{one.percentage}% of its memory"
+    memory = "all of its memory" if one.percentage == WHOLE_CARD else memory
+    return f"{one.number} of {memory} and cores {one.cores}"
+
+
+def _card_state(card: Card, request: ContainerRequest, wanted: CardFilter, sharing: CardSharing) -> CardState:
+    why = _why_not(card, request, wanted, sharing)
+    name = f"{card.uuid} {card.kind}".strip()
+    users = (card.used_number, card.number)
+    return CardState(name, card.memory, card.used_memory, card.used_core, *users, tuple(card.pods), not why, why)
+
+
+def _why_not(card: Card, request: ContainerRequest, wanted: CardFilter, sharing: CardSharing) -> str:
+    if not wanted.accepts_card(card.uuid, card.kind):
+        return NO_CARD
+    memory = request.memory_on(card.memory)
+    lacking = "" if sharing.try_add_pod(card, memory) is not None else NO_INSTANCE
+    return misfit_reason(card, request, memory, wanted.group) or lacking

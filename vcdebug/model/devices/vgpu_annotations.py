@@ -1,0 +1,334 @@
+"""What a pod asks of virtual GPUs: amounts per container, and which cards it accepts.
+
+Upstream: api/devices (ExtractResourceRequest), api/devices/nvidia/vgpu (checkType, gpuUUIDFilter).
+Upstream: api/devices/nvidia/vgpu (decodeContainerDevices, NewGPUDevices).
+Upstream: api/devices/nvidia/vgpu/device_info (Allocate, Release).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from vcdebug.errors import SchedulerPanic
+from vcdebug.model.devices.ledger import container_limit, exact_integer
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.releases.devices import (
+    DEVICE_ANNOTATIONS_ON_POD,
+    DEVICES_SHARED_WITH_CACHE,
+    MIG_MEMORY_FACTOR,
+    VGPU_CHARGED_TWICE,
+    VGPU_DEVICE_ORDER,
+    VGPU_DUPLICATE_ALLOCATE,
+    VGPU_FIXED_NAMES,
+    VGPU_HANDSHAKE,
+    VGPU_IDS_VALIDATION,
+    VGPU_LEDGER_LEAKS,
+    VGPU_MEMORY_PERCENTAGE,
+    VGPU_PODGROUP_SPREAD,
+    VGPU_SECOND_CONTAINER_FREE,
+    VGPU_SPREAD_SCORE,
+    VGPU_UUID_LISTS,
+)
+from vcdebug.releases.release import Release
+from vcdebug.snapshot.device_config import BUILT_IN_MIG, BUILT_IN_NAMES, FIXED_NAMES, MigSettings, VgpuNames
+from vcdebug.snapshot.manifest import JsonObject
+
+if TYPE_CHECKING:
+    from vcdebug.model.devices.cards import Card
+
+
+WHOLE_CARD = 100
+NO_PERCENTAGE = 101
+"""A part that counts as none stated."""
+VOLCANO_GROUP_ANNOTATION = "scheduling.volcano.sh/group-name"
+MODE_ANNOTATION = "volcano.sh/vgpu-mode"
+GROUP_POLICY_ANNOTATION = "volcano.sh/vgpu-podgroup-policy"
+USE_UUID = "volcano.sh/vgpu-use-gpuuuid"
+NO_USE_UUID = "volcano.sh/vgpu-nouse-gpuuuid"
+USE_TYPE = "nvidia.com/use-gputype"
+NO_USE_TYPE = "nvidia.com/nouse-gputype"
+NVIDIA = "NVIDIA"
+NO_UUID_MATCHES = 'no GPU matches UUID constraints {}="{}", {}="{}" on node {}'
+
+
+class ContainerRequest(NamedTuple):
+    """Virtual GPUs of one container: how many cards, and memory and cores on each."""
+
+    number: int
+    memory: int
+    cores: int
+    percentage: int | None = None
+    """A part of each card instead of that memory."""
+
+    def memory_on(self, card_memory: int) -> int:
+        """Memory that a card of this size has to give."""
+        return self.memory if self.percentage is None else card_memory * self.percentage // 100  # exact: ints
+
+    def settle_memory(self, card_memory: int) -> ContainerRequest:
+        """Older releases took the first card's memory for all, in whole cards; an amount that is named wins."""
+        if self.memory or self.percentage is None:
+            return self._replace(percentage=None)
+        return self._replace(memory=card_memory * (self.percentage // 100), percentage=None)  # exact: ints
+
+
+def requests_of(pod: Pod, names: VgpuNames = BUILT_IN_NAMES) -> list[ContainerRequest]:
+    """Regular containers that name a number or memory as limit; memory alone asks for one card.
+    Upstream: api/devices/nvidia/vgpu/utils.resourcereqs.
+    """
+    found: list[ContainerRequest] = []
+    for container in pod.spec.get("containers") or ():
+        number = container_limit(container, names.number)
+        if number is None and container_limit(container, names.memory) is None:
+            continue
+        count = 1 if number is None else exact_integer(number)
+        memory, cores, part = (exact_integer(_limit_or_request(container, name)) for name in names[1:])
+        stated = _limit_or_request(container, names.percentage) is not None and part != NO_PERCENTAGE
+        unstated = None if memory else WHOLE_CARD
+        found.append(ContainerRequest(count, memory, cores, part if stated else unstated))
+    return found
+
+
+def _limit_or_request(container: JsonObject, name: str) -> object | None:
+    stated = container_limit(container, name)
+    return ((container.get("resources") or {}).get("requests") or {}).get(name) if stated is None else stated
+
+
+def pod_group_key(pod: Pod) -> str:
+    """`namespace/group`, empty without a group. Upstream: api/devices/nvidia/vgpu/utils.getPodGroupKey."""
+    group = pod.annotations.get(GROUP_ANNOTATION) or pod.annotations.get(VOLCANO_GROUP_ANNOTATION)
+    return f"{pod.namespace}/{group}" if group else ""
+
+
+class CardRules(NamedTuple):
+    """How cards are chosen and scored, and how they are charged."""
+
+    heeds_uuids: bool = True
+    """Lists of wanted and unwanted cards are read."""
+    heeds_groups: bool = True
+    """The policy of a PodGroup is read."""
+    last_first: bool = False
+    """Cards are tried from the last to the first, whatever the policy."""
+    favours_unused: bool = False
+    """The policy spread scores cards that nobody used before."""
+    on_pods: bool = False
+    """Annotations are those of the pod object, which the session changes."""
+    keeps_assigned: bool = False
+    """A pod that names cards of the node is not given cards again."""
+    leaks: bool = False
+    """A charge is given back only where a pod with annotations leaves; a failed choice keeps its first containers."""
+    shared: bool = False
+    """Copies of a node charge one and the same ledger."""
+    shakes_hands: bool = False
+    """Cards count while the device plugin answers; a release gives nothing back."""
+    validates: bool = True
+    """Entries that cannot be read are passed over."""
+    settles: bool = False
+    """The first card settles how much memory a container asks of all of them."""
+    charges_twice: bool = False
+    """A pod is charged when its cards are chosen and once more when they are noted."""
+    once: bool = False
+    """A pod is charged for a card once; an entry is that of all cards whose names it holds, and one whose pod is no
+    more on its card ends the process.
+    """
+    names: VgpuNames = BUILT_IN_NAMES
+    """The resources by which pods ask."""
+    mig: MigSettings = BUILT_IN_MIG
+    """How cards in MIG mode are cut."""
+    mig_whole: bool = False
+    """Memory of instances is counted as it is, and a card gets back what was asked for."""
+
+    @classmethod
+    def for_release(
+        cls, release: Release, names: VgpuNames = BUILT_IN_NAMES, mig: MigSettings = BUILT_IN_MIG
+    ) -> CardRules:
+        """As the release has them."""
+        return cls(
+            not release.has_older_form(VGPU_UUID_LISTS),
+            not release.has_older_form(VGPU_PODGROUP_SPREAD),
+            release.has_older_form(VGPU_DEVICE_ORDER),
+            release.has_older_form(VGPU_SPREAD_SCORE),
+            release.has_older_form(DEVICE_ANNOTATIONS_ON_POD),
+            release.has_older_form(VGPU_DUPLICATE_ALLOCATE),
+            release.has_older_form(VGPU_LEDGER_LEAKS),
+            release.has_older_form(DEVICES_SHARED_WITH_CACHE),
+            release.has_older_form(VGPU_HANDSHAKE),
+            not release.has_older_form(VGPU_IDS_VALIDATION),
+            release.has_older_form(VGPU_MEMORY_PERCENTAGE),
+            release.has_older_form(VGPU_CHARGED_TWICE),
+            release.has_older_form(VGPU_SECOND_CONTAINER_FREE),
+            FIXED_NAMES if release.has_older_form(VGPU_FIXED_NAMES) else names,
+            mig,
+            release.has_older_form(MIG_MEMORY_FACTOR),
+        )
+
+
+NEWEST_CARD_RULES = CardRules()
+
+
+class CardFilter(NamedTuple):
+    """Which cards a pod's annotations allow."""
+
+    allowed: tuple[str, ...]
+    denied: tuple[str, ...]
+    use_types: tuple[str, ...] | None
+    avoid_types: tuple[str, ...] | None
+    group: str
+    """Pods of this group must not share a card; empty for no such rule."""
+    annotations: Mapping[str, str]
+
+    @classmethod
+    def of_pod(cls, pod: Pod, rules: CardRules = NEWEST_CARD_RULES) -> CardFilter:
+        """Upstream: api/devices/nvidia/vgpu/utils.newGPUUUIDFilter."""
+        notes = pod.annotations
+        spread = rules.heeds_groups and notes.get(GROUP_POLICY_ANNOTATION) == "spread"
+        return cls(
+            _split_names(notes.get(USE_UUID, "")) if rules.heeds_uuids else (),
+            _split_names(notes.get(NO_USE_UUID, "")) if rules.heeds_uuids else (),
+            _split_types(notes.get(USE_TYPE)),
+            _split_types(notes.get(NO_USE_TYPE)),
+            pod_group_key(pod) if spread else "",
+            notes,
+        )
+
+    def accepts_card(self, uuid: str, kind: str) -> bool:
+        """By UUID, then by type; a list of wanted types makes unwanted ones irrelevant.
+        Upstream: api/devices/nvidia/vgpu/utils.checkType.
+        """
+        if not self.accepts_uuid(uuid) or NVIDIA not in kind:
+            return False
+        upper = kind.upper()
+        if self.use_types is not None:
+            return any(name in upper for name in self.use_types)
+        return not any(name in upper for name in self.avoid_types or ())
+
+    def accepts_uuid(self, uuid: str) -> bool:
+        """On the list of allowed cards if there is one, and on no list of denied ones.
+        Upstream: api/devices/nvidia/vgpu/utils.matches.
+        """
+        if not uuid and (self.allowed or self.denied):
+            return False
+        return (not self.allowed or uuid in self.allowed) and uuid not in self.denied
+
+    def uuid_mismatch_error(self, cards: Mapping[int, Card], node: str) -> str | None:
+        """Upstream's error when no card of the node has an accepted UUID."""
+        if not (self.allowed or self.denied) or any(self.accepts_uuid(card.uuid) for card in cards.values()):
+            return None
+        use, avoid = self.annotations.get(USE_UUID, ""), self.annotations.get(NO_USE_UUID, "")
+        return NO_UUID_MATCHES.format(USE_UUID, use, NO_USE_UUID, avoid, node)
+
+
+def _split_names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _split_types(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.upper() for name in text.split(","))
+
+
+# What a pod's annotation says it holds of virtual GPUs, and what a node's says of its device plugin.
+
+ASSIGNED_ANNOTATION = "volcano.sh/vgpu-ids-new"
+HANDSHAKE_ANNOTATION = "volcano.sh/node-vgpu-handshake"
+OUT_OF_RANGE = "runtime error: index out of range [{0}] with length {0}"
+HANDSHAKE_TIMEOUT = timedelta(seconds=60)
+HELD_FIELDS = 4
+_UINT32 = re.compile(r"[0-9]{1,10}", re.ASCII)
+_INT = re.compile(r"[+-]?[0-9]+", re.ASCII)
+REQUESTING, DELETED = "Requesting", "Deleted"
+HANDSHAKE_TIME_FORMAT = "%Y.%m.%d %H:%M:%S"
+
+
+class HeldCard(NamedTuple):
+    """One card of a pod's annotation."""
+
+    uuid: str
+    memory: int
+    core: int
+
+
+def held_cards(annotations: Mapping[str, str], *, validated: bool = True) -> list[HeldCard]:
+    """What the annotation says its pod holds; entries that cannot be read are passed over."""
+    if not validated:
+        return list(_unvalidated_cards(annotations))
+    return [
+        HeldCard(fields[0], int(fields[2]), int(fields[3]))
+        for fields in _split_entries(annotations)
+        if len(fields) >= HELD_FIELDS and _is_uint32(fields[2]) and _is_uint32(fields[3])
+    ]
+
+
+def _unvalidated_cards(annotations: Mapping[str, str]) -> Iterator[HeldCard]:
+    """Without a look at them: a short entry panics, and what is no number counts as 0."""
+    for fields in _split_entries(annotations):
+        if len(fields) == 1:
+            continue
+        if len(fields) < HELD_FIELDS:
+            raise SchedulerPanic(OUT_OF_RANGE.format(len(fields)))
+        yield HeldCard(fields[0], parse_int32(fields[2]), parse_int32(fields[3]))
+
+
+def _split_entries(annotations: Mapping[str, str]) -> Iterator[list[str]]:
+    for container in annotations.get(ASSIGNED_ANNOTATION, "").split(";"):
+        for entry in container.split(":"):
+            yield entry.split(",")
+
+
+def _is_uint32(text: str) -> bool:
+    return _UINT32.fullmatch(text) is not None and int(text) < 1 << 32
+
+
+def parse_int32(text: str) -> int:
+    """Go's ParseInt for 32 bits, its error dropped: the nearest number in range, or 0."""
+    if _INT.fullmatch(text) is None:
+        return 0
+    return max(min(int(text[:20]), (1 << 31) - 1), -(1 << 31))
+
+
+def is_plugin_alive(manifest: JsonObject, now: datetime) -> bool:
+    """Whether the node's device plugin has shaken hands, or was asked to not long ago."""
+    said = ((manifest.get("metadata") or {}).get("annotations") or {}).get(HANDSHAKE_ANNOTATION)
+    if said is None:
+        return False
+    if REQUESTING not in said:
+        return DELETED not in said
+    _, underscore, rest = said.partition("_")
+    if not underscore:
+        raise SchedulerPanic(OUT_OF_RANGE.format(1))
+    moment = parse_handshake_time(rest.partition("_")[0])
+    return moment is not None and now <= moment + HANDSHAKE_TIMEOUT
+
+
+def parse_handshake_time(text: str) -> datetime | None:
+    """When the device plugin was asked; None where it is no time, which upstream takes for long ago."""
+    try:
+        return datetime.strptime(text, HANDSHAKE_TIME_FORMAT).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+# Annotations that a session writes into pods, where upstream changes the pod object that everybody shares.
+
+
+class PodAnnotations:
+    """A pod's annotations as the session has left them; the manifest stays as it is."""
+
+    __slots__ = ("_changed",)
+
+    def __init__(self) -> None:
+        self._changed: dict[str, Mapping[str, str]] = {}
+
+    def annotations_of(self, pod: Pod) -> Mapping[str, str]:
+        """The annotations that the pod has now."""
+        return self._changed.get(pod.uid, pod.annotations)
+
+    def write_annotations(self, pod: Pod, notes: Mapping[str, str]) -> None:
+        """Add or replace."""
+        self._changed[pod.uid] = {**self.annotations_of(pod), **notes}
+
+    def erase_annotations(self, pod: Pod, keys: Iterable[str]) -> None:
+        """Take away."""
+        gone = dict.fromkeys(keys)
+        self._changed[pod.uid] = {key: text for key, text in self.annotations_of(pod).items() if key not in gone}

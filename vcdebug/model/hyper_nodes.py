@@ -1,0 +1,199 @@
+"""HyperNodes: the network topology as a tree of node groups.
+
+Upstream: api/hyper_node_info.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vcdebug.linear_pattern import PatternError, compile_pattern
+from vcdebug.model.names import NodeName
+from vcdebug.snapshot.manifest import JsonObject, label_selector_matches, name_of, spec_of
+
+TOP_HYPER_NODE = "<cluster-top-hypernode>"
+
+
+class HyperNodeInfo:
+    """One HyperNode: its tier, its parent and children by name."""
+
+    __slots__ = ("children", "manifest", "name", "parent", "tier", "tier_name")
+
+    def __init__(self, name: str, tier: int = 0, tier_name: str = "", manifest: JsonObject | None = None) -> None:
+        self.name = name
+        self.tier = tier
+        self.tier_name = tier_name
+        self.manifest = manifest or {}
+        self.parent = ""
+        self.children: dict[str, None] = {}
+
+    def has_members(self) -> bool:
+        """Whether it states any, be there such nodes or not."""
+        members = spec_of(self.manifest).get("members") or ()
+        return any(
+            one.get("type") == "Node" or ((one.get("selector") or {}).get("exactMatch") or {}).get("name")
+            for one in members
+        )
+
+
+class _Unfinished(NamedTuple):
+    """A HyperNode whose real nodes are being collected."""
+
+    members: Iterator[JsonObject]
+    real: dict[NodeName, None]
+
+
+class HyperNodes:
+    """All HyperNodes with their real nodes; `ready` is False when the tree could not be built.
+    Upstream: api/hyper_node_info.HyperNodesInfo.
+    """
+
+    __slots__ = ("_labels", "by_name", "problem", "ready", "real_nodes", "tier_names", "tiers")
+
+    def __init__(self, manifests: Sequence[JsonObject], node_labels: Mapping[NodeName, Mapping[str, str]]) -> None:
+        self._labels = node_labels
+        self.by_name: dict[str, HyperNodeInfo] = {}
+        self.real_nodes: dict[str, dict[NodeName, None]] = {}
+        self.tiers: dict[int, list[str]] = {}
+        self.tier_names: dict[str, int] = {}
+        self.ready = True
+        self.problem = ""
+        for manifest in manifests:
+            self._add_hyper_node(manifest)
+        for name in list(self.by_name):
+            if name not in self.real_nodes and self.ready:
+                self._build_hyper_node_cache(name)
+
+    def _add_hyper_node(self, manifest: JsonObject) -> None:
+        spec = spec_of(manifest)
+        name = name_of(manifest)
+        info = HyperNodeInfo(name, spec.get("tier") or 0, spec.get("tierName") or "", manifest)
+        self.by_name[name] = info
+        self.tiers.setdefault(info.tier, []).append(name)
+        if info.tier_name:
+            self.tier_names[info.tier_name] = info.tier
+
+    def _build_hyper_node_cache(self, top: str) -> None:
+        """The real nodes of a HyperNode and of all below it; without recursion, since a chain can be of any length.
+        Upstream: api/hyper_node_info.BuildHyperNodeCache.
+        """
+        chain = {top: self._begin(top)}
+        while chain:
+            name, (members, real) = next(reversed(chain.items()))
+            member = next(members, None)
+            if member is None:
+                self.real_nodes[name] = real
+                del chain[name]
+                if chain:
+                    next(reversed(chain.values())).real.update(real)
+                continue
+            selector = member.get("selector") or {}
+            if member.get("type") == "Node":
+                real.update(dict.fromkeys(self._matching_nodes(selector)))
+            elif member.get("type") == "HyperNode":
+                child = self._adopt_child(self.by_name[name], (selector.get("exactMatch") or {}).get("name") or "")
+                if child in chain:
+                    self._record_problem(
+                        f"cyclic dependency detected: HyperNode {child} is already in the ancestor chain {list(chain)}"
+                    )
+                elif child in self.real_nodes:
+                    real.update(self.real_nodes[child])
+                elif child:
+                    chain[child] = self._begin(child)
+
+    def _begin(self, name: str) -> _Unfinished:
+        return _Unfinished(iter(spec_of(self.by_name[name].manifest).get("members") or ()), {})
+
+    def _adopt_child(self, parent: HyperNodeInfo, child: str) -> str:
+        """The child's name; empty for none, and for a child of another parent."""
+        if not child:
+            return ""
+        info = self.by_name.setdefault(child, HyperNodeInfo(child))
+        if info.parent and info.parent != parent.name:
+            self._record_problem(
+                f"HyperNode {child} already has a parent {info.parent}, and cannot set another parent {parent.name}"
+            )
+            return ""
+        info.parent = parent.name
+        parent.children[child] = None
+        return child
+
+    def _record_problem(self, problem: str) -> None:
+        self.ready = False
+        self.problem = self.problem or problem
+
+    def _matching_nodes(self, selector: JsonObject) -> Iterable[NodeName]:
+        """Nothing for a pattern that Go refuses, not even the exact name beside it."""
+        pattern = (selector.get("regexMatch") or {}).get("pattern")
+        try:
+            found = self._match_pattern(pattern) if pattern else []
+        except PatternError:
+            return
+        exact = (selector.get("exactMatch") or {}).get("name")
+        if exact:
+            yield exact
+        yield from found
+        labels = selector.get("labelMatch")
+        if labels and (labels.get("matchLabels") or labels.get("matchExpressions")):
+            yield from (node for node, own in self._labels.items() if label_selector_matches(labels, own))
+
+    def _match_pattern(self, pattern: str) -> list[NodeName]:
+        matches = compile_pattern(pattern)
+        return [node for node in self._labels if matches(node)]
+
+    def add_cluster_top_hyper_node(self, node_names: Sequence[NodeName]) -> HyperNodeInfo:
+        """The virtual root above every parentless HyperNode; its real nodes are all nodes.
+        Upstream: framework/session.addClusterTopHyperNode.
+        """
+        tier = max([0, *self.tiers]) + 1
+        top = HyperNodeInfo(TOP_HYPER_NODE, tier)
+        for info in self.by_name.values():
+            if not info.parent:
+                info.parent = TOP_HYPER_NODE
+                top.children[info.name] = None
+        self.by_name[TOP_HYPER_NODE] = top
+        self.tiers[tier] = [TOP_HYPER_NODE]
+        self.real_nodes[TOP_HYPER_NODE] = dict.fromkeys(node_names)
+        return top
+
+    def get_ancestors(self, name: str) -> list[str]:
+        """The HyperNode itself, then its parents. Upstream: api/hyper_node_info.GetAncestors."""
+        result: dict[str, None] = {}
+        while name and name in self.by_name and name not in result:
+            result[name] = None
+            name = self.by_name[name].parent
+        return list(result)
+
+    def get_lca_hyper_node(self, left: str, right: str) -> str:
+        """The lowest common ancestor; an empty side gives the other one, no common one gives an empty name.
+        Upstream: api/hyper_node_info.GetLCAHyperNode.
+        """
+        if not left or not right:
+            return left or right
+        candidates = dict.fromkeys(self.get_ancestors(left))
+        return next((name for name in self.get_ancestors(right) if name in candidates), "")
+
+    def stated_tiers(self) -> list[int]:
+        """Tiers of the HyperNodes that are stated, ascending."""
+        return [tier for tier in sorted(self.tiers) if self.tiers[tier] != [TOP_HYPER_NODE]]
+
+    def stated_lca(self, left: str, right: str) -> str:
+        """The lowest common ancestor that is stated; empty where there is none, and for a side that is empty.
+        Upstream: api/hyper_node_info.GetLCAHyperNode.
+        """
+        common = self.get_lca_hyper_node(left, right) if left and right else ""
+        return "" if common == TOP_HYPER_NODE else common
+
+    def stated_for_node(self, node: NodeName) -> str:
+        """As `lowest_for_node`, where nothing stands above what is stated."""
+        return self.find_hyper_node_for_node(node) if self.stated_tiers() else ""
+
+    def find_hyper_node_for_node(self, node: NodeName) -> str:
+        """The first HyperNode of the lowest tier that holds the node, else an empty name.
+        Upstream: util/scheduler_helper.FindHyperNodeForNode.
+        """
+        if not self.tiers:
+            return ""
+        lowest = sorted(self.tiers[min(self.tiers)])
+        return next((name for name in lowest if node in self.real_nodes.get(name, {})), "")

@@ -1,0 +1,159 @@
+"""Arithmetic that the quota plugins share: what a job holds and what it still reserves.
+
+Upstream: plugins/util.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
+from typing import NamedTuple
+
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import QueueName
+from vcdebug.model.pod_group import INQUEUE, RUNNING
+from vcdebug.model.resource import PODS, Resource, is_scalar_resource_name
+from vcdebug.model.task import ALLOCATED_CLASS, TaskStatus
+from vcdebug.releases.queues import INQUEUE_FULL_MINRESOURCES, INQUEUE_SCALAR_UNITS
+from vcdebug.releases.release import Release
+
+_REQUESTED_STATUSES = frozenset((*ALLOCATED_CLASS, TaskStatus.PENDING, TaskStatus.PIPELINED))
+
+
+def get_allocated_resource(job: JobInfo) -> Resource:
+    """Requests of the Allocated-class tasks, added by status, then UID. Upstream: plugins/util.GetAllocatedResource."""
+    if job.changes == len(job.tasks) and job.allocated.sums_exactly():
+        return job.allocated.clone()
+    return Resource().add_all(_requests_by_status(job, ALLOCATED_CLASS))
+
+
+def add_allocated(total: Resource, jobs: Collection[JobInfo]) -> Resource:
+    """Add the requests of the jobs' Allocated-class tasks to `total`, one by one."""
+    return add_jobs(total, jobs, lambda job: job.allocated, lambda job: _requests_by_status(job, ALLOCATED_CLASS))
+
+
+def add_requested(total: Resource, jobs: Collection[JobInfo]) -> Resource:
+    """As add_allocated, with the tasks that wait: Pending, and pipelined by an earlier cycle."""
+    return add_jobs(total, jobs, _all_requested, lambda job: _requests_by_status(job, _REQUESTED_STATUSES))
+
+
+def _all_requested(job: JobInfo) -> Resource | None:
+    return job.total_request if job.task_status_index.keys() <= _REQUESTED_STATUSES else None
+
+
+def _requests_by_status(job: JobInfo, statuses: Container[TaskStatus]) -> list[Resource]:
+    """By status, then UID."""
+    index = job.task_status_index
+    return [task.resreq for status in sorted(index) if status in statuses for task in job.tasks_with_status(status)]
+
+
+def add_jobs(
+    total: Resource,
+    jobs: Collection[JobInfo],
+    known: Callable[[JobInfo], Resource | None],
+    requests: Callable[[JobInfo], list[Resource]],
+) -> Resource:
+    """Add the requests of every job to `total`, one by one: a job's own sum of them at once where that is the same,
+    as none of its tasks has changed since it was added up, and nothing is rounded.
+    """
+    parts: list[Resource] = []
+    for job in jobs:
+        own = known(job) if job.changes == len(job.tasks) else None
+        parts += requests(job) if own is None else (own,)
+    summed = total.clone().add_all(parts)
+    if not summed.sums_exactly():
+        return total.add_all(request for job in jobs for request in requests(job))
+    total.milli_cpu, total.memory, total.scalars = summed.milli_cpu, summed.memory, summed.scalars
+    return total
+
+
+class ReservationForm(NamedTuple):
+    """How a job's minimum is reserved."""
+
+    whole_minimum: bool = False
+    """An Inqueue job reserves also what its tasks hold already."""
+    whole_units: bool = False
+    """Accelerators are counted in units, and compared with thousandths."""
+
+    @classmethod
+    def for_release(cls, release: Release) -> ReservationForm:
+        """As the release does it."""
+        return cls(release.has_older_form(INQUEUE_FULL_MINRESOURCES), release.has_older_form(INQUEUE_SCALAR_UNITS))
+
+
+NEWEST_FORM = ReservationForm()
+
+
+def get_inqueue_resource(job: JobInfo, allocated: Resource, form: ReservationForm = NEWEST_FORM) -> Resource:
+    """What of minResources is not yet allocated.
+
+    `ephemeral-storage` is never reserved, and a scalar of which nothing is allocated is kept even at 0.
+    Upstream: plugins/util.GetInqueueResource.
+    """
+    inqueue = Resource()
+    minimum = job.get_min_resources()
+    inqueue.milli_cpu = max(minimum.milli_cpu - allocated.milli_cpu, 0.0)
+    inqueue.memory = max(minimum.memory - allocated.memory, 0.0)
+    for name, amount in (minimum.scalars or {}).items():
+        if form.whole_units:
+            amount = float(math.ceil(amount / 1000.0))
+        if name == PODS and not form.whole_units:
+            _set_missing(inqueue, name, amount - allocated.get(name))
+        elif not is_scalar_resource_name(name):
+            continue
+        elif not allocated.has_dimension(name):
+            inqueue.set_scalar(name, amount)
+        else:
+            _set_missing(inqueue, name, amount - allocated.get(name))
+    return inqueue
+
+
+def _set_missing(inqueue: Resource, name: str, missing: float) -> None:
+    if missing > 0:
+        inqueue.set_scalar(name, missing)
+
+
+def is_running_gang(job: JobInfo) -> bool:
+    """A Running PodGroup with minResources of which at least minMember tasks are allocated."""
+    group = job.pod_group
+    return group.phase == RUNNING and group.min_resources is not None and job.allocated_task_num() >= group.min_member
+
+
+def is_inqueue(job: JobInfo) -> bool:
+    """An Inqueue PodGroup with minResources."""
+    return job.pod_group.phase == INQUEUE and job.pod_group.min_resources is not None
+
+
+def minimum_without_gated(job: JobInfo) -> Resource:
+    """What an admitted job reserves: its minimum, scheduling-gated tasks deducted."""
+    return job.deduct_sch_gated_resources(job.get_min_resources())
+
+
+def reserved_resource(job: JobInfo, form: ReservationForm = NEWEST_FORM) -> Resource | None:
+    """What an Inqueue or Running job still reserves of its minimum, scheduling-gated tasks deducted."""
+    if not (is_inqueue(job) or is_running_gang(job)):
+        return None
+    if form.whole_minimum and is_inqueue(job):
+        return minimum_without_gated(job)
+    return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
+
+
+def reserved_resources(jobs: Iterable[JobInfo], form: ReservationForm = NEWEST_FORM) -> list[Resource]:
+    """Of each job that still reserves something."""
+    reserved = [reserved_resource(job, form) for job in jobs]
+    return [amounts for amounts in reserved if amounts is not None]
+
+
+def jobs_by_queue(jobs: Iterable[JobInfo]) -> dict[QueueName, list[JobInfo]]:
+    """The jobs of each queue, in their order."""
+    found: dict[QueueName, list[JobInfo]] = {}
+    for job in jobs:
+        found.setdefault(job.queue, []).append(job)
+    return found
+
+
+def format_resource_names(prefix: str, verb: str, names: Sequence[str]) -> str:
+    """`prefix: verb cpu, verb memory`. Upstream: plugins/util.FormatResourceNames."""
+    if not names:
+        return prefix
+    return f"{prefix}: {', '.join(f'{verb} {name}' for name in names)}"

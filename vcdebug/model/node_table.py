@@ -1,0 +1,420 @@
+"""The nodes' amounts as columns, so that a check over all nodes is a few array operations.
+
+A NodeInfo's Resources are what is true; a changed node's row is copied into the columns when they are next read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from vcdebug.model.names import BoolArray, Codes, FloatArray, IntArray, NodeName, Row
+from vcdebug.model.resource import CPU, MEMORY, MIN_RESOURCE, Resource
+
+if TYPE_CHECKING:
+    from vcdebug.model.node import NodeInfo
+    from vcdebug.model.task import TaskInfo
+
+
+NodeField = Literal["idle", "used", "releasing", "pipelined", "future", "allocatable", "capability"]
+LIVE_FIELDS: tuple[NodeField, ...] = ("idle", "used", "releasing", "pipelined", "future")
+COMING_OR_GOING: tuple[NodeField, ...] = ("releasing", "pipelined")
+"""Zero everywhere until some node has a task that leaves or is awaited."""
+FIXED_FIELDS: tuple[NodeField, ...] = ("allocatable", "capability")
+WantedAmounts = tuple[tuple[str, float], ...]
+"""The dimensions of a request with their amounts, in order."""
+
+
+_NO_SCALARS: Mapping[str, float] = {}
+
+
+class NodeTable:
+    """One row per node (names ascending), one column per (field, dimension); a missing dimension reads as 0."""
+
+    __slots__ = (
+        "_alone",
+        "_amounts",
+        "_columns",
+        "_lacking",
+        "_seen",
+        "_changes_read",
+        "_asked_for",
+        "_wanted",
+        "changes",
+        "coming_and_going",
+        "dims",
+        "every",
+        "names",
+        "no_rows",
+        "nodes",
+        "row_of",
+    )
+
+    def __init__(self, nodes: Sequence[NodeInfo]) -> None:
+        self.nodes = list(nodes)
+        self.names: list[NodeName] = [node.name for node in self.nodes]
+        self.row_of: dict[NodeName, Row] = {name: row for row, name in enumerate(self.names)}
+        self.dims: dict[str, int] = {CPU: 0, MEMORY: 1}
+        self.changes: list[Row] = []
+        """Rows whose amounts changed, one entry per change, ever growing."""
+        self.coming_and_going = False
+        """Whether some node had a task that leaves or is awaited, ever: else future amounts are the idle ones."""
+        self._seen: dict[NodeField, int] = {}
+        """As of how many changes each field is up to date."""
+        self._amounts: list[NodeAmounts] = []
+        self._changes_read = 0
+        self._wanted: dict[WantedAmounts, tuple[IntArray, FloatArray]] = {}
+        self._asked_for: dict[int, tuple[Resource, WantedAmounts]] = {}
+        self._alone: dict[Row, NodeRows] = {}
+        self.no_rows = NodeRows(self, np.zeros(0, dtype=np.int64))
+        self.every: IntArray = np.arange(len(self.nodes), dtype=np.int64)
+        """The rows of all nodes; read only."""
+        self.every.flags.writeable = False
+        self._lacking: RowCache[np.uint16] = RowCache(len(self.nodes), self.changes)
+        self._columns: dict[NodeField, FloatArray] = {}
+        for row, node in enumerate(self.nodes):
+            node.row, node.table = row, self
+            if _comes_or_goes(node):
+                self.coming_and_going = True
+        self._number_dimensions(
+            [amount for node in self.nodes for amount in (node.allocatable, node.used, node.capability)]
+        )
+        self._fill_table()
+
+    def _number_dimensions(self, amounts: list[Resource]) -> None:
+        named = [amount.scalars for amount in amounts if amount.scalars]
+        for name in dict.fromkeys(chain.from_iterable(named)):
+            self.dims.setdefault(name, len(self.dims))
+
+    def break_cycles(self) -> None:
+        """Nobody looks at it any more: what speaks of it here goes."""
+        self.nodes.clear()
+        self._alone.clear()
+        del self.no_rows
+
+    def _fill_table(self) -> None:
+        self._wanted = {}
+        shape = (len(self.dims) + 1, len(self.nodes))  # the last one stays 0, for dimensions that nobody has
+        self._columns = {field: np.zeros(shape) for field in (*LIVE_FIELDS, *FIXED_FIELDS)}
+        for field, columns in self._columns.items():
+            if self.coming_and_going or field not in (*COMING_OR_GOING, "future"):
+                self._fill_columns(columns, [self._amount_of(node, field) for node in self.nodes])
+        if not self.coming_and_going:
+            self._columns["future"][:] = self._columns["idle"]
+        self._seen = dict.fromkeys(LIVE_FIELDS, len(self.changes))
+
+    def _fill_columns(self, columns: FloatArray, amounts: list[Resource]) -> None:
+        columns[0] = [amount.milli_cpu for amount in amounts]
+        columns[1] = [amount.memory for amount in amounts]
+        scalars = [amount.scalars or _NO_SCALARS for amount in amounts]
+        for name, dim in self.dims.items():
+            if dim > 1:
+                columns[dim] = [held.get(name, 0.0) for held in scalars]
+
+    def _write_row(self, row: Row, node: NodeInfo, field: NodeField) -> None:
+        resource, columns = self._amount_of(node, field), self._columns[field]
+        columns[0, row] = resource.milli_cpu
+        columns[1, row] = resource.memory
+        if resource.scalars:
+            dims = self.dims
+            for name, amount in resource.scalars.items():
+                columns[dims[name], row] = amount
+
+    def _amount_of(self, node: NodeInfo, field: NodeField) -> Resource:
+        if field != "future":
+            amount: Resource = getattr(node, field)
+            return amount
+        return node.future_idle() if self.coming_and_going else node.idle
+
+    def mark_changed(self, row: Row) -> None:
+        """A node's amounts changed."""
+        self.changes.append(row)
+        if not self.coming_and_going:
+            self.coming_and_going = _comes_or_goes(self.nodes[row])
+
+    def node_amounts(self) -> tuple[NodeAmounts, ...]:
+        """Every node's amounts now: only nodes that changed since the last time are looked at."""
+        if not self._amounts:
+            self._amounts = [NodeAmounts.of_node(node) for node in self.nodes]
+        for row in dict.fromkeys(self.changes[self._changes_read :]):
+            self._amounts[row] = NodeAmounts.of_node(self.nodes[row])
+        self._changes_read = len(self.changes)
+        return tuple(self._amounts)
+
+    def _refresh_rows(self, field: NodeField) -> None:
+        dirty = dict.fromkeys(self.changes[self._seen[field] :])
+        self._seen[field] = len(self.changes)
+        dims = self.dims.keys()
+        for row in dirty:
+            node = self.nodes[row]
+            for resource in (node.idle, node.pipelined, node.used):
+                if resource.scalars and not resource.scalars.keys() <= dims:
+                    self._add_dimensions()
+                    return
+            self._write_row(row, node, field)
+
+    def _add_dimensions(self) -> None:
+        self._number_dimensions([amount for node in self.nodes for amount in (node.idle, node.pipelined, node.used)])
+        self._fill_table()
+
+    def dimension_column(self, field: NodeField, dim: str) -> FloatArray:
+        """One dimension over all nodes; do not write to it."""
+        column: FloatArray = self._refreshed_columns(field)[self.dims.get(dim, -1)]
+        return column
+
+    def field_matrix(self, field: NodeField) -> FloatArray:
+        """(dimensions, nodes) of one field, refreshed; do not write to it."""
+        return self._refreshed_columns(field)[:-1]
+
+    def _refreshed_columns(self, field: NodeField) -> FloatArray:
+        if self._seen.get(field, len(self.changes)) < len(self.changes):
+            self._refresh_rows(field)
+        return self._columns[field]
+
+    def lacking_dimensions(self, request: Resource, field: NodeField) -> Codes:
+        """For every node the position (from 1) of the first of the request's dimensions that the field's amounts do
+        not hold, with upstream's tolerance; 0 where all fit. Do not write to it, nor ever to the request.
+        """
+        wanted = self.wanted_amounts(request)
+        if field == "future":
+            field = self.room_field()
+        return self._lacking.cached_values(
+            (field, wanted),
+            lambda rows: self.first_lacking(wanted, field, rows),
+            lambda row: self.lacking_of_one(wanted, field, row),
+        )
+
+    def room_field(self) -> NodeField:
+        """Where future amounts are read: they are the idle ones until some task leaves or is awaited."""
+        return "future" if self.coming_and_going else "idle"
+
+    def wanted_amounts(self, request: Resource) -> WantedAmounts:
+        """What a task requests; tasks of one template share the object, which never changes."""
+        known = self._asked_for.get(id(request))
+        if known is None:
+            known = self._asked_for[id(request)] = (request, tuple(request.items()))
+        return known[1]
+
+    def lacking_of_one(self, wanted: WantedAmounts, field: NodeField, row: Row) -> int:
+        """As `lacking`, for one node."""
+        amounts = self._amount_of(self.nodes[row], field)
+        for position, (name, amount) in enumerate(wanted, 1):
+            if not amounts.get(name) - amount > -MIN_RESOURCE:
+                return position
+        return 0
+
+    def first_lacking(self, wanted: WantedAmounts, field: NodeField, rows: IntArray) -> Codes:
+        """As `lacking`, for some nodes."""
+        columns = self._refreshed_columns(field)
+        dims, amounts = self._as_columns(wanted)
+        held = columns[dims[:, 0]] if len(rows) == len(self.nodes) else columns[dims, rows]
+        fits = fits_amount(amounts, held)
+        first: Codes = np.zeros(len(rows), dtype=np.uint16)
+        short = (~np.logical_and.reduce(fits)).nonzero()[0]
+        if len(short):
+            first[short] = fits[:, short].argmin(axis=0) + 1
+        return first
+
+    def _as_columns(self, wanted: WantedAmounts) -> tuple[IntArray, FloatArray]:
+        """Numbers of the dimensions, and the amounts, one below the other."""
+        known = self._wanted.get(wanted)
+        if known is None:
+            dims = np.array([[self.dims.get(name, -1)] for name, _ in wanted])
+            known = self._wanted[wanted] = (dims, np.array([[amount] for _, amount in wanted]))
+        return known
+
+    def select_rows(self, rows: IntArray) -> NodeRows:
+        """A selection in visiting order."""
+        return NodeRows(self, rows)
+
+    def all_rows(self) -> NodeRows:
+        """Every node, ascending by name."""
+        return NodeRows(self, self.every)
+
+    def single_row(self, row: Row) -> NodeRows:
+        """One node alone."""
+        alone = self._alone.get(row)
+        if alone is None:
+            alone = self._alone[row] = NodeRows(self, np.array([row], dtype=np.int64))
+        return alone
+
+    def rows_named(self, names: Sequence[NodeName]) -> NodeRows:
+        """The nodes of these names, in the order given."""
+        rows = np.array([self.row_of[name] for name in names], dtype=np.int64)
+        return NodeRows(self, self.every if np.array_equal(rows, self.every) else rows)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+
+class NodeRows:
+    """Some nodes of a table in visiting order: what a vectorised hook answers for, one value per row."""
+
+    __slots__ = ("rows", "table")
+
+    def __init__(self, table: NodeTable, rows: IntArray) -> None:
+        self.table = table
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def node_names(self) -> list[NodeName]:
+        """Node names in order."""
+        names = self.table.names
+        return [names[row] for row in self.rows.tolist()]
+
+    @property
+    def node_infos(self) -> list[NodeInfo]:
+        """NodeInfos in order."""
+        nodes = self.table.nodes
+        return [nodes[row] for row in self.rows.tolist()]
+
+    def dimension_column(self, field: NodeField, dim: str) -> FloatArray:
+        """One dimension for these rows."""
+        return self.table.dimension_column(field, dim)[self.rows]
+
+    def zero_scores(self) -> FloatArray:
+        """A score of 0.0 per row: the same array for as many rows, read only."""
+        return zero_array(len(self.rows))
+
+    def select_where(self, mask: BoolArray) -> NodeRows:
+        """The rows where the mask holds."""
+        return NodeRows(self.table, self.rows[mask])
+
+    def fits_request(self, request: Resource, field: NodeField) -> BoolArray:
+        """Where `request` is at most the field's amounts, with upstream's tolerance."""
+        fits: BoolArray = self.table.lacking_dimensions(request, field)[self.rows] == 0
+        return fits
+
+
+@lru_cache(maxsize=256)
+def zero_array(size: int) -> FloatArray:
+    """0.0 so many times, kept once; read only."""
+    nothing: FloatArray = np.zeros(size)
+    nothing.flags.writeable = False
+    return nothing
+
+
+@lru_cache(maxsize=256)
+def constant_array(value: float, size: int) -> FloatArray:
+    """The same positive number so many times, kept once; read only."""
+    return np.broadcast_to(np.array([value]), size)
+
+
+def _comes_or_goes(node: NodeInfo) -> bool:
+    """Whether something was ever added to what leaves the node or is awaited there."""
+    leaving, awaited = node.releasing, node.pipelined
+    leaves = leaving.milli_cpu or leaving.memory or leaving.scalars
+    return bool(leaves or awaited.milli_cpu or awaited.memory or awaited.scalars)
+
+
+def fits_amount(amount: float | FloatArray, available: FloatArray) -> BoolArray:
+    """amount < available, or closer than the tolerance: with floats the same as one comparison of the difference."""
+    result: BoolArray = available - amount > -MIN_RESOURCE
+    return result
+
+
+# What a node has at one moment; amounts that did not change since the last look are shared, not copied.
+
+_NO_RESOURCE = Resource()
+
+
+class NodeAmounts(NamedTuple):
+    """A node's changing amounts at one moment; never changed."""
+
+    idle: Resource
+    used: Resource
+    releasing: Resource
+    pipelined: Resource
+
+    @classmethod
+    def of_node(cls, node: NodeInfo) -> NodeAmounts:
+        """The node's amounts now."""
+        last = node.last_amounts
+        if last is None:
+            leaving, awaited = node.releasing.copy_unless(_NO_RESOURCE), node.pipelined.copy_unless(_NO_RESOURCE)
+            now = cls(node.idle.clone(), node.used.clone(), leaving, awaited)
+        else:
+            now = cls(
+                node.idle.copy_unless(last.idle),
+                node.used.copy_unless(last.used),
+                node.releasing.copy_unless(last.releasing),
+                node.pipelined.copy_unless(last.pipelined),
+            )
+            if now[0] is last[0] and now[1] is last[1] and now[2] is last[2] and now[3] is last[3]:
+                return last
+        node.last_amounts = now
+        return now
+
+    def future_idle(self) -> Resource:
+        """Idle + Releasing - Pipelined."""
+        return self.idle.clone().add(self.releasing).sub_without_assert(self.pipelined)
+
+    def future_without(self, gone: Iterable[TaskInfo]) -> Resource:
+        """The same once these tasks are gone."""
+        future = self.future_idle()
+        for task in gone:
+            future.add(task.resreq)
+        return future
+
+
+# Answers per node that only the node's own amounts decide: kept for all rows, redone for the rows that changed.
+
+T = TypeVar("T", bound=np.generic)
+ComputeRows = Callable[[IntArray], "np.ndarray[tuple[int, ...], np.dtype[T]]"]
+"""Rows → one value per row; several answers to one question lie one below the other."""
+ComputeRow = Callable[[Row], "float | tuple[float, ...]"]
+"""Row → its value, or values: the same numbers as from an array, without the array's operations."""
+MAX_SINGLE_ROWS = 6
+"""So many changed rows are redone one by one."""
+
+
+class _CachedRows(Generic[T]):
+    __slots__ = ("by_row", "seen", "values")
+
+    def __init__(self, values: np.ndarray[tuple[int, ...], np.dtype[T]], seen: int) -> None:
+        self.values = values
+        self.by_row = values.T
+        self.seen = seen
+
+
+class RowCache(Generic[T]):
+    """One value per question and row; `changes` is the owner's growing log of rows whose amounts changed."""
+
+    __slots__ = ("_all", "_answers", "_changes")
+
+    def __init__(self, size: int, changes: list[Row]) -> None:
+        self._all: IntArray = np.arange(size, dtype=np.int64)
+        self._changes = changes
+        self._answers: dict[Hashable, _CachedRows[T]] = {}
+
+    def cached_values(
+        self, question: Hashable, compute: ComputeRows[T], one: ComputeRow
+    ) -> np.ndarray[tuple[int, ...], np.dtype[T]]:
+        """Values for all rows; do not write to them, and copy what must not follow later changes."""
+        now = len(self._changes)
+        answer = self._answers.get(question)
+        if answer is None:
+            answer = self._answers[question] = _CachedRows(compute(self._all), now)
+        elif answer.seen < now:
+            rows = dict.fromkeys(self._changes[answer.seen :])
+            answer.seen = now
+            if len(rows) <= MAX_SINGLE_ROWS:
+                for row in rows:
+                    answer.by_row[row] = one(row)
+            elif 2 * len(rows) > len(self._all):
+                answer = self._answers[question] = _CachedRows(compute(self._all), now)
+            else:
+                changed = np.fromiter(rows, dtype=np.int64, count=len(rows))
+                answer.by_row[changed] = compute(changed).T
+        return answer.values
+
+    def clear_answers(self) -> None:
+        """Start over, for instance when a dimension appears."""
+        self._answers.clear()

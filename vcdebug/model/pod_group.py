@@ -1,0 +1,183 @@
+"""PodGroup: a job's specification and the status that the session may change.
+
+Upstream: api (PodGroup), apis/scheduling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vcdebug.model.pod_resources import StatedAmounts
+from vcdebug.model.resource_list import drop_ignored
+from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of
+
+PENDING = "Pending"
+INQUEUE = "Inqueue"
+RUNNING = "Running"
+UNKNOWN = "Unknown"
+COMPLETED = "Completed"
+
+
+class Condition(NamedTuple):
+    """A PodGroup condition, without its times."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    transition_id: str = ""
+
+
+@dataclass(slots=True)
+class NetworkTopology:
+    """How close together the pods of a job or sub job must be placed."""
+
+    mode: str
+    highest_tier_allowed: int | None
+    highest_tier_name: str
+
+    @classmethod
+    def from_manifest(cls, raw: JsonObject | None) -> NetworkTopology | None:
+        """From spec.networkTopology; None when absent."""
+        if raw is None:
+            return None
+        return cls(raw.get("mode") or "", raw.get("highestTierAllowed"), raw.get("highestTierName") or "")
+
+    def clone(self) -> NetworkTopology:
+        """An independent copy."""
+        return NetworkTopology(self.mode, self.highest_tier_allowed, self.highest_tier_name)
+
+    def hard_tier(self) -> int | None:
+        """The highest tier allowed when the mode is hard and a tier is set, else None."""
+        return self.highest_tier_allowed if self.mode == "hard" else None
+
+    def convert_to_hard(self, tier: int) -> None:
+        """Soft becomes hard with this tier; any other mode stays as it is."""
+        if self.mode != "soft":
+            return
+        self.mode = "hard"
+        self.highest_tier_allowed = tier
+        self.highest_tier_name = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubGroupPolicy:
+    """One entry of spec.subGroupPolicy."""
+
+    name: str
+    sub_group_size: int | None
+    min_sub_groups: int
+    match_label_keys: tuple[str, ...]
+    label_selector: JsonObject | None
+    network_topology: NetworkTopology | None
+
+    @classmethod
+    def from_manifest(cls, raw: JsonObject) -> SubGroupPolicy:
+        """From one list entry."""
+        return cls(
+            raw.get("name") or "",
+            raw.get("subGroupSize"),
+            raw.get("minSubGroups") or 0,
+            tuple(raw.get("matchLabelKeys") or ()),
+            raw.get("labelSelector"),
+            NetworkTopology.from_manifest(raw.get("networkTopology")),
+        )
+
+
+class GroupStatus(NamedTuple):
+    """What a PodGroup's status says, as far as scheduling reads it."""
+
+    phase: str
+    conditions: tuple[Condition, ...]
+    running: int
+    failed: int
+    succeeded: int
+
+    @classmethod
+    def from_manifest(cls, manifest: JsonObject) -> GroupStatus:
+        """From a manifest: what the PodGroup has before the cycle."""
+        status = status_of(manifest)
+        return cls(
+            status.get("phase") or "",
+            tuple([_read_condition(raw) for raw in status.get("conditions") or ()]),
+            status.get("running") or 0,
+            status.get("failed") or 0,
+            status.get("succeeded") or 0,
+        )
+
+
+class PodGroup:
+    """The parts of a PodGroup that scheduling reads; `phase`, `conditions` and the counters are this session's."""
+
+    __slots__ = (
+        "annotations",
+        "conditions",
+        "creation_timestamp",
+        "failed",
+        "labels",
+        "manifest",
+        "min_member",
+        "min_resource_list",
+        "min_resources",
+        "min_task_member",
+        "name",
+        "namespace",
+        "network_topology",
+        "phase",
+        "priority_class_name",
+        "queue",
+        "running",
+        "sub_group_policies",
+        "succeeded",
+        "uid",
+    )
+
+    def __init__(self, manifest: JsonObject, stated: StatedAmounts | None = None) -> None:
+        """`stated` reads the minimums of all PodGroups together."""
+        metadata, spec, stated = metadata_of(manifest), spec_of(manifest), stated or StatedAmounts()
+        status = GroupStatus.from_manifest(manifest)
+        self.manifest = manifest
+        self.name: str = metadata.get("name", "")
+        self.namespace: str = metadata.get("namespace", "")
+        self.uid: str = metadata.get("uid", "")
+        self.labels: Mapping[str, str] = metadata.get("labels") or {}
+        self.annotations: Mapping[str, str] = metadata.get("annotations") or {}
+        self.creation_timestamp: str = metadata.get("creationTimestamp") or ""
+        self.min_member: int = spec.get("minMember") or 0
+        self.queue: str = spec.get("queue") or ""
+        self.priority_class_name: str = spec.get("priorityClassName") or ""
+        self.min_task_member: Mapping[str, int] = spec.get("minTaskMember") or {}
+        minimum: Mapping[str, object] | None = spec.get("minResources")
+        self.min_resource_list = drop_ignored(minimum, stated.ignored)
+        self.min_resources = None if minimum is None else stated.amounts_of(minimum)
+        self.network_topology = NetworkTopology.from_manifest(spec.get("networkTopology"))
+        self.sub_group_policies = tuple([SubGroupPolicy.from_manifest(p) for p in spec.get("subGroupPolicy") or ()])
+        self.phase = status.phase
+        self.conditions = list(status.conditions)
+        self.running, self.failed, self.succeeded = status.running, status.failed, status.succeeded
+
+    def drop_sub_groups(self) -> None:
+        """As a scheduler reads it that knows neither sub groups nor names of tiers."""
+        self.sub_group_policies = ()
+        if self.network_topology is not None:
+            self.network_topology.highest_tier_name = ""
+
+    def set_condition(self, condition: Condition) -> None:
+        """Replace the condition of the same type in place, otherwise append."""
+        for index, present in enumerate(self.conditions):
+            if present.type == condition.type:
+                self.conditions[index] = condition
+                return
+        self.conditions.append(condition)
+
+
+def _read_condition(raw: JsonObject) -> Condition:
+    return Condition(
+        raw.get("type") or "",
+        raw.get("status") or "",
+        raw.get("reason") or "",
+        raw.get("message") or "",
+        raw.get("transitionID") or "",
+    )

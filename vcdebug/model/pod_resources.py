@@ -1,0 +1,273 @@
+"""What a pod requests: init containers, sidecars, in-place resizes, pod-level resources and overhead.
+
+Upstream: api/pod_info (GetPodResourceRequest).
+Upstream: api/pod_info (GetPodResourceLimit).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from vcdebug.model.pod import Pod, is_resize_infeasible
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.resource_list import ResourceList, drop_ignored
+from vcdebug.releases.scheduling import OVERHEAD_BEFORE_INIT, POD_LEVEL_REQUESTS_IGNORED, RESIZE_STATUS_IGNORED
+from vcdebug.snapshot.manifest import JsonObject
+from vcdebug.snapshot.quantity import milli_value
+from vcdebug.snapshot.snapshot import SchedulerFlags
+
+StatedResources = Mapping[str, object]
+
+
+class PodRequestCache:
+    """Requests by what the pod's spec says of resources: pods of one template share one Resource, never changed."""
+
+    def __init__(self, flags: SchedulerFlags, ignored: tuple[str, ...] = ()) -> None:
+        self._flags = flags
+        self._ignored = ignored
+        self._known: dict[tuple[str, str], Resource] = {}
+        self._of_parts: dict[tuple[int, ...], tuple[tuple[object, ...], Resource]] = {}
+        """By the identities of what a request is read from, which is kept beside."""
+
+    def find_request(self, pod: Pod) -> Resource:
+        """As pod_request."""
+        parts = pod.request_sources
+        key = tuple(map(id, parts))
+        known = self._of_parts.get(key)
+        if known is None:
+            known = self._of_parts[key] = (parts, self._find_by_text(pod))
+        pod.share_request_sources(known[0])
+        return known[1]
+
+    def _find_by_text(self, pod: Pod) -> Resource:
+        text = (pod.resources_text, pod.resized_text)
+        known = self._known.get(text)
+        if known is None:
+            known = self._known[text] = get_pod_resource_request(pod, self._flags, self._ignored)
+        return known
+
+
+class RequestSums:
+    """Sums of requests, each kept by what it is the sum of: jobs that are made alike come to the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ...], tuple[Sequence[Resource], Resource]] = {}
+        """By the identities of the requests, which are kept beside."""
+
+    def sum_of(self, requests: Sequence[Resource]) -> Resource:
+        """All of them, added up in their order; the caller's own."""
+        key = tuple(map(id, requests))
+        known = self._known.get(key)
+        if known is None:
+            total = Resource()
+            add_grouped(total, requests)
+            known = self._known[key] = (requests, total)
+        return known[1].clone()
+
+
+def add_grouped(total: Resource, requests: Sequence[Resource]) -> None:
+    """`add` of each; each different one once, times how often it comes, where no sum of them is rounded."""
+    often, summed = Counter(map(id, requests)), total.clone()
+    for request in {id(one): one for one in requests}.values():
+        summed.add(request.clone().multi(float(often[id(request)])))
+    if summed.sums_exactly():
+        total.milli_cpu, total.memory, total.scalars = summed.milli_cpu, summed.memory, summed.scalars
+    else:
+        total.add_all(requests)
+
+
+def get_pod_resource_request(pod: Pod, flags: SchedulerFlags, ignored: tuple[str, ...] = ()) -> Resource:
+    """The request that a task is scheduled by: init containers included, `pods` = 1, names that are ignored dropped.
+    Upstream: api/pod_info.GetPodResourceRequest.
+    """
+    resized = statuses_by_container(pod, "containerStatuses") if _reads_resizes(flags) else {}
+    infeasible = bool(resized) and is_resize_infeasible(pod.status)
+    regular = Resource()
+    for container in pod.spec.get("containers") or ():
+        regular.add(Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible)))
+    init, sidecars = _init_requests(pod, flags, infeasible=infeasible)
+    overhead = Resource.from_list(pod.spec.get("overhead") or {})
+    late = not flags.release.has_older_form(OVERHEAD_BEFORE_INIT)
+    if not late:
+        regular.add(overhead)
+    regular.add(sidecars)
+    regular.set_max_resource(init)
+    regular.add_scalar(PODS, 1.0)
+    amend_pod_level(regular, pod_level_requests(pod, flags))
+    for name in ignored:
+        (regular.scalars or {}).pop(name, None)
+    return regular.add(overhead) if late else regular
+
+
+def request_parts(pod: Pod, flags: SchedulerFlags) -> Iterator[tuple[str, str, Resource]]:
+    """(kind, name, amount) of everything that `pod_request` makes the request of, in the order of the manifest."""
+    heeded = _reads_resizes(flags)
+    resized = statuses_by_container(pod, "containerStatuses") if heeded else {}
+    infeasible = bool(resized) and is_resize_infeasible(pod.status)
+    for container in pod.spec.get("containers") or ():
+        amount = Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible))
+        yield "container", container.get("name", ""), amount
+    started = statuses_by_container(pod, "initContainerStatuses") if heeded else {}
+    for container in pod.spec.get("initContainers") or ():
+        if container.get("restartPolicy") == "Always":
+            amount = Resource.from_list(_determine_container_reqs(container, started, infeasible=infeasible))
+            yield "sidecar", container.get("name", ""), amount
+    if pod.spec.get("initContainers"):
+        yield "initialisation", "", _init_requests(pod, flags, infeasible=infeasible)[0]
+    if pod.spec.get("overhead"):
+        yield "overhead", "", Resource.from_list(pod.spec["overhead"])
+    supported = pod_level_requests(pod, flags)
+    if supported:
+        yield "pod level", "", Resource.from_list(supported)
+
+
+def _reads_resizes(flags: SchedulerFlags) -> bool:
+    return flags.is_gate_on("InPlacePodVerticalScaling") and not flags.release.has_older_form(RESIZE_STATUS_IGNORED)
+
+
+def _init_requests(pod: Pod, flags: SchedulerFlags, *, infeasible: bool) -> tuple[Resource, Resource]:
+    """(maximum over the steps of initialisation, sum of the sidecars)."""
+    containers = pod.spec.get("initContainers") or ()
+    resized = statuses_by_container(pod, "initContainerStatuses") if containers and _reads_resizes(flags) else {}
+    highest, sidecars = Resource(), Resource()
+    for container in containers:
+        if container.get("restartPolicy") == "Always":
+            sidecars.add(Resource.from_list(_determine_container_reqs(container, resized, infeasible=infeasible)))
+            highest.set_max_resource(sidecars)
+        else:
+            highest.set_max_resource(Resource.from_list(_stated_requests(container)).add(sidecars))
+    return highest, sidecars
+
+
+def pod_level_requests(pod: Pod, flags: SchedulerFlags) -> StatedResources:
+    """What the pod itself states, as far as that counts."""
+    if flags.release.has_older_form(POD_LEVEL_REQUESTS_IGNORED) or not flags.is_gate_on("PodLevelResources"):
+        return {}
+    stated: StatedResources = (pod.spec.get("resources") or {}).get("requests") or {}
+    return {name: amount for name, amount in stated.items() if is_pod_level_resource(name)}
+
+
+def amend_pod_level(amounts: Resource, pod_level: StatedResources) -> None:
+    """What the pod itself states replaces the sum over its containers, of requests as of limits.
+    Upstream: api/pod_info.amendResourceAccordingToPodFeatures.
+    """
+    replacement = Resource.from_list(pod_level)
+    for name in pod_level:
+        if name == "cpu":
+            amounts.milli_cpu = replacement.milli_cpu
+        elif name == "memory":
+            amounts.memory = replacement.memory
+        else:
+            amounts.set_scalar(name, replacement.get(name))
+
+
+def is_pod_level_resource(name: str) -> bool:
+    """Whether pod-level resources may state the name."""
+    return name in ("cpu", "memory") or name.startswith("hugepages-")
+
+
+def _stated_requests(container: JsonObject) -> StatedResources:
+    return (container.get("resources") or {}).get("requests") or {}
+
+
+def _determine_container_reqs(
+    container: JsonObject, resized: Mapping[str, JsonObject], *, infeasible: bool
+) -> StatedResources:
+    """Upstream: api/pod_info.determineContainerReqs."""
+    status = resized.get(container.get("name", ""))
+    if not status or status.get("resources") is None:
+        return _stated_requests(container)
+    sources = [(status.get("resources") or {}).get("requests") or {}, status.get("allocatedResources") or {}]
+    if not infeasible:
+        sources.insert(0, _stated_requests(container))
+    return dict(largest_quantities(sources))
+
+
+def largest_quantities(sources: list[StatedResources]) -> Iterator[tuple[str, object]]:
+    """The greatest quantity of each name."""
+    names = dict.fromkeys(name for source in sources for name in source)
+    for name in names:
+        yield name, max((source[name] for source in sources if name in source), key=milli_value)
+
+
+def statuses_by_container(pod: Pod, field: str) -> dict[str, JsonObject]:
+    """Container statuses by container name."""
+    return {status.get("name", ""): status for status in pod.status.get(field) or ()}
+
+
+# What a pod is limited to: the twin of its request.
+
+Resized = Mapping[str, JsonObject]
+
+
+def get_pod_resource_limit(pod: Pod, flags: SchedulerFlags) -> Resource:
+    """Limits of all containers, init containers included; there is no limit of `pods`.
+    Upstream: api/pod_info.GetPodResourceLimit.
+    """
+    in_place = flags.is_gate_on("InPlacePodVerticalScaling")
+    limit = Resource()
+    for container in pod.spec.get("containers") or ():
+        limit.add(_container_limit(container, statuses_by_container(pod, "containerStatuses") if in_place else {}))
+    init = pod.spec.get("initContainers") or ()
+    highest, sidecars = _init_limits(init, statuses_by_container(pod, "initContainerStatuses") if in_place else {})
+    limit.add(sidecars)
+    limit.set_max_resource(highest)
+    if flags.is_gate_on("PodLevelResources"):
+        stated: StatedResources = (pod.spec.get("resources") or {}).get("limits") or {}
+        amend_pod_level(limit, {name: amount for name, amount in stated.items() if is_pod_level_resource(name)})
+    for name, amount in Resource.from_list(pod.spec.get("overhead")).items():
+        _add_overhead(limit, name, amount)
+    return limit
+
+
+def _init_limits(containers: Iterable[JsonObject], resized: Resized) -> tuple[Resource, Resource]:
+    """(maximum over the steps of initialisation, sum of the sidecars)."""
+    highest, sidecars = Resource(), Resource()
+    for container in containers:
+        if container.get("restartPolicy") == "Always":
+            sidecars.add(_container_limit(container, resized))
+            highest.set_max_resource(sidecars)
+        else:
+            highest.set_max_resource(_container_limit(container, {}).add(sidecars))
+    return highest, sidecars
+
+
+def _container_limit(container: JsonObject, resized: Resized) -> Resource:
+    stated: StatedResources = (container.get("resources") or {}).get("limits") or {}
+    actual = resized.get(container.get("name", ""), {}).get("resources")
+    if actual is None:
+        return Resource.from_list(stated)
+    return Resource.from_list(dict(largest_quantities([stated, actual.get("limits") or {}])))
+
+
+def _add_overhead(limit: Resource, name: str, amount: float) -> None:
+    """The pod's overhead counts only where there is a limit."""
+    if limit.get(name) == 0:
+        return
+    if name == "cpu":
+        limit.milli_cpu += amount
+    elif name == "memory":
+        limit.memory += amount
+    else:
+        limit.add_scalar(name, amount)
+
+
+# Amounts that manifests state: objects of one kind or template state the very same list, which is read once.
+
+
+class StatedAmounts:
+    """Resources by the identity of the list that states them; shared, so never to be changed."""
+
+    def __init__(self, ignored: tuple[str, ...] = ()) -> None:
+        self.ignored = ignored
+        """Names that the release drops."""
+        self._known: dict[int, tuple[object, Resource]] = {}
+        """The lists are kept beside."""
+
+    def amounts_of(self, stated: ResourceList | None) -> Resource:
+        """What a list comes to; nothing where there is none."""
+        known = self._known.get(id(stated))
+        if known is None:
+            known = self._known[id(stated)] = (stated, Resource.from_list(drop_ignored(stated, self.ignored)))
+        return known[1]

@@ -1,0 +1,311 @@
+"""The queue tree: who is whose parent, what jobs add to every level, and which limits hold further down.
+
+Upstream: plugins/capacity (buildHierarchicalQueueAttrs).
+Upstream: plugins/capacity (buildQueueAttrs).
+Upstream: plugins/capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from vcdebug.framework.quirks import ANCESTORS_OVERWRITTEN, QUEUE_CYCLE, QUEUE_TREE_BROKEN
+from vcdebug.framework.session import Session
+from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import ReservationForm
+from vcdebug.model.limits import QueueLimit, flat_limit, queue_limit
+from vcdebug.model.names import QueueName
+from vcdebug.model.pod_claims import DeviceAmount, DeviceDemand, merge_task_dra
+from vcdebug.model.queue import ROOT_QUEUE, QueueInfo, circle_text
+from vcdebug.model.resource import MAX_INT64, Resource
+from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota, clone_demand
+from vcdebug.plugins.capacity.queue_attr import NEWEST_FORM, Attrs, CapacityForm, CapacityQueueAttr, count_job_in
+
+NO_PARENT = "queue {queue}, or an ancestor of it, names a parent that does not exist"
+NOT_A_LEAF = "job {job} is in queue {queue}, which has children"
+NO_ROOT = "there is no queue root"
+
+QueueInfos = Mapping[QueueName, QueueInfo]
+
+
+def build_tree(
+    attrs: Attrs,
+    queues: QueueInfos,
+    jobs: Iterable[JobInfo],
+    total: Resource,
+    demands: ClaimDemands | None,
+    form: CapacityForm = NEWEST_FORM,
+) -> str | None:
+    """Fill `attrs` with all queues; where upstream gives up, why, with what there was until then.
+
+    A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree; in
+    some releases a child with more than its parent too.
+    Upstream: plugins/capacity.buildHierarchicalQueueAttrs.
+    """
+    for name in queues:
+        if name not in attrs and not link_queue(attrs, queues, name, form):
+            return NO_PARENT.format(queue=name)
+    for job in jobs:
+        if not count_job(attrs, job, demands, form.reserving):
+            return NOT_A_LEAF.format(job=job.uid, queue=job.queue)
+    root = attrs.get(ROOT_QUEUE)
+    if root is None:
+        return NO_ROOT
+    wrong = limit_from_root(root, total, form)
+    if wrong:
+        return wrong
+    for attr in attrs.values():
+        attr.update_share()
+    return None
+
+
+def link_queue(attrs: Attrs, queues: QueueInfos, name: QueueName, form: CapacityForm) -> bool:
+    """Enter a queue and every ancestor that is new; False when one of them names a parent that does not exist.
+
+    A cycle of parents is not noticed: its queues hang under each other, and not under the root.
+    Upstream: plugins/capacity.updateAncestors.
+    """
+    chain = [name]
+    attrs[name] = CapacityQueueAttr.from_queue(queues[name], form)
+    while chain[-1] != ROOT_QUEUE:
+        parent = parent_of(queues[chain[-1]])
+        if parent not in queues:
+            return False
+        if parent in attrs:
+            attach_child(attrs[chain[-1]], attrs[parent])
+            break
+        attrs[parent] = CapacityQueueAttr.from_queue(queues[parent], form)
+        chain.append(parent)
+    for child, parent in zip(reversed(chain[:-1]), reversed(chain[1:]), strict=True):
+        attach_child(attrs[child], attrs[parent])
+    return True
+
+
+def parent_of(queue: QueueInfo) -> QueueName:
+    """spec.parent, else the root."""
+    return queue.parent or ROOT_QUEUE
+
+
+def attach_child(child: CapacityQueueAttr, parent: CapacityQueueAttr) -> None:
+    """Make one queue the child of another."""
+    parent.children[child.name] = child
+    child.ancestors = parent.ancestors.append_name(parent.name)
+
+
+def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
+    """The first queues that are each other's parents, from child to parent; empty where there are none.
+
+    Upstream's copies of such a tree never end.
+    """
+    parents = {child: attr.name for attr in attrs.values() for child in attr.children}
+    passed: dict[QueueName, None] = {}
+    for name in attrs:
+        way: dict[QueueName, None] = {}
+        above: QueueName | None = name
+        while above is not None and above not in passed:
+            way[above] = passed[above] = None
+            above = parents.get(above)
+        if above is not None and above in way:
+            names = list(way)
+            return tuple(names[names.index(above) :])
+    return ()
+
+
+def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
+    """Queues whose last ancestor a cousin has overwritten, with the queue that stands there instead."""
+    children = [(child, attr.name) for attr in attrs.values() for child in attr.children.values()]
+    wrong = {
+        child.name: child.ancestor_at_depth(1) for child, parent in children if child.ancestor_at_depth(1) != parent
+    }
+    return {name: other for name, other in sorted(wrong.items()) if other is not None}
+
+
+def count_job(attrs: Attrs, job: JobInfo, demands: ClaimDemands | None, form: ReservationForm) -> bool:
+    """Add a job to its queue and all ancestors; False when the queue has children."""
+    attr = attrs[job.queue]
+    if attr.children:
+        return False
+    before = [total.clone() for total in _job_sums(attr)]
+    held = clone_demand(attr.devices.allocated) if attr.devices is not None else {}
+    count_job_in(attr, job, demands, form)
+    added = [total.clone().sub(earlier) for total, earlier in zip(_job_sums(attr), before, strict=True)]
+    for name in attr.ancestors:
+        for total, more in zip(_job_sums(attrs[name]), added, strict=True):
+            total.add(more)
+        add_devices(attrs[name].devices, attr.devices, held)
+    return True
+
+
+def add_devices(upper: DeviceQuota | None, lower: DeviceQuota | None, before: DeviceDemand) -> None:
+    """Add to an ancestor what its descendant's devices grew by, in the classes that the ancestor limits.
+
+    The ancestor does not learn of the claims, so later events may count a shared claim again.
+    """
+    if upper is None or lower is None:
+        return
+    grown = {name: amount.difference_from(before.get(name, DeviceAmount())) for name, amount in lower.allocated.items()}
+    merge_task_dra(upper.allocated, {name: amount for name, amount in grown.items() if name in upper.capability})
+
+
+def _job_sums(attr: CapacityQueueAttr) -> tuple[Resource, Resource, Resource, Resource]:
+    return attr.allocated, attr.request, attr.inqueue, attr.elastic
+
+
+def limit_from_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm = NEWEST_FORM) -> str:
+    """Give every queue below the root what its parent leaves; what is wrong, where that is fatal."""
+    if form.bounded:
+        _limit_root(root, total, form)
+    else:
+        _unlimit_root(root, total)
+    return limit_below(root, form)
+
+
+def _unlimit_root(root: CapacityQueueAttr, total: Resource) -> None:
+    """A root without capability is unlimited."""
+    if root.capability.is_empty():
+        root.capability = Resource.infinite_resource()
+        for name in total.scalars or ():
+            root.capability.set_scalar(name, float(MAX_INT64))
+    root.real_capability = root.capability
+
+
+def _limit_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm) -> None:
+    """The root has what the cluster has, and deserves it unless it may state something else."""
+    ignored = form.root_states_nothing
+    root.capability = total.clone() if ignored or root.capability.is_empty() else root.capability
+    root.deserved = total.clone() if ignored or root.deserved.is_empty() else root.deserved
+    root.set_deserved(raised=False)
+    root.set_limit(QueueLimit(total, Resource(), Resource(), total, None, total.clone()))
+
+
+def limit_below(attr: CapacityQueueAttr, form: CapacityForm) -> str:
+    """The queue's children and theirs, branch by branch. Upstream: plugins/capacity.checkHierarchicalQueue."""
+    waiting = [attr]  # no recursion: a chain of queues can be longer than the stack
+    while waiting:
+        each = waiting.pop()
+        wrong = limit_children(each, form)
+        if wrong:
+            return wrong
+        waiting.extend(each.children[name] for name in sorted(each.children, reverse=True))
+    return ""
+
+
+def limit_children(attr: CapacityQueueAttr, form: CapacityForm = NEWEST_FORM) -> str:
+    """Children inherit capability where they state none, and share what the guarantees of all of them leave."""
+    children = [attr.children[name] for name in sorted(attr.children)]
+    guaranteed, deserved = Resource(), Resource()
+    for child in children:
+        if not form.clamped:
+            child.set_deserved(raised=not form.raw_deserved)
+        deserved.add(child.deserved)
+        guaranteed.add(child.guarantee)
+        inherit_capability(child.capability, attr.capability, scalars=form.scalars_inherited)
+    if attr.name == ROOT_QUEUE:
+        _sum_up(attr, guaranteed, deserved, form)
+    for child in children:
+        whole = attr.real_capability
+        child.set_limit(queue_limit(whole, guaranteed, child.guarantee, child.capability, attr.name))
+    if form.clamped:
+        deserved = _clamp_deserved(children)
+    return find_violation(attr, children, guaranteed, deserved) if form.fatal else ""
+
+
+def _clamp_deserved(children: Iterable[CapacityQueueAttr]) -> Resource:
+    """What the children deserve within their limits, in sum."""
+    deserved = Resource()
+    for child in children:
+        child.set_deserved(child.real_capability)
+        deserved.add(child.deserved)
+    return deserved
+
+
+def _sum_up(root: CapacityQueueAttr, guaranteed: Resource, deserved: Resource, form: CapacityForm) -> None:
+    """The root has what its children have together; a bounded one only the guarantee, where it states none."""
+    if not form.bounded:
+        root.guarantee, root.deserved = guaranteed, deserved
+    elif form.root_states_nothing or root.guarantee.is_empty():
+        root.guarantee = guaranteed
+
+
+def find_violation(
+    attr: CapacityQueueAttr, children: Iterable[CapacityQueueAttr], guaranteed: Resource, deserved: Resource
+) -> str:
+    """What the children have beyond their parent; a dimension that it does not state is beyond it too."""
+    for child in children:
+        if attr.capability.less_partly(child.capability):
+            return (
+                f"queue <{attr.name}> capability <{attr.capability}> is less than its child queue <{child.name}> "
+                f"capability <{child.capability}>"
+            )
+    for what, own, summed in (("deserved", attr.deserved, deserved), ("guarantee", attr.guarantee, guaranteed)):
+        if own.less_partly(summed):
+            return (
+                f"queue <{attr.name}> {what} resources <{own}> are less than the sum of its child queues' {what} "
+                f"resources <{summed}>"
+            )
+    return ""
+
+
+def inherit_capability(capability: Resource, parent: Resource, *, scalars: bool = True) -> None:
+    """Take over what is not stated: cpu and memory of 0 or less, and missing scalars."""
+    capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else parent.milli_cpu
+    capability.memory = capability.memory if capability.memory > 0 else parent.memory
+    for name, amount in (parent.scalars or {}).items() if scalars else ():
+        if not capability.has_dimension(name):
+            capability.set_scalar(name, amount)
+
+
+# Queues without a tree: each within what the guarantees of all queues leave of the cluster.
+
+
+def build_flat(
+    queues: Mapping[QueueName, QueueInfo],
+    jobs: Iterable[JobInfo],
+    total: Resource,
+    demands: ClaimDemands | None,
+    form: CapacityForm = NEWEST_FORM,
+) -> Attrs:
+    """The queues that have jobs. Upstream: plugins/capacity.buildQueueAttrs."""
+    guaranteed = Resource()
+    for queue in queues.values():
+        guaranteed.add(Resource.from_list(queue.guarantee))
+    attrs: Attrs = {}
+    for job in jobs:
+        if job.queue not in attrs:
+            attrs[job.queue] = new_flat_attr(queues[job.queue], total, guaranteed, form)
+        count_job_in(attrs[job.queue], job, demands, form.reserving)
+    for attr in attrs.values():
+        attr.set_deserved(within=attr.real_capability)
+        attr.update_share()
+    return attrs
+
+
+def new_flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource, form: CapacityForm) -> CapacityQueueAttr:
+    """A queue's limits."""
+    attr = CapacityQueueAttr.from_queue(queue, form)
+    attr.set_limit(flat_limit(queue, total, guaranteed))
+    return attr
+
+
+# Notes about upstream's oddities in capacity, left at the event where they act.
+
+
+def note_broken_tree(ssn: Session, reason: str) -> None:
+    """Everything is refused from here on."""
+    ssn.note_quirk(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
+
+
+def note_endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
+    """The first PrePredicate never returns."""
+    ssn.note_quirk(QUEUE_CYCLE, f"{circle_text(circle)}: copying the queues never ends")
+
+
+def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
+    """Linking the queues has overwritten names."""
+    for name, other in mistaken_parents(attrs).items():
+        ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
+
+
+def note_mistaken_cousins(ssn: Session, name: QueueName) -> None:
+    """Asking about a queue overwrites names."""
+    ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} now stands for the parent of its cousins one level deeper")

@@ -1,0 +1,129 @@
+"""What is known of every node once PreFilter has run for a task, where no filter looks at a node as it is later.
+
+Upstream: none; plugins/predicates asks every filter at every node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.kube.node_affinity import NodeConstraints
+from vcdebug.kube.node_view import NodeView
+from vcdebug.model.fit_errors import ReasonTable
+from vcdebug.model.names import Codes, IntArray, Row
+from vcdebug.model.pod import Pod
+from vcdebug.plugins.predicates.filters import (
+    TOO_MANY_PODS,
+    FilterVerdict,
+    KubernetesFilter,
+    VerdictChain,
+    fail_all,
+    run_filter,
+)
+from vcdebug.plugins.predicates.static_filters import StaticFilters
+
+
+class PreFilterVerdicts:
+    """The codes of all nodes for a pod until PreFilter runs again, each worked out when somebody asks: while a node may
+    have more pods, and once it is full.
+    """
+
+    __slots__ = ("asked", "codes", "pod", "state")
+
+    def __init__(self, pod: Pod, state: CycleState, asked: Sequence[KubernetesFilter] = ()) -> None:
+        self.pod = pod
+        self.state = state
+        self.asked = asked
+        """The filters that have something to say, after those that look at the node alone."""
+        self.codes: dict[bool, Codes] = {}
+
+
+class PreFilterCache:
+    """Foretells tasks of one session."""
+
+    def __init__(
+        self,
+        view: NodeView,
+        reasons: ReasonTable,
+        stable: StaticFilters,
+        most_pods: IntArray,
+        filters: Sequence[KubernetesFilter],
+    ) -> None:
+        self._view = view
+        self._reasons = reasons
+        self._stable = stable
+        self._most_pods = most_pods
+        self._filters = filters
+        self._every: IntArray = np.arange(len(view), dtype=np.int64)
+        self._by_wish: dict[NodeConstraints, PreFilterVerdicts] = {}
+        """For pods of which no other filter has to be asked."""
+        self._last: tuple[CycleState, PreFilterVerdicts | None] | None = None
+
+    def clear_last(self) -> None:
+        """PreFilter runs again."""
+        self._last = None
+
+    def verdicts_for(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
+        """None where some filter has to look at each node."""
+        last = self._last
+        if last is None or last[0] is not state:
+            last = self._last = (state, self._new_verdicts(pod, state))
+        return last[1]
+
+    def _new_verdicts(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
+        asked: list[KubernetesFilter] = []
+        for one in self._filters:
+            if one.name not in state.skip:
+                if not one.foretells:
+                    return None
+                asked.append(one)
+        return PreFilterVerdicts(pod, state, asked) if asked else self._verdicts_by_placement(pod, state)
+
+    def _verdicts_by_placement(self, pod: Pod, state: CycleState) -> PreFilterVerdicts:
+        """For pods with the same wish the same."""
+        wish = self._view.shapes.node_constraints(pod)
+        known = self._by_wish.get(wish)
+        if known is None:
+            known = self._by_wish[wish] = PreFilterVerdicts(pod, state)
+        return known
+
+    def code_of_row(self, foretold: PreFilterVerdicts, row: Row) -> int:
+        """Of one node: actions ask about it again after each eviction."""
+        full: bool = self._most_pods.item(row) <= self._view.pod_count.item(row)
+        return self._cached_codes(foretold, full).item(row)
+
+    def codes_of_all(self, foretold: PreFilterVerdicts) -> Codes:
+        """Of every node; not to be written to, and read only where it stays as it is for the session."""
+        full = self._most_pods <= self._view.pod_count
+        free = self._cached_codes(foretold, False)
+        return np.where(full, self._cached_codes(foretold, True), free) if np.count_nonzero(full) else free
+
+    def _cached_codes(self, foretold: PreFilterVerdicts, full: bool) -> Codes:
+        known = foretold.codes.get(full)
+        if known is None:
+            known = foretold.codes[full] = self._compute_codes(foretold, full)
+        return known
+
+    def _compute_codes(self, foretold: PreFilterVerdicts, full: bool) -> Codes:
+        """The number of pods first, then what the node alone decides, then the filters.
+        Upstream: plugins/predicates.predicateByStablefilter.
+        """
+        pod, size = foretold.pod, len(self._every)
+        if foretold.asked:
+            chain = VerdictChain(
+                self._reasons, self._cached_codes(self._verdicts_by_placement(pod, foretold.state), full)
+            )
+            for candidate in foretold.asked:
+                run_filter(candidate, chain, pod, foretold.state, self._every)
+            return chain.row_codes()
+        chain = VerdictChain(self._reasons, np.zeros(size, dtype=np.uint16))
+        if full:
+            chain.add_verdict(fail_all(TOO_MANY_PODS, size))
+        index = self._stable.verdict_index(self._view.shapes.node_constraints(pod))  # which may add to the statuses
+        chain.add_verdict(FilterVerdict(self._stable.statuses, index))
+        codes = chain.row_codes()
+        codes.flags.writeable = False
+        return codes

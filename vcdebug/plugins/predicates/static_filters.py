@@ -1,0 +1,119 @@
+"""The stable filters (cordon, node affinity, taints): decided once per distinct pod wish for all nodes.
+
+Upstream: plugins/predicates (stable filters, predicateCache).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vcdebug.kube.node_affinity import NodeConstraints
+from vcdebug.kube.node_view import NodeView
+from vcdebug.kube.taints import Taint, tolerates_cordon
+from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
+from vcdebug.model.names import BoolArray, IntArray
+from vcdebug.plugins.predicates.filters import INDEX_DTYPE
+
+TEMPLATE_ANNOTATION = "volcano.sh/template-uid"
+CORDONED, AFFINITY, TAINTED, CACHED = 1, 2, 3, 4
+STATUSES = (
+    FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) were unschedulable"),
+    FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector"),
+    FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, "node(s) had untolerated taint(s)"),
+    FitStatus(ERROR, "plugin equivalence cache predicates failed", "predicate.CacheEnable"),
+)
+
+
+class StaticFilters:
+    """Verdicts that hold for the whole session: the first failing filter per node."""
+
+    def __init__(
+        self,
+        view: NodeView,
+        *,
+        affinity_on: bool,
+        taints_on: bool,
+        taints_named: bool = False,
+        affinity_first: bool = False,
+    ) -> None:
+        """`taints_named`: the reason names the taint; `affinity_first`: before the cordon."""
+        self._view = view
+        self.statuses: tuple[FitStatus, ...] = STATUSES
+        self._named: dict[Taint, int] | None = {} if taints_named else None
+        """Position of the status that names a taint."""
+        self._affinity_on = affinity_on
+        self._taints_on = taints_on
+        self._affinity_first = affinity_first
+        self.affinity_on, self.taints_on = affinity_on, taints_on
+        self._known: dict[NodeConstraints, IntArray] = {}
+
+    def verdict_index(self, placement: NodeConstraints) -> IntArray:
+        """Position in `statuses` (0 fits) for every node of the view."""
+        known = self._known.get(placement)
+        if known is None:
+            known = self._known[placement] = self._compute_index(placement)
+        return known
+
+    def _compute_index(self, placement: NodeConstraints) -> IntArray:
+        view = self._view
+        index: IntArray = np.zeros(len(view), dtype=INDEX_DTYPE)
+        if self._taints_on:
+            index = self._tainted_index(placement)
+        cordons = not tolerates_cordon(placement.tolerations)
+        if cordons and self._affinity_first:
+            index[view.taints.cordoned] = CORDONED
+        if self._affinity_on and not placement.required.accepts_everything:
+            index[~view.labels.matching_required(placement.required)] = AFFINITY
+        if cordons and not self._affinity_first:
+            index[view.taints.cordoned] = CORDONED
+        return index
+
+    def _tainted_index(self, placement: NodeConstraints) -> IntArray:
+        taints = self._view.taints
+        if self._named is None:
+            return np.where(taints.untolerated_rows(placement.tolerations), TAINTED, 0).astype(INDEX_DTYPE)
+        first, kinds = taints.first_untolerated(placement.tolerations)
+        positions = np.array(
+            [0 if taint is None else self._status_position(self._named, taint) for taint in first], INDEX_DTYPE
+        )
+        rows: IntArray = positions[kinds]
+        return rows
+
+    def _status_position(self, named: dict[Taint, int], taint: Taint) -> int:
+        if taint not in named:
+            text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+            self.statuses = (*self.statuses, FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, text))
+            named[taint] = len(self.statuses)
+        return named[taint]
+
+
+class EquivalenceCache:
+    """Remembers per pod template and node whether the stable filters passed.
+
+    A remembered failure loses its reason, and gets code Error.
+    """
+
+    UNKNOWN, FAILED, PASSED = -1, 0, 1
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._passed: dict[str, IntArray] = {}
+
+    def cached_verdict(self, template: str, row: int) -> int:
+        """What is known of a template on one node."""
+        known = self._passed.get(template)
+        return self.UNKNOWN if known is None else int(known[row])
+
+    def predicate_with_cache(self, template: str, rows: IntArray, index: IntArray) -> IntArray:
+        """The verdicts `index` of these rows as the cache lets them through; new ones are remembered.
+        Upstream: plugins/predicates/cache.PredicateWithCache.
+        """
+        if not template:
+            return index
+        remembered = self._passed.get(template)
+        if remembered is None:
+            remembered = self._passed[template] = np.full(self._size, self.UNKNOWN, dtype=INDEX_DTYPE)
+        before = remembered[rows]
+        fresh: BoolArray = before == self.UNKNOWN
+        remembered[rows[fresh]] = np.where(index[fresh] == 0, self.PASSED, self.FAILED)
+        return np.where(fresh, index, np.where(before == self.PASSED, 0, CACHED))

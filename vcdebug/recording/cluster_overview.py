@@ -1,0 +1,133 @@
+"""Who is there and who is not served when the cycle is over: what every survey asks first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from vcdebug.framework.hooks import JOB_VALID
+from vcdebug.framework.record import EVICT_OP, PIPELINE_OP, HookEvent, OpEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, TaskKey
+from vcdebug.model.pod import PodIdentity
+from vcdebug.model.resource import PODS, Resource
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.snapshot.manifest import key_of
+
+SERVED_STATUSES: Final = (
+    TaskStatus.RUNNING,
+    TaskStatus.BOUND,
+    TaskStatus.BINDING,
+    TaskStatus.SUCCEEDED,
+    TaskStatus.FAILED,
+)
+"""What a pod that has its node, or is done, ends the cycle as."""
+
+
+class WaitingSummary(NamedTuple):
+    """By name, in the order of the manifests."""
+
+    jobs: tuple[JobId, ...]
+    """Those of PodGroups, and of pods that name a missing PodGroup."""
+    lone: tuple[TaskKey, ...]
+    """Waiting pods of this scheduler without any job."""
+    homeless: Mapping[str, int]
+    """How many pods of a job, or pods that belong to none, have no node before the cycle."""
+    broken: Mapping[JobId, None]
+    """Jobs of the session that are not whole after the cycle, or lacked pods of their gang before it."""
+
+
+@per_recording()
+def waiting_summary(recording: Recording) -> WaitingSummary:
+    """Of all jobs and lone pods."""
+    jobs = dict.fromkeys(map(key_of, recording.snapshot.objects_of("PodGroup")))
+    names = recording.snapshot.flags.scheduler_names
+    lone: list[TaskKey] = []
+    homeless: dict[str, int] = {}
+    for pod in map(PodIdentity.of_manifest, recording.snapshot.objects_of("Pod")):
+        if pod.job:
+            jobs[pod.job] = None
+        elif not pod.node and pod.scheduler in names:
+            lone.append(pod.key)
+        if not pod.node:
+            who = pod.job or pod.key
+            homeless[who] = homeless.get(who, 0) + 1
+    return WaitingSummary(tuple(jobs), tuple(lone), homeless, _unserved_jobs(recording))
+
+
+def _unserved_jobs(recording: Recording) -> dict[JobId, None]:
+    invalid = _invalid_jobs(recording)
+    session = recording.session.jobs
+    return dict.fromkeys([*invalid, *(uid for uid, job in session.items() if not _is_served(recording, job))])
+
+
+def _invalid_jobs(recording: Recording) -> dict[JobId, None]:
+    """Jobs that lacked pods of their gang before anything happened in this cycle."""
+    first: dict[JobId, HookEvent] = {}
+    for seq in recording.index.seqs_at_point(JOB_VALID.upstream):
+        event = recording.event_at(seq)
+        if isinstance(event, HookEvent):
+            first.setdefault(event.job, event)
+    return dict.fromkeys(job for job, event in first.items() if event.result and not event.result["pass"])
+
+
+def _is_served(recording: Recording, job: JobInfo) -> bool:
+    """Whether each pod of a job has its node, or is done; one that was being deleted before is nobody's matter."""
+    opening = recording.timeline.opening_tasks
+    tasks = job.tasks.values()
+    return bool(tasks) and all(
+        task.status in SERVED_STATUSES or opening[task.key].status is TaskStatus.RELEASING for task in tasks
+    )
+
+
+# What the nodes of a cluster have to offer, and what its jobs ask for, by dimension.
+
+
+@per_recording()
+def offered_dimensions(recording: Recording) -> tuple[str, ...]:
+    """Dimensions of which some node has something."""
+    nodes = recording.session.nodes.values()
+    return tuple(dict.fromkeys(name for node in nodes for name, value in node.allocatable.items() if value))
+
+
+@per_recording()
+def requested_dimensions(recording: Recording) -> tuple[str, ...]:
+    """Dimensions of which some job asks for something."""
+    jobs = recording.session.jobs.values()
+    return tuple(dict.fromkeys(name for job in jobs for name, value in job.total_request.items() if value))
+
+
+# What there is to tell about nodes at some event of the cycle, beside what they have and what is idle.
+
+RELEASING, PIPELINED, REMARKS = "releasing", "pipelined", "remarks"
+
+
+@per_recording()
+def optional_node_columns(recording: Recording) -> tuple[str, ...]:
+    """Those of which some node has something."""
+    opening = recording.timeline.opening_nodes.values()
+    steps = (recording.event_at(seq) for seq in recording.index.seqs_of_type(OpEvent))
+    done = {step.op: None for step in steps if isinstance(step, OpEvent)}
+    told = {
+        RELEASING: EVICT_OP in done or any(_has_room_amount(one.releasing) for one in opening),
+        PIPELINED: PIPELINE_OP in done or any(_has_room_amount(one.pipelined) for one in opening),
+        REMARKS: bool(noteworthy_nodes(recording)) or any(overfull_dimensions(one.idle) for one in opening),
+    }
+    return tuple(title for title, something in told.items() if something)
+
+
+def _has_room_amount(resource: Resource) -> bool:
+    scalars = resource.scalars or {}
+    return bool(resource.milli_cpu or resource.memory or any(scalars[name] for name in scalars if name != PODS))
+
+
+# The order in which jobs are listed.
+
+
+@per_recording()
+def jobs_pending_first(recording: Recording) -> Sequence[JobId]:
+    """Jobs that begin with something pending first: their places stay the same throughout."""
+    counts = recording.timeline.opening_counts
+    return tuple(sorted(recording.session.jobs, key=lambda job: TaskStatus.PENDING not in counts[job]))

@@ -1,0 +1,325 @@
+"""What a cycle did: who was bound, pipelined and evicted, by action and by job."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from typing import NamedTuple, TypeVar
+
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE
+from vcdebug.framework.record import (
+    ALLOCATE_OP,
+    BIND_OP,
+    EVICT_OP,
+    PLACING_OPS,
+    ActionEvent,
+    Event,
+    HookEvent,
+    Level,
+    OpEvent,
+    PanicEvent,
+    PopEvent,
+    Span,
+    StatementEvent,
+)
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.event_index import seqs_during
+from vcdebug.recording.recording import Recording, per_recording
+
+COMMIT, DISCARD = "commit", "discard"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One task that the cycle moved, and the event that made it final."""
+
+    seq: Seq
+    action: str
+    job: JobId
+    task: TaskKey
+    node: NodeName
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSummary:
+    """What one action did."""
+
+    action: str
+    first: Seq
+    last: Seq
+    commits: int
+    discards: int
+    bound: int
+    pipelined: int
+    evicted: int
+
+
+class JobSummary(NamedTuple):
+    """Where a job stands after the cycle."""
+
+    job: JobId
+    queue: QueueName
+    phase: str
+    min_available: int
+    tasks: int
+    ready: int
+    waiting: int
+    pending: int
+    bound: int
+    pipelined: int
+    evicted: int
+    outcome: str
+    """running, bound, pipelined, waits for its gang, pending, evicted, leaving, incomplete or done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The effects of a whole cycle, each list in the order of events."""
+
+    bound: tuple[Effect, ...]
+    pipelined: tuple[Effect, ...]
+    """Planned on room that is still being released."""
+    held: tuple[Effect, ...]
+    """Placed, but not bound: too few of the gang found a place."""
+    evicted: tuple[Effect, ...]
+    actions: tuple[ActionSummary, ...]
+    jobs: tuple[JobSummary, ...]
+    panic: str | None
+
+
+@per_recording()
+def cycle_effects(recording: Recording) -> Effects:
+    """Everything the cycle would write to the API server, summed up."""
+    final = _final_states(recording)
+    lost = tuple(effect for effect, _ in committed_evictions(recording))
+    last = recording.event_at(len(recording)) if len(recording) else None
+    bound, pipelined, held = (final[s] for s in (TaskStatus.BINDING, TaskStatus.PIPELINED, TaskStatus.ALLOCATED))
+    counts = [Counter(effect.job for effect in moved) for moved in (bound, pipelined, lost)]
+    return Effects(
+        bound,
+        pipelined,
+        held,
+        lost,
+        tuple(_action_summaries(recording, bound, pipelined, lost)),
+        tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
+        last.message if isinstance(last, PanicEvent) else None,
+    )
+
+
+def deciding_events(recording: Recording) -> Iterator[tuple[Seq, Event]]:
+    """Operations, statements and actions, in order."""
+    index = recording.index
+    for seq in merge(*(index.seqs_of_type(kind) for kind in (ActionEvent, OpEvent, StatementEvent))):
+        yield seq, recording.event_at(seq)
+
+
+@per_recording()
+def committed_evictions(recording: Recording) -> Sequence[tuple[Effect, str]]:
+    """(effect, reason) of every eviction that was committed, or begun outside any statement."""
+    return tuple(_iter_evictions(recording))
+
+
+def _iter_evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
+    action = ""
+    reasons: dict[TaskKey, str] = {}
+    jobs = recording.owners.jobs
+    for seq, event in deciding_events(recording):
+        moved: Iterable[tuple[TaskKey, NodeName]] = ()
+        if isinstance(event, ActionEvent):
+            action = event.action
+        elif isinstance(event, StatementEvent) and event.what == COMMIT:
+            moved = [(task, node) for kind, task, node in event.ops if kind == EVICT_OP]
+        elif isinstance(event, OpEvent) and event.op == EVICT_OP:
+            reasons[event.task] = event.reason or ""
+            moved = [(event.task, event.node)] if event.via is not None else ()
+        for task, node in moved:
+            yield Effect(seq, action, jobs.get(task, ""), task, node), reasons.get(task, "")
+    if recording.session.evicting is not None:
+        task, node, reason = recording.session.evicting
+        yield Effect(len(recording), action, jobs.get(task, ""), task, node), reason
+
+
+def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
+    """Tasks that ended the cycle bound, pipelined or merely placed, with the event that placed them.
+
+    What was bound stays bound, though a later action may try the pod again: a job that was recovered by hypernode keeps
+    its tasks as they were.
+    """
+    placed: dict[TaskKey, tuple[Seq, str]] = {}
+    handed_over: dict[TaskKey, tuple[Seq, str]] = {}
+    action = ""
+    for seq, event in deciding_events(recording):
+        if isinstance(event, ActionEvent):
+            action = event.action
+        elif isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP):
+            placed[event.task] = (seq, action)
+        elif isinstance(event, StatementEvent) and event.what == COMMIT:
+            for kind, key, _ in event.ops:
+                if kind != EVICT_OP:
+                    placed[key] = (seq, action)
+                if kind == ALLOCATE_OP:
+                    handed_over.setdefault(key, (seq, action))
+    found: dict[TaskStatus, list[Effect]] = {
+        TaskStatus.BINDING: [],
+        TaskStatus.PIPELINED: [],
+        TaskStatus.ALLOCATED: [],
+    }
+    jobs = recording.owners.jobs
+    for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
+        for task in recording.session.jobs[uid].tasks.values():
+            if task.key in handed_over and task.status is not TaskStatus.BINDING:
+                node = _node_bound_before(recording, task.key)
+                if node:
+                    found[TaskStatus.BINDING].append(Effect(*handed_over[task.key], uid, task.key, node))
+            if task.status in found and task.key in placed:
+                found[task.status].append(Effect(*placed[task.key], uid, task.key, task.node_name))
+    return {status: tuple(sorted(entries, key=lambda e: (e.seq, e.task))) for status, entries in found.items()}
+
+
+def _node_bound_before(recording: Recording, task: TaskKey) -> NodeName:
+    """Where a task that was handed over was bound, though it is not being bound any more; empty where it was not."""
+    return next((node for status, node in recording.timeline.task_history(task) if status is TaskStatus.BINDING), "")
+
+
+def _action_summaries(
+    recording: Recording, bound: tuple[Effect, ...], pipelined: tuple[Effect, ...], evicted: tuple[Effect, ...]
+) -> Iterator[ActionSummary]:
+    open_action: tuple[str, Seq] | None = None
+    commits = discards = 0
+    for seq, event in deciding_events(recording):
+        if isinstance(event, StatementEvent):
+            commits += event.what == COMMIT and bool(event.ops)
+            discards += event.what == DISCARD and bool(event.ops)
+        elif isinstance(event, ActionEvent) and event.what == "start":
+            open_action, commits, discards = (event.action, seq), 0, 0
+        elif isinstance(event, ActionEvent) and open_action is not None:
+            name, first = open_action
+            counts = (_count_within(entries, first, seq) for entries in (bound, pipelined, evicted))
+            yield ActionSummary(name, first, seq, commits, discards, *counts)
+
+
+def _count_within(entries: tuple[Effect, ...], first: Seq, last: Seq) -> int:
+    return len([entry for entry in entries if first <= entry.seq <= last])
+
+
+def _job_summary(job: JobInfo, moved: list[Counter[JobId]]) -> JobSummary:
+    counts = tuple([by_job.get(job.uid, 0) for by_job in moved])
+    return JobSummary(
+        job.uid,
+        job.queue,
+        job.pod_group.phase,
+        job.min_available,
+        len(job.tasks),
+        job.ready_task_num(),
+        job.waiting_task_num(),
+        job.count_tasks(TaskStatus.PENDING),
+        counts[0],
+        counts[1],
+        counts[2],
+        _job_outcome(job, counts),
+    )
+
+
+def _job_outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
+    bound, pipelined, evicted = counts
+    if evicted:
+        return "evicted"
+    if bound:
+        return "bound"
+    if pipelined:
+        return "pipelined"
+    if job.count_tasks(TaskStatus.ALLOCATED):
+        return "waits for its gang"
+    if not job.tasks:
+        return "no pods"
+    if job.count_tasks(TaskStatus.PENDING):
+        return "pending"
+    if job.count_tasks(TaskStatus.PIPELINED):
+        return "pipelined"
+    if job.count_tasks(TaskStatus.RUNNING, TaskStatus.BOUND):
+        return "running"
+    if job.count_tasks(TaskStatus.RELEASING):
+        return "leaving"
+    return "done" if job.valid_task_num() >= job.min_available else "incomplete"
+
+
+# What each action came to, counted once for the whole recording: an action may have most of its events.
+
+EventKind = TypeVar("EventKind")
+
+
+class ActionOutcome(NamedTuple):
+    """The counts of one action."""
+
+    popped: int
+    """Jobs that it took from its queues."""
+    rejected: int
+    """Jobs that a plugin kept from being enqueued."""
+    commits: int
+    """Statements that did something and were committed."""
+    discards: int
+    bound: int
+    """Tasks bound outside any statement."""
+
+
+@per_recording()
+def action_outcomes(recording: Recording) -> Mapping[int, ActionOutcome]:
+    """By the index of the action's span."""
+    actions = (span for span in recording.span_tree.children_of(None) if span.level is Level.ACTION)
+    return {span.index: _count_outcome(recording, span) for span in actions}
+
+
+def _count_outcome(recording: Recording, span: Span) -> ActionOutcome:
+    fates = [statement.what for statement in _events_within(recording, StatementEvent, span) if statement.ops]
+    asked = recording.filter_events(
+        HookEvent, seqs_during(recording.index.seqs_at_point(JOB_ENQUEUEABLE.upstream), span)
+    )
+    return ActionOutcome(
+        len([event for event in _events_within(recording, PopEvent, span) if event.kind == "job"]),
+        len(dict.fromkeys(job for job, _ in iter_rejections(event for _, event in asked))),
+        fates.count("commit"),
+        fates.count("discard"),
+        len([event for event in _events_within(recording, OpEvent, span) if event.op == "bind"]),
+    )
+
+
+def _events_within(recording: Recording, kind: type[EventKind], span: Span) -> Iterator[EventKind]:
+    """The events of one type that belong to a span."""
+    for _, event in recording.filter_events(kind, seqs_during(recording.index.seqs_of_type(kind), span)):
+        yield event
+
+
+def iter_rejections(events: Iterable[Event]) -> Iterator[tuple[JobId, str]]:
+    """(job, plugin that kept it from being enqueued)."""
+    for event in events:
+        if isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:
+            yield event.job, event.plugin
+
+
+# The events that a timeline marks: statements that did something, evictions, and where actions start.
+
+
+class TimelineMarks(NamedTuple):
+    """Event numbers that a timeline shows."""
+
+    commits: Sequence[Seq]
+    discards: Sequence[Seq]
+    evictions: Sequence[Seq]
+    actions: Sequence[Seq]
+
+
+@per_recording()
+def timeline_marks(recording: Recording) -> TimelineMarks:
+    """One look at each such event."""
+    commits, discards, evictions, actions = array("I"), array("I"), array("I"), array("I")
+    for seq, statement in recording.events_of_type(StatementEvent):
+        if statement.ops and statement.what in ("commit", "discard"):
+            (commits if statement.what == "commit" else discards).append(seq)
+    evictions.extend(seq for seq, event in recording.events_of_type(OpEvent) if event.op == "evict")
+    actions.extend(seq for seq, event in recording.events_of_type(ActionEvent) if event.what == "start")
+    return TimelineMarks(commits, discards, evictions, actions)

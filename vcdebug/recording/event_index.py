@@ -1,0 +1,338 @@
+"""Where in a recording something is spoken of: event numbers by job, task, node, queue, plugin, hook and event type."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, compress
+from operator import attrgetter, itemgetter
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from vcdebug.framework.hooks import VICTIM_TASKS
+from vcdebug.framework.record import (
+    BestEvent,
+    Event,
+    HookEvent,
+    Level,
+    OpEvent,
+    PopEvent,
+    PredicateEvent,
+    Record,
+    ScoreEvent,
+    Span,
+    StatementEvent,
+)
+from vcdebug.framework.session import Session
+from vcdebug.framework.subject import CANDIDATES, OTHER, SUB_JOB, CallResult
+from vcdebug.framework.subject import JOB as JOB
+from vcdebug.framework.subject import NODE as NODE
+from vcdebug.framework.subject import QUEUE as QUEUE
+from vcdebug.framework.subject import TASK as TASK
+from vcdebug.model.names import BoolArray, IntArray, JobId, QueueName, Seq, SubJobId, TaskKey
+
+
+class EventIndex:
+    """Event numbers by subject; each part is built over whole columns when it is first asked for."""
+
+    def __init__(self, record: Record, owners: Owners) -> None:
+        self._record = record
+        self._owners = owners
+        self._postings: dict[str, Postings] = {}
+
+    def seqs_of_type(self, kind: type[object]) -> Seqs:
+        """Events of one type."""
+        return self._seqs_by_type.get(kind, EMPTY_SEQS)
+
+    def seqs_at_point(self, point: str) -> Seqs:
+        """Calls of one hook, by upstream's name."""
+        return self._postings_of(POINT).seqs_of(point)
+
+    def seqs_about(self, kind: str, name: str) -> Seqs:
+        """Events that concern one task, job, node, queue or plugin."""
+        return self._postings_of(kind).seqs_of(name)
+
+    def names_of_kind(self, kind: str) -> list[str]:
+        """Everything of one kind that some event concerns, in order of appearance."""
+        return self._postings_of(kind).stated_names()
+
+    def spans_of(self, level: Level, name: str) -> Sequence[Span]:
+        """The spans of one action, queue, job, task or node, in order."""
+        spans = self._record.spans
+        return [spans[index] for index in self._spans.get((level, name), ())]
+
+    def build_all(self, step: Callable[[], object] = lambda: None) -> None:
+        """Build everything now, so that nobody waits for it later; between its parts `step` may end that."""
+        for kind in (TASK, JOB, NODE, QUEUE, PLUGIN, POINT):
+            self._postings_of(kind)
+            step()
+        _ = self._seqs_by_type, self._spans
+
+    def _postings_of(self, kind: str) -> Postings:
+        if kind not in self._postings:
+            self._postings[kind] = self._mentions_of(kind).build_postings()
+        return self._postings[kind]
+
+    def _mentions_of(self, kind: str) -> Mentions:
+        return (
+            hook_mentions(self._event_columns, kind)
+            if kind in (PLUGIN, POINT)
+            else self._mentions.get(kind, Mentions())
+        )
+
+    @cached_property
+    def _event_columns(self) -> EventColumns:
+        return EventColumns(self._record.events)
+
+    @cached_property
+    def _mentions(self) -> Mapping[str, Mentions]:
+        return gather_mentions(self._event_columns, self._owners)
+
+    @cached_property
+    def _seqs_by_type(self) -> Mapping[type[object], Seqs]:
+        return {kind: as_seqs(seqs) for kind, seqs in self._event_columns.seqs.items()}
+
+    @cached_property
+    def _spans(self) -> Mapping[tuple[Level, str], list[int]]:
+        spans = self._record.spans
+        found: dict[tuple[Level, str], list[int]] = {}
+        for index, key in enumerate(zip(spans.levels, spans.names, strict=True)):
+            found.setdefault(key, []).append(index)
+        return found
+
+
+def seq_after(seqs: Seqs, seq: Seq) -> Seq | None:
+    """The first of ascending numbers beyond `seq`."""
+    position = bisect_right(seqs, seq)
+    return seqs[position] if position < len(seqs) else None
+
+
+def seq_before(seqs: Seqs, seq: Seq) -> Seq | None:
+    """The last of ascending numbers below `seq`."""
+    position = bisect_left(seqs, seq)
+    return seqs[position - 1] if position else None
+
+
+def seqs_during(seqs: Seqs, span: Span) -> Seqs:
+    """Those of ascending numbers that belong to a span."""
+    return seqs[bisect_left(seqs, span.first) : bisect_right(seqs, span.last)]
+
+
+# Columns of names with the events that state them, and the lists of event numbers by name that they make.
+
+Seqs = Sequence[Seq]
+"""Ascending event numbers."""
+EMPTY_SEQS: Seqs = array("I")
+_SEQ_BITS = 32
+_SEQ_MASK = (1 << _SEQ_BITS) - 1
+_EMPTY_COLUMN: IntArray = np.empty(0, dtype=np.int64)
+
+
+Thing = TypeVar("Thing")
+
+
+class Numbering(dict[Thing, int], Generic[Thing]):
+    """Things numbered in order of appearance: looking up a new one adds it."""
+
+    def __missing__(self, thing: Thing) -> int:
+        number = self[thing] = len(self)
+        return number
+
+    def numbers_of(self, things: Iterable[Thing], count: int) -> IntArray:
+        """The numbers of a whole column."""
+        return np.fromiter(map(self.__getitem__, things), dtype=np.int64, count=count)
+
+
+class Mentions:
+    """(event, name) pairs about one kind of thing, gathered column by column."""
+
+    def __init__(self) -> None:
+        self._numbers = Numbering[str]()
+        self._seqs: list[IntArray] = []
+        self._names: list[IntArray] = []
+
+    def add_names(self, seqs: IntArray, names: Iterable[str]) -> None:
+        """Events, and the name that each states."""
+        self._seqs.append(seqs)
+        self._names.append(self._numbers.numbers_of(names, len(seqs)))
+
+    def add_name_lists(self, seqs: IntArray, lists: Sequence[Sequence[str]]) -> None:
+        """Events, and the names that each states."""
+        lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        self.add_names(np.repeat(seqs, lengths), chain.from_iterable(lists))
+
+    def add_owners(self, owned: Mentions, owners: Mapping[str, str]) -> None:
+        """What states a thing of another kind states its owner; some things have none."""
+        found = (owners.get(name) for name in owned._numbers)
+        table = np.array([-1 if name is None else self._numbers[name] for name in found], dtype=np.int64)
+        for seqs, names in zip(owned._seqs, owned._names, strict=True):
+            numbers = table[names]
+            self._seqs.append(seqs[numbers >= 0])
+            self._names.append(numbers[numbers >= 0])
+
+    def build_postings(self) -> Postings:
+        """The lists by name."""
+        return Postings(self._numbers, list(zip(self._seqs, self._names, strict=True)))
+
+
+class Postings:
+    """Ascending event numbers by name, each once."""
+
+    def __init__(self, numbers: Mapping[str, int], parts: Sequence[tuple[IntArray, IntArray]]) -> None:
+        """`parts`: columns of event numbers and of names' numbers."""
+        pairs = np.concatenate([_EMPTY_COLUMN, *(names << _SEQ_BITS | seqs for seqs, names in parts)])
+        pairs.sort()
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        self._numbers = numbers
+        self._seqs = as_seqs(pairs & _SEQ_MASK)
+        self._starts = as_seqs(np.searchsorted(pairs, np.arange(len(numbers) + 1) << _SEQ_BITS))
+
+    def seqs_of(self, name: str) -> Seqs:
+        """Events that state the name."""
+        start, end = self._range_of(name)
+        return self._seqs[start:end] if start < end else EMPTY_SEQS
+
+    def last_seq(self, name: str, before: Seq) -> Seq | None:
+        """The last event before another one that states the name."""
+        start, end = self._range_of(name)
+        position = bisect_left(self._seqs, before, start, end)
+        return self._seqs[position - 1] if position > start else None
+
+    def latest_seqs(self, before: Seq) -> dict[str, Seq]:
+        """The last event before another one that states it, for every name that one does."""
+        seqs, starts = np.asarray(self._seqs, dtype=np.int64), np.asarray(self._starts, dtype=np.int64)
+        below = np.concatenate([[0], np.cumsum(seqs < before)])[starts]
+        positions = starts[:-1] + np.diff(below) - 1
+        stated = np.flatnonzero(np.diff(below))
+        names = list(self._numbers)
+        return {names[n]: seq for n, seq in zip(stated.tolist(), seqs[positions[stated]].tolist(), strict=True)}
+
+    def _range_of(self, name: str) -> tuple[int, int]:
+        number = self._numbers.get(name, len(self._starts))
+        return (0, 0) if number + 1 >= len(self._starts) else (self._starts[number], self._starts[number + 1])
+
+    def stated_names(self) -> list[str]:
+        """Every name that some event states, in order of the first one."""
+        starts = self._starts
+        stated = (
+            (name, starts[number]) for name, number in self._numbers.items() if starts[number] < starts[number + 1]
+        )
+        return [name for _, name in sorted((self._seqs[start], name) for name, start in stated)]
+
+
+def as_seqs(numbers: IntArray) -> array[int]:
+    """A column as an array of plain integers."""
+    return array("I", numbers.astype(np.uint32).tobytes())
+
+
+# What events speak of: jobs, tasks, nodes, queues, plugins and hooks, gathered over whole columns of events.
+
+PLUGIN, POINT = "plugin", "point"
+SUBJECT_FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
+"""Field of a hook call's subject → what it names."""
+
+
+class Owners(NamedTuple):
+    """What belongs to what; none of it changes during a cycle."""
+
+    jobs: Mapping[TaskKey, JobId]
+    sub_jobs: Mapping[SubJobId, JobId]
+    queues: Mapping[JobId, QueueName]
+
+    @classmethod
+    def from_session(cls, session: Session) -> Owners:
+        """From the jobs of a session."""
+        jobs = session.jobs.values()
+        return cls(
+            {task.key: job.uid for job in jobs for task in job.tasks.values()},
+            {uid: job.uid for job in jobs for uid in job.sub_jobs},
+            {job.uid: job.queue for job in jobs},
+        )
+
+
+class EventColumns:
+    """The events of a recording by type."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = events
+        numbers = Numbering[type[Event]]()
+        types = numbers.numbers_of(map(type, events), len(events))
+        self.seqs: dict[type[Event], IntArray] = {
+            kind: np.flatnonzero(types == number) + 1 for kind, number in numbers.items()
+        }
+        """Event numbers by type."""
+
+    def events_of(self, *kinds: type[Event]) -> Iterator[tuple[IntArray, list[Any]]]:  # Any: of these types
+        """Numbers and events of each of these types that occurs."""
+        for kind in kinds:
+            if kind in self.seqs:
+                seqs = self.seqs[kind]
+                yield seqs, list(map(self._events.__getitem__, (seqs - 1).tolist()))
+
+
+class _MentionsByKind(dict[str, Mentions]):
+    def __missing__(self, kind: str) -> Mentions:
+        mentions = self[kind] = Mentions()
+        return mentions
+
+
+def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
+    """Everything that events speak of, by kind; which nodes a pass visited, its rows say."""
+    found = _MentionsByKind()
+    for seqs, hooks in columns.events_of(HookEvent):
+        _add_hooks(found, seqs, hooks)
+    for seqs, events in columns.events_of(PopEvent, BestEvent):
+        _add_by_kind(found, seqs, events)
+    for seqs, events in columns.events_of(PredicateEvent, ScoreEvent, OpEvent):
+        found[TASK].add_names(seqs, map(attrgetter("task"), events))
+    for seqs, operations in columns.events_of(OpEvent):
+        found[NODE].add_names(seqs, map(attrgetter("node"), operations))
+    for seqs, statements in columns.events_of(StatementEvent):
+        done = [event.ops for event in statements]
+        found[TASK].add_name_lists(seqs, [[task for _, task, _ in ops] for ops in done])
+        found[NODE].add_name_lists(seqs, [[node for _, _, node in ops] for ops in done])
+    found[JOB].add_owners(found[TASK], owners.jobs)
+    found[JOB].add_owners(found[SUB_JOB], owners.sub_jobs)
+    return found
+
+
+def hook_mentions(columns: EventColumns, kind: str) -> Mentions:
+    """The plugins or the points of all hook calls."""
+    found = Mentions()
+    for seqs, hooks in columns.events_of(HookEvent):
+        found.add_names(seqs, map(attrgetter(kind), hooks))
+    return found
+
+
+def _add_hooks(found: _MentionsByKind, seqs: IntArray, hooks: Sequence[HookEvent]) -> None:
+    subjects = list(map(attrgetter("subject"), hooks))
+    lengths = np.fromiter(map(len, subjects), dtype=np.int64, count=len(subjects))
+    _add_subjects(found, np.repeat(seqs, lengths), list(chain.from_iterable(subjects)))
+    points = map(attrgetter("point"), hooks)
+    victims = np.flatnonzero(np.fromiter(map(VICTIM_TASKS.upstream.__eq__, points), dtype=np.bool_, count=len(hooks)))
+    found[TASK].add_name_lists(seqs[victims], [hooks[place].result for place in victims.tolist()])
+
+
+def _add_subjects(found: _MentionsByKind, seqs: IntArray, pairs: Sequence[tuple[str, CallResult]]) -> None:
+    """(field, value) pairs with the event of each."""
+    for field, chosen in _group_by_word(map(itemgetter(0), pairs), len(pairs)):
+        values = map(itemgetter(1), compress(pairs, chosen.tolist()))
+        if field == CANDIDATES:
+            found[TASK].add_name_lists(seqs[chosen], list(values))
+        elif field in SUBJECT_FIELDS:
+            found[SUBJECT_FIELDS[field]].add_names(seqs[chosen], values)
+
+
+def _add_by_kind(found: _MentionsByKind, seqs: IntArray, events: Sequence[PopEvent | BestEvent]) -> None:
+    for kind, chosen in _group_by_word(map(attrgetter("kind"), events), len(events)):
+        found[kind].add_names(seqs[chosen], map(attrgetter("name"), compress(events, chosen.tolist())))
+
+
+def _group_by_word(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:
+    """(word, a mask of where it stands) for each word of a column."""
+    numbers = Numbering[str]()
+    column = numbers.numbers_of(words, count)
+    return [(word, column == number) for word, number in numbers.items()]

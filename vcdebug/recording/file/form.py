@@ -1,0 +1,241 @@
+"""The form of a stored recording: tables of objects by type, a column per attribute, and texts and arrays beside them.
+
+A column holds a code and a number per value: the value itself, or the number of a text or an object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from types import FunctionType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.manifest import JsonDict, metadata_of
+
+FILE_MAGIC: Final = b"vcdebug recording 1\n"
+DIGEST_SIZE: Final = 32
+"""Of everything behind it."""
+ALIGNMENT: Final = 8
+
+MISSING, NONE, BOOL, INT, FLOAT, TEXT, OBJECT, NAME, BIG, MOMENT = range(10)
+LABELS, ANNOTATIONS, SPEC, STATUS = range(10, 14)
+"""What a number of a column stands for: no attribute at all, None, a truth value, a number, a text, an object,
+something that the program names (a class, a function, a member of an enumeration), a long number, a moment in time,
+a part of the manifest with that number."""
+
+TEXTS: Final = (TEXT, NAME, BIG, MOMENT)
+"""Those that are kept as texts."""
+
+LIST: Final = "list"
+TUPLE: Final = "tuple"
+SET: Final = "set"
+FROZEN: Final = "frozenset"
+DICT: Final = "dict"
+PROXY: Final = "proxy"
+ARRAY: Final = "array"
+NUMBERS: Final = "numbers"
+INSTANCE: Final = "instance"
+FIELDS: Final = "fields"
+METHOD: Final = "method"
+PARTIAL: Final = "partial"
+PATTERN: Final = "pattern"
+MANIFEST: Final = "manifest"
+"""Kinds of tables. Beside Python's own: arrays of numpy and of the module array, instances of a class, named tuples,
+bound methods, calls with bound arguments, patterns, and manifests as JSON."""
+
+MANIFEST_PARTS: Final = {"labels": LABELS, "annotations": ANNOTATIONS, "spec": SPEC, "status": STATUS}
+"""What objects hold of their manifest, by attribute."""
+_METADATA_PARTS: Final = ("labels", "annotations")
+
+
+def manifest_part(manifest: JsonDict, name: str) -> Any:  # Any: whatever a manifest says
+    """A part of a manifest by the attribute that holds it; None where it has none."""
+    return metadata_of(manifest).get(name) if name in _METADATA_PARTS else manifest.get(name)
+
+
+class ColumnForm(NamedTuple):
+    """Where a column lies; codes and numbers that are the same throughout are stated here."""
+
+    code: int
+    """The code of all values; -1 where each has its own."""
+    codes_at: int
+    type: str
+    """The type of the numbers in the module array's letters; empty where all are `number`."""
+    at: int
+    number: int
+
+
+class TableForm(NamedTuple):
+    """A table: objects of one type, numbered from the end of the table before."""
+
+    kind: str
+    type: str
+    """The class of its objects as the program names it, where the kind does not say it."""
+    size: int
+    ends: ColumnForm | None
+    """The column of ends of what the objects hold, for lists and their like."""
+    names: list[str]
+    columns: list[ColumnForm]
+
+
+class StoredForm(NamedTuple):
+    """What lies where."""
+
+    program: str
+    """What wrote it: another program may decide differently, and has other classes."""
+    root: int
+    size: int
+    """Bytes behind this directory."""
+    texts: tuple[int, int, int]
+    """How many there are, where their ends lie, where they begin: they are in order."""
+    tables: list[TableForm]
+
+
+class UnstorableError(VcdebugError):
+    """Something in the recording has no stored form."""
+
+
+class DamagedRecordingError(VcdebugError):
+    """The bytes are not those of a recording that was stored."""
+
+
+class ForeignRecordingError(VcdebugError):
+    """The recording was stored by another program; the message says by which."""
+
+
+# Classes, functions and members of enumerations by name: what a stored recording may name, and nothing else.
+
+NAMEABLE_ROOMS: Final = (
+    "releases",
+    "snapshot",
+    "model",
+    "kube",
+    "framework",
+    "plugins",
+    "actions",
+    "trace",
+    "explain",
+    "causes",
+)
+"""Rooms whose classes may be named."""
+CALLABLE_ROOMS: Final = ("model", "kube", "framework", "plugins", "trace")
+"""Rooms whose functions may be named: the others read files."""
+BUILT_IN_TYPES: Final[dict[str, type]] = {
+    kind.__name__: kind for kind in (float, int, str, bool, object, dict, list, tuple)
+}
+NamedThing = Any  # Any: a class, a function, or a member of an enumeration
+
+
+def stored_name(thing: NamedThing) -> str:
+    """How a stored recording names it; raises UnstorableError for what has no name."""
+    if isinstance(thing, Enum):
+        return f"{stored_name(type(thing))}:{thing.name}"
+    if thing in BUILT_IN_TYPES.values():
+        return f"builtins:{thing.__name__}"
+    name = f"{thing.__module__}:{thing.__qualname__}"
+    try:
+        same = object_named(name) is thing
+    except DamagedRecordingError as error:
+        raise UnstorableError(f"{thing!r}: {error}") from error
+    if not same:
+        raise UnstorableError(f"{thing!r} is not what {name} names")
+    return name
+
+
+@cache
+def object_named(name: str) -> NamedThing:
+    """What the program has under the name; raises DamagedError for anything that a recording has no business with."""
+    module, _, path = name.partition(":")
+    if module == "builtins":
+        return _built_in_type(path)
+    room = module.split(".")[1] if module.startswith("vcdebug.") else ""
+    if room not in NAMEABLE_ROOMS:
+        raise DamagedRecordingError(f"{name} is no part of a recording")
+    qualname, _, member = path.partition(":")
+    found = _find_in_module(module, qualname)
+    if getattr(found, "__module__", None) != module or getattr(found, "__qualname__", None) != qualname:
+        raise DamagedRecordingError(f"{name} is defined elsewhere")
+    if isinstance(found, FunctionType) and found.__name__ == qualname and room in CALLABLE_ROOMS:
+        return found
+    if not isinstance(found, type):
+        raise DamagedRecordingError(f"{name} is no class")
+    if member:
+        return _enum_member(found, member)
+    return found
+
+
+def _built_in_type(path: str) -> type:
+    if path not in BUILT_IN_TYPES:
+        raise DamagedRecordingError(f"{path} is no part of a recording")
+    return BUILT_IN_TYPES[path]
+
+
+def _find_in_module(module: str, qualname: str) -> NamedThing:
+    try:
+        found: NamedThing = sys.modules.get(module) or import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise DamagedRecordingError(f"{module} has no {qualname}") from error
+    return found
+
+
+def _enum_member(kind: type, name: str) -> Enum:
+    if not issubclass(kind, Enum) or name not in kind.__members__:
+        raise DamagedRecordingError(f"{kind.__name__} has no {name}")
+    return kind.__members__[name]
+
+
+# A checksum that costs less than reading the bytes from a disk: it finds damage, and proves nothing of who wrote
+# them.
+
+Buffer = bytes | memoryview
+_SQUARE_SIDE: Final = 512
+"""Words in a row, and rows."""
+_SQUARE_BYTES: Final = _SQUARE_SIDE * _SQUARE_SIDE * 8
+"""Bytes: 2 MB."""
+
+
+def square_checksum(pieces: Iterable[Buffer]) -> bytes:
+    """32 bytes; pieces are taken one behind the other, wherever they are cut."""
+    digest, size = hashlib.sha256(), 0
+    for square in _iter_squares(pieces):
+        size += len(square)
+        words = np.frombuffer(_pad_to_row(square), dtype=np.uint64).reshape(-1, _SQUARE_SIDE)
+        digest.update(words.sum(axis=0))
+        digest.update(words.sum(axis=1))
+    digest.update(str(size).encode())
+    return digest.digest()
+
+
+def _pad_to_row(square: Buffer) -> Buffer:
+    """The last one ends anywhere: zeros up to a whole row."""
+    missing = -len(square) % (_SQUARE_SIDE * 8)  # exact: ints
+    return bytes(square) + bytes(missing) if missing else square
+
+
+def _iter_squares(pieces: Iterable[Buffer]) -> Iterator[Buffer]:
+    """All bytes in squares; those that lie in one piece are not copied."""
+    waiting = bytearray()
+    for piece in pieces:
+        view, start = memoryview(piece).cast("B"), 0
+        if waiting:
+            start = min(_SQUARE_BYTES - len(waiting), len(view))
+            waiting += view[:start]
+            if len(waiting) < _SQUARE_BYTES:
+                continue
+            yield bytes(waiting)
+            waiting.clear()
+        whole = start + (len(view) - start) // _SQUARE_BYTES * _SQUARE_BYTES  # exact: ints
+        for at in range(start, whole, _SQUARE_BYTES):
+            yield view[at : at + _SQUARE_BYTES]
+        waiting += view[whole:]
+    if waiting:
+        yield bytes(waiting)

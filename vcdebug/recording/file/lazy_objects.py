@@ -1,0 +1,277 @@
+"""Objects of a stored recording that fill themselves when somebody looks at them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from functools import cached_property
+from types import FunctionType, MethodType
+from typing import Any, Final, overload
+
+from vcdebug.recording.file.columns import StoredColumn
+
+Value = Any  # Any: whatever a recording holds
+Unfilled = Any  # Any: an instance of whatever class a recording holds
+FillInstance = Callable[[Unfilled, int, bool], bool]
+"""Sets the quick attributes of an instance from a row, or the slow ones; says whether slow ones are left."""
+ReadAttribute = Callable[[int, str], Value]
+"""An attribute of the instance in a row, or nothing where it has none of this name that can be read by itself."""
+NO_VALUE: Final = object()
+ROWS_PER_READ: Final = 64
+"""Values of a list that are read together."""
+READS_PER_SEARCH: Final = 16
+"""Looking a key up without reading the others costs as much as reading so many."""
+MAX_LOOKS: Final = 8
+"""After so many looks at attributes an instance is filled."""
+MANIFEST_ATTRIBUTE: Final = "manifest"
+FILL_MARK: Final = "_vcdebug_whole"
+"""What a class that is not filled has in place of everything else: it fills an instance."""
+
+LAZY_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "vcdebug.framework.record:Record": ("events",),
+    "vcdebug.recording.event_index:EventColumns": ("_events",),
+    "vcdebug.framework.record:StateEvent": ("nodes", "jobs", "books"),
+    "vcdebug.framework.record:CloseEvent": ("jobs", "nodes"),
+    "vcdebug.framework.record:JobClose": ("tasks",),
+    "vcdebug.recording.timeline:StateTimeline": (
+        "tasks",
+        "opening_tasks",
+        "opening_nodes",
+        "opening_on_node",
+        "opening_books",
+        "opening_counts",
+        "opening_phases",
+        "figures",
+        "moving",
+        "best_effort",
+        "touched",
+        "touched_on_node",
+    ),
+    "vcdebug.recording.event_index:EventIndex": ("_spans",),
+    "vcdebug.recording.event_index:Owners": ("jobs", "sub_jobs", "queues"),
+    "vcdebug.framework.columns:ChangeLog": ("kinds", "_keys", "_values"),
+    "vcdebug.framework.columns:SpanLog": ("levels", "names"),
+    "vcdebug.recording.change_index:ChangeIndex": ("_numbers",),
+    "vcdebug.recording.event_index:Postings": ("_numbers",),
+}
+"""Attributes with so many values that these are made one by one: a sequence, or a mapping, that is only read."""
+SLOW_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "vcdebug.framework.session:Session": (
+        "plugins",
+        "plugin_calls",
+        "functions",
+        "allocate_handlers",
+        "deallocate_handlers",
+        "view",
+        "cycle_states",
+        "cached_idle",
+        "given_to_cache",
+        "job_states",
+    ),
+    "vcdebug.recording.recording:Recording": ("answered",),
+}
+"""Attributes whose classes are read in only when somebody asks for them."""
+_FILLED_AT_ONCE: Final = frozenset(("Resource",))
+"""Values whose class is compared as it is."""
+
+
+class LazyList(Sequence[Value]):
+    """A list whose values are made when somebody looks at them."""
+
+    __slots__ = ("_column", "_end", "_start")
+
+    def __init__(self, column: StoredColumn, start: int, end: int) -> None:
+        self._column = column
+        self._start = start
+        self._end = end
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+    @overload
+    def __getitem__(self, index: int) -> Value: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Value]: ...
+
+    def __getitem__(self, index: int | slice) -> Value:
+        rows = range(self._start, self._end)[index]
+        if isinstance(rows, int):
+            return self._column.at(rows)
+        return self._column.read_rows(rows.start, rows.stop) if rows.step == 1 else list(map(self._column.at, rows))
+
+    def number(self, index: int) -> int:
+        """The number of the object at an index."""
+        return self._column.object_number(self._start + index)
+
+    def __iter__(self) -> Iterator[Value]:
+        """Some at a time: they are read faster together, and not everybody goes on to the end."""
+        for start in range(self._start, self._end, ROWS_PER_READ):
+            yield from self._column.read_rows(start, min(start + ROWS_PER_READ, self._end))
+
+    def __add__(self, other: Sequence[Value]) -> list[Value]:
+        return [*self, *other]
+
+    def __radd__(self, other: Sequence[Value]) -> list[Value]:
+        return [*other, *self]
+
+
+class LazyMapping(Mapping[Value, Value]):
+    """A mapping whose values are made when somebody looks at them."""
+
+    def __init__(self, keys: StoredColumn, values: StoredColumn, start: int, end: int) -> None:
+        self._keys = keys
+        self._values = values
+        self._start = start
+        self._end = end
+        self._looks = 0
+
+    @cached_property
+    def _row_by_key(self) -> dict[Value, int]:
+        return dict(zip(self._keys.read_rows(self._start, self._end), range(self._start, self._end), strict=True))
+
+    @cached_property
+    def _find_place(self) -> Callable[[str], int | None] | None:
+        return self._keys.find_places(self._start, self._end) if len(self) >= READS_PER_SEARCH else None
+
+    def _find_row(self, key: object) -> int | None:
+        """A few keys are searched for; after that it is cheaper to read all of them."""
+        if "_rows" in self.__dict__ or type(key) is not str or self._looks > len(self) // READS_PER_SEARCH:
+            return self._row_by_key.get(key)
+        self._looks += 1
+        return self._row_by_key.get(key) if self._find_place is None else self._find_place(key)
+
+    def __getitem__(self, key: Value) -> Value:
+        row = self._find_row(key)
+        if row is None:
+            raise KeyError(key)
+        return self._values.at(row)
+
+    def __contains__(self, key: object) -> bool:
+        return self._find_row(key) is not None
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._row_by_key)
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+    @cached_property
+    def _all_pairs(self) -> dict[Value, Value]:
+        return dict(zip(self._row_by_key, self._values.read_rows(self._start, self._end), strict=True))
+
+    def items(self) -> ItemsView[Value, Value]:
+        """Whoever goes over all of it reads it in one go."""
+        return self._all_pairs.items()
+
+    def values(self) -> ValuesView[Value]:
+        """As items."""
+        return self._all_pairs.values()
+
+
+def is_filled_at_once(kind: type) -> bool:
+    """Whether instances are made whole: plain values, which are compared with others."""
+    return kind.__name__ in _FILLED_AT_ONCE or dataclasses.is_dataclass(kind)
+
+
+class LazyClass:
+    """Makes instances of a class that are filled from a row at the first look.
+
+    Until then they are of a class of their own, which adds nothing to the other, so that they can become its.
+    What takes long to read follows when somebody asks for it.
+    """
+
+    def __init__(self, kind: type, fill: FillInstance, read: ReadAttribute) -> None:
+        self._kind = kind
+        self._fill = fill
+        self._read = read
+        self._looks: dict[int, int] = {}
+        """How often somebody has looked at an instance."""
+        self._rows: dict[int, int] = {}
+        """By the identity of instances that are not filled."""
+        get, rest = self._get_attribute, self._get_slow_attribute
+        named = {"__slots__": (), "__module__": kind.__module__}
+        unfilled = {
+            "__getattribute__": lambda made, name: get(made, name),
+            **self._write_methods(self._fill_quick),
+            **named,
+            FILL_MARK: self._fill_whole,
+        }
+        half = {
+            "__getattr__": lambda made, name: rest(made, name),
+            **self._write_methods(self._fill_slow),
+            **named,
+            FILL_MARK: self._fill_slow,
+        }
+        self._unfilled: Unfilled = type(kind)(kind.__name__, (kind,), unfilled)
+        self._half: Unfilled = type(kind)(kind.__name__, (kind,), half)
+
+    def make_instance(self, row: int) -> Unfilled:
+        """An instance that is not filled yet."""
+        made = self._unfilled.__new__(self._unfilled)
+        self._rows[id(made)] = row
+        return made
+
+    def _fill_quick(self, made: Unfilled) -> None:
+        left = self._fill(made, self._rows[id(made)], False)
+        object.__setattr__(made, "__class__", self._half if left else self._kind)
+
+    def _fill_slow(self, made: Unfilled) -> None:
+        self._fill(made, self._rows[id(made)], True)
+        object.__setattr__(made, "__class__", self._kind)
+
+    def _fill_whole(self, made: Unfilled) -> None:
+        self._fill_quick(made)
+        self._fill_slow(made)
+
+    def _get_attribute(self, made: Unfilled, name: str) -> Value:
+        """Whoever goes over all instances looks at an attribute or two of each: that fills none."""
+        if name == "__class__":
+            return self._kind
+        number = id(made)
+        looks = self._looks[number] = self._looks.get(number, 0) + 1
+        if looks <= MAX_LOOKS:
+            value = self._read(self._rows[number], name)
+            if value is NO_VALUE:
+                value = self._class_attribute(made, name)
+            if value is not NO_VALUE:
+                return value
+        self._fill_quick(made)
+        return getattr(made, name)
+
+    def _class_attribute(self, made: Unfilled, name: str) -> Value:
+        """What the class works out looks at attributes in its turn."""
+        found = getattr(self._kind, name, NO_VALUE)
+        if isinstance(found, property) and found.fget is not None:
+            return found.fget(made)
+        return MethodType(found, made) if isinstance(found, FunctionType) else NO_VALUE
+
+    def _get_slow_attribute(self, made: Unfilled, name: str) -> Value:
+        """One of the slow attributes; the others wait."""
+        value = self._read(self._rows[id(made)], name)
+        if value is NO_VALUE:
+            self._fill_slow(made)
+            return getattr(made, name)
+        object.__setattr__(made, name, value)
+        return value
+
+    def _write_methods(self, before: Callable[[Unfilled], None]) -> dict[str, Callable[..., None]]:
+        """Whoever sets or deletes an attribute finds all of them there."""
+
+        def set_attribute(made: Unfilled, name: str, value: Value) -> None:
+            before(made)
+            setattr(made, name, value)
+
+        def delete_attribute(made: Unfilled, name: str) -> None:
+            before(made)
+            delattr(made, name)
+
+        return {"__setattr__": set_attribute, "__delattr__": delete_attribute}
+
+
+def fill_instances(values: Sequence[Value]) -> None:
+    """Fill what is not filled yet."""
+    for value in values:
+        whole = vars(type(value)).get(FILL_MARK)
+        if whole is not None:
+            whole(value)

@@ -1,0 +1,422 @@
+"""Everything that a recording reaches, gathered by type: whole columns at a time, for there are millions of values."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum
+from functools import partial
+from itertools import accumulate, chain, compress
+from operator import attrgetter
+from types import FunctionType, MappingProxyType, MemberDescriptorType, MethodType
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vcdebug.model.names import IntArray
+from vcdebug.recording.event_index import Numbering
+from vcdebug.recording.file import form
+from vcdebug.recording.file.contents import STORED_ANSWERS, STORED_INSTEAD
+from vcdebug.recording.file.form import ColumnForm, TableForm, UnstorableError, manifest_part, stored_name
+from vcdebug.recording.file.lazy_objects import FILL_MARK, LazyList, LazyMapping, fill_instances
+from vcdebug.recording.recording import Recording
+
+Held = Any  # Any: whatever a recording holds
+CallStep = Callable[[], object]
+_CODE_BY_TYPE: Final[Mapping[type, int]] = {
+    type(None): form.NONE,
+    bool: form.BOOL,
+    int: form.INT,
+    float: form.FLOAT,
+    str: form.TEXT,
+    datetime: form.MOMENT,
+}
+_NAMED_TYPES: Final = (type, FunctionType, Enum)
+_NO_ATTRIBUTE: Final = object()
+_LARGEST: Final = 2**63
+
+
+class ObjectTables:
+    """Tables of all objects below a recording."""
+
+    def __init__(self, recording: Recording, step: CallStep) -> None:
+        self.texts = Numbering[str]()
+        self.tables: list[ObjectTable] = []
+        self.pieces = BytePieces()
+        self.count = 0
+        self._number_of: dict[int, int] = {}
+        """By identity."""
+        self._waiting: dict[tuple[type, str], tuple[list[int], list[Held]]] = {}
+        """Objects without a table by type; lists and their like also by what holds them, since that is of one kind."""
+        self._kept: list[list[Held]] = []
+        """What has been numbered has to live on: another object may have its identity else."""
+        self._add_manifests(recording.snapshot.objects)
+        self._wholes = self.count
+        _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.own_problems
+        whole = (recording, *(question(recording) for question in STORED_ANSWERS))
+        self.root = int(self._encode_values([whole], "").numbers[0])
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            for (kind, held_by), (found, objects) in waiting.items():
+                step()
+                self._kept.append(objects)
+                self._add_table(kind, held_by, found, objects)
+
+    # Objects
+
+    def _add_manifests(self, objects: Mapping[str, Sequence[Held]]) -> None:
+        """Manifests stay JSON, one text each."""
+        every = list(chain.from_iterable(objects.values()))
+        encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+        try:
+            texts = [encode(manifest).encode("utf-8", "surrogatepass") for manifest in every]
+        except (TypeError, ValueError) as error:
+            raise UnstorableError(f"a manifest is no JSON: {error}") from error
+        table = ObjectTable(form.MANIFEST, "", self._number_objects(every))
+        table.ends = ColumnValues.of_numbers(accumulate(map(len, texts)), len(texts))
+        table.append_column("at", ColumnValues.of_one_number(self.pieces.place_bytes(b"".join(texts)), len(texts)))
+        self.tables.append(table)
+
+    def _number_objects(self, objects: Sequence[Held]) -> list[int]:
+        """Numbers of objects that were not there."""
+        numbers = list(range(self.count, self.count + len(objects)))
+        self.count += len(objects)
+        self._number_of.update(zip(map(id, objects), numbers, strict=True))
+        return numbers
+
+    def _add_table(self, kind: type, held_by: str, found: list[int], objects: list[Held]) -> None:
+        holder = CONTAINER_FORMS.get(kind)
+        if holder is not None:
+            table = ObjectTable(holder.kind, "", found, held_by)
+            holder.hold(self, table, objects)
+        elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            table = ObjectTable(form.FIELDS, stored_name(kind), found)
+            for number, name in enumerate(kind._fields):
+                self.add_column(table, name, [one[number] for one in objects])
+        else:
+            table = self._instance_table(kind, found, objects)
+        self.tables.append(table)
+
+    def _instance_table(self, kind: type, found: list[int], objects: list[Held]) -> ObjectTable:
+        """Instances; what their class has of a dictionary or a list comes before their attributes."""
+        holder = next((CONTAINER_FORMS[base] for base in (dict, list) if issubclass(kind, base)), None)
+        if holder is None and (issubclass(kind, _UNSTORABLE_BASES) or not kind.__module__.startswith("vcdebug.")):
+            raise UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
+        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, stored_name(kind), found)
+        if holder is not None:
+            holder.hold(self, table, objects)
+        left_out = STORED_INSTEAD.get(table.type_name, {})
+        for name, values in _attribute_columns(kind, objects):
+            if name in left_out:
+                values = [left_out[name]] * len(objects)
+            if name in form.MANIFEST_PARTS and hasattr(objects[0], "manifest"):
+                table.append_column(name, self._part_values(name, [one.manifest for one in objects], values))
+            elif not name.startswith("__"):
+                self.add_column(table, name, values)
+        return table
+
+    def _part_values(self, name: str, manifests: list[Held], values: list[Held]) -> ColumnValues:
+        """What objects hold of their manifest is there again when that is."""
+        wholes = [self._number_of.get(id(one), self._wholes) for one in manifests]
+        same = [
+            number < self._wholes and manifest_part(manifest, name) is value
+            for number, manifest, value in zip(wholes, manifests, values, strict=True)
+        ]
+        others = self._encode_values([None if one else value for one, value in zip(same, values, strict=True)], name)
+        chosen = np.array(same)
+        numbers = np.where(chosen, np.array(wholes, dtype=np.int64), others.numbers)
+        return ColumnValues(
+            -1, numbers, np.where(chosen, form.MANIFEST_PARTS[name], others.all_codes()).astype(np.uint8)
+        )
+
+    # Columns
+
+    def add_column(self, table: ObjectTable, name: str, values: list[Held]) -> None:
+        """One more attribute of a table's objects."""
+        table.append_column(name, self._encode_values(values, f"{table.path}.{name}"))
+
+    def _encode_values(self, values: list[Held], held_by: str) -> ColumnValues:
+        types = set(map(type, values))
+        if any(FILL_MARK in vars(kind) for kind in types):
+            fill_instances(values)
+            types = set(map(type, values))
+        if len(types) == 1:
+            return ColumnValues(*self._encode_one_type(types.pop(), values, held_by))
+        kinds = Numbering[type]()
+        numbered = kinds.numbers_of(map(type, values), len(values))
+        codes = np.zeros(len(values), dtype=np.uint8)
+        numbers = np.zeros(len(values), dtype=np.int64)
+        for kind, number in kinds.items():
+            chosen = numbered == number
+            theirs = list(compress(values, chosen.tolist()))
+            codes[chosen], numbers[chosen] = self._encode_one_type(kind, theirs, held_by)
+        return ColumnValues(-1, numbers, codes)
+
+    def _encode_one_type(self, kind: type, values: list[Held], held_by: str) -> tuple[int, IntArray]:
+        code = _CODE_BY_TYPE.get(kind)
+        if code is None:
+            code, values = self._encode_named(kind, values, held_by)
+        elif code == form.MOMENT:
+            values = [one.isoformat() for one in values]
+        elif code == form.INT and not -_LARGEST <= min(values) <= max(values) < _LARGEST:
+            code, values = form.BIG, list(map(str, values))
+        if code in (form.NONE, form.MISSING):
+            return code, np.zeros(len(values), dtype=np.int64)
+        if code == form.FLOAT:
+            return code, np.array(values, dtype=np.float64).view(np.int64)
+        if code in (form.TEXT, form.NAME, form.BIG, form.MOMENT):
+            return code, self.texts.numbers_of(values, len(values))
+        return code, np.fromiter(values, dtype=np.int64, count=len(values))
+
+    def _encode_named(self, kind: type, values: list[Held], held_by: str) -> tuple[int, list[Held]]:
+        if kind is object:
+            if any(one is not _NO_ATTRIBUTE for one in values):
+                raise UnstorableError("a mere object has no stored form")
+            return form.MISSING, values
+        if issubclass(kind, _NAMED_TYPES):
+            names = {one: stored_name(one) for one in dict.fromkeys(values)}
+            return form.NAME, list(map(names.__getitem__, values))
+        return form.OBJECT, self._object_numbers(kind, values, held_by)
+
+    def _object_numbers(self, kind: type, values: list[Held], held_by: str) -> list[int]:
+        """The objects' numbers; what is new waits for its table."""
+        known = self._number_of
+        ids = list(map(id, values))
+        numbers = list(map(known.get, ids))
+        unknown = numbers.count(None)
+        if not unknown:
+            return numbers  # type: ignore[return-value]
+        if unknown < len(ids):
+            missing = [number is None for number in numbers]
+            once = dict(zip(compress(ids, missing), compress(values, missing), strict=True))
+        else:
+            once = dict(zip(ids, values, strict=True))
+        new = list(once.values())
+        found, objects = self._waiting.setdefault((kind, held_by if kind in PLAIN_CONTAINERS else ""), ([], []))
+        found += self._number_objects(new)
+        objects += new
+        return list(map(known.__getitem__, ids))
+
+
+_UNSTORABLE_BASES: Final = (tuple, set, frozenset, str, int, float, BaseException)
+
+
+def _attribute_columns(kind: type, objects: list[Held]) -> Iterator[tuple[str, list[Held]]]:
+    """(attribute, its values); one that an object does not have is given as nothing."""
+    for name in _slots_of(kind):
+        try:
+            yield name, list(map(attrgetter(name), objects))
+        except AttributeError:
+            yield name, [getattr(one, name, _NO_ATTRIBUTE) for one in objects]
+    if hasattr(objects[0], "__dict__"):
+        theirs = [one.__dict__ for one in objects]
+        for name in dict.fromkeys(chain.from_iterable(theirs)):
+            yield name, [one.get(name, _NO_ATTRIBUTE) for one in theirs]
+
+
+def _slots_of(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        for name, member in vars(base).items():
+            if type(member) is MemberDescriptorType and base.__module__.startswith("vcdebug."):
+                yield name
+
+
+# Tables while a recording is being stored: numbers and codes per attribute, and where the bytes go.
+
+Buffer = bytes | memoryview
+Codes = npt.NDArray[np.uint8]
+_SMALL_TYPES: Final = (("B", np.uint8, 2**8 - 1), ("H", np.uint16, 2**16 - 1), ("I", np.uint32, 2**32 - 1))
+
+
+class BytePieces:
+    """Bytes one behind the other, each piece where numbers of any size may begin."""
+
+    def __init__(self) -> None:
+        self.data: list[Buffer] = []
+        self.size = 0
+
+    def place_bytes(self, data: Buffer) -> int:
+        """Where the bytes lie."""
+        at = self.size
+        padding = -len(data) % form.ALIGNMENT  # exact: ints
+        self.data.append(data)
+        if padding:
+            self.data.append(bytes(padding))
+        self.size += len(data) + padding
+        return at
+
+
+class ColumnValues:
+    """Codes and numbers of the values of one column."""
+
+    __slots__ = ("code", "codes", "numbers")
+
+    def __init__(self, code: int, numbers: IntArray, codes: Codes | None = None) -> None:
+        self.code = code
+        self.numbers = numbers
+        self.codes = codes
+
+    @classmethod
+    def of_numbers(cls, numbers: Iterable[int], count: int) -> ColumnValues:
+        """A column of plain numbers."""
+        return cls(form.INT, np.fromiter(numbers, dtype=np.int64, count=count))
+
+    @classmethod
+    def of_one_number(cls, number: int, count: int) -> ColumnValues:
+        """A column of the same number."""
+        return cls(form.INT, np.full(count, number, dtype=np.int64))
+
+    def all_codes(self) -> Codes:
+        """The code of each value."""
+        return np.full(len(self.numbers), self.code, dtype=np.uint8) if self.codes is None else self.codes
+
+    def renumber_values(self, final: IntArray, texts: IntArray) -> None:
+        """Objects were numbered as they were found, now by table; texts in order."""
+        if self.codes is None:
+            if self.code in (form.OBJECT, *form.TEXTS):
+                self.numbers = (final if self.code == form.OBJECT else texts)[self.numbers]
+            return
+        chosen = (self.codes == form.OBJECT) | (self.codes >= form.LABELS)
+        self.numbers[chosen] = final[self.numbers[chosen]]
+        stated = np.isin(self.codes, form.TEXTS)
+        self.numbers[stated] = texts[self.numbers[stated]]
+
+    def column_form(self, pieces: BytePieces) -> ColumnForm:
+        """Where it lies, once it lies there."""
+        codes_at = 0 if self.codes is None else pieces.place_bytes(self.codes.tobytes())
+        numbers = self.numbers
+        if not len(numbers):
+            return ColumnForm(self.code, codes_at, "", 0, 0)
+        low, high = int(numbers.min()), int(numbers.max())
+        if low == high:
+            return ColumnForm(self.code, codes_at, "", 0, low)
+        letter, small = next((one[:2] for one in _SMALL_TYPES if one[2] >= high and low >= 0), ("q", np.int64))
+        return ColumnForm(self.code, codes_at, letter, pieces.place_bytes(numbers.astype(small).tobytes()), 0)
+
+
+class ObjectTable:
+    """Objects of one type, and what they hold."""
+
+    def __init__(self, kind: str, type_name: str, found: list[int], held_by: str = "") -> None:
+        self.kind = kind
+        self.type_name = type_name
+        self.path = held_by or type_name
+        """What the objects are of: their class, or what holds them."""
+        self.found = found
+        """Their numbers in the order in which they were found."""
+        self.ends: ColumnValues | None = None
+        self.names: list[str] = []
+        self.columns: list[ColumnValues] = []
+
+    def append_column(self, name: str, column: ColumnValues) -> None:
+        """One more attribute."""
+        self.names.append(name)
+        self.columns.append(column)
+
+    def table_form(self, pieces: BytePieces, final: IntArray, texts: IntArray) -> TableForm:
+        """Where it lies, once it lies there."""
+        for column in self.columns:
+            column.renumber_values(final, texts)
+        ends = None if self.ends is None else self.ends.column_form(pieces)
+        columns = [column.column_form(pieces) for column in self.columns]
+        return TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)
+
+
+# How lists, mappings, arrays and their like are stored: as columns of what they hold.
+
+HeldObject = Any  # Any: whatever a recording holds
+Array = npt.NDArray[Any]  # Any: of any numbers
+FillTable = Callable[["ObjectTables", ObjectTable, list[HeldObject]], None]
+
+
+def _hold_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Collection[HeldObject]]) -> None:
+    table.ends = ColumnValues.of_numbers(accumulate(map(len, objects)), len(objects))
+    gathered.add_column(table, "items", list(chain.from_iterable(objects)))
+
+
+def _hold_sorted_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Collection[HeldObject]]) -> None:
+    _hold_items(gathered, table, [sorted(one, key=repr) for one in objects])
+
+
+def _hold_pairs(gathered: ObjectTables, table: ObjectTable, objects: list[Mapping[HeldObject, HeldObject]]) -> None:
+    table.ends = ColumnValues.of_numbers(accumulate(map(len, objects)), len(objects))
+    gathered.add_column(table, "keys", list(chain.from_iterable(objects)))
+    gathered.add_column(table, "values", list(chain.from_iterable(one.values() for one in objects)))
+
+
+def _hold_proxies(gathered: ObjectTables, table: ObjectTable, objects: list[Mapping[HeldObject, HeldObject]]) -> None:
+    gathered.add_column(table, "of", [dict(one) for one in objects])
+
+
+def _hold_arrays(gathered: ObjectTables, table: ObjectTable, objects: list[Array]) -> None:
+    if any(one.dtype.hasobject for one in objects):
+        raise UnstorableError("an array holds objects")
+    gathered.add_column(table, "type", [one.dtype.str for one in objects])
+    gathered.add_column(table, "shape", ["x".join(map(str, one.shape)) for one in objects])
+    gathered.add_column(table, "repeats", list(map(_is_repeated, objects)))
+    gathered.add_column(table, "writeable", [bool(one.flags.writeable) for one in objects])
+    gathered.add_column(table, "at", [gathered.pieces.place_bytes(_array_bytes(one)) for one in objects])
+
+
+def _is_repeated(one: Array) -> bool:
+    """Whether one number stands at every place."""
+    return one.size > 1 and not any(one.strides)
+
+
+def _array_bytes(one: Array) -> Buffer:
+    if not one.size:
+        return b""
+    first: bytes = one.flat[0].tobytes()
+    return first if _is_repeated(one) else np.ascontiguousarray(one).data.cast("B")
+
+
+def _hold_numbers(gathered: ObjectTables, table: ObjectTable, objects: list[array[HeldObject]]) -> None:
+    gathered.add_column(table, "type", [one.typecode for one in objects])
+    gathered.add_column(table, "size", [len(one) * one.itemsize for one in objects])
+    gathered.add_column(table, "at", [gathered.pieces.place_bytes(one.tobytes()) for one in objects])
+
+
+def _hold_methods(gathered: ObjectTables, table: ObjectTable, objects: list[MethodType]) -> None:
+    gathered.add_column(table, "of", [one.__self__ for one in objects])
+    gathered.add_column(table, "name", [one.__name__ for one in objects])
+
+
+def _hold_partials(gathered: ObjectTables, table: ObjectTable, objects: list[partial[HeldObject]]) -> None:
+    if any(one.keywords for one in objects):
+        raise UnstorableError("a call has bound keywords")
+    gathered.add_column(table, "function", [one.func for one in objects])
+    gathered.add_column(table, "arguments", [one.args for one in objects])
+
+
+def _hold_patterns(gathered: ObjectTables, table: ObjectTable, objects: list[re.Pattern[str]]) -> None:
+    gathered.add_column(table, "pattern", [one.pattern for one in objects])
+    gathered.add_column(table, "flags", [one.flags for one in objects])
+
+
+class ContainerForm(NamedTuple):
+    """A kind of table, and what fills it."""
+
+    kind: str
+    hold: FillTable
+
+
+CONTAINER_FORMS: Final[Mapping[type, ContainerForm]] = {
+    list: ContainerForm(form.LIST, _hold_items),
+    tuple: ContainerForm(form.TUPLE, _hold_items),
+    set: ContainerForm(form.SET, _hold_sorted_items),
+    frozenset: ContainerForm(form.FROZEN, _hold_sorted_items),
+    dict: ContainerForm(form.DICT, _hold_pairs),
+    LazyList: ContainerForm(form.LIST, _hold_items),
+    LazyMapping: ContainerForm(form.DICT, _hold_pairs),
+    MappingProxyType: ContainerForm(form.PROXY, _hold_proxies),
+    np.ndarray: ContainerForm(form.ARRAY, _hold_arrays),
+    array: ContainerForm(form.NUMBERS, _hold_numbers),
+    MethodType: ContainerForm(form.METHOD, _hold_methods),
+    partial: ContainerForm(form.PARTIAL, _hold_partials),
+    re.Pattern: ContainerForm(form.PATTERN, _hold_patterns),
+}
+PLAIN_CONTAINERS: Final = (list, tuple, set, frozenset, dict, LazyList, LazyMapping)

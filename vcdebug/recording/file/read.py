@@ -1,0 +1,370 @@
+"""Opening a stored recording: an object is made when somebody looks at it, and is then like any other."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate, pairwise
+from mmap import mmap
+from types import FunctionType, MappingProxyType, MethodType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from vcdebug.recording.file import form
+from vcdebug.recording.file.columns import StoredColumn, StoredTexts
+from vcdebug.recording.file.contents import LAZY_ANSWERS, STORED_ANSWERS
+from vcdebug.recording.file.form import (
+    ColumnForm,
+    DamagedRecordingError,
+    ForeignRecordingError,
+    StoredForm,
+    TableForm,
+    object_named,
+    square_checksum,
+)
+from vcdebug.recording.file.lazy_objects import (
+    LAZY_ATTRIBUTES,
+    MANIFEST_ATTRIBUTE,
+    NO_VALUE,
+    SLOW_ATTRIBUTES,
+    LazyClass,
+    LazyList,
+    LazyMapping,
+    is_filled_at_once,
+)
+from vcdebug.recording.recording import Recording, store_answer
+
+Value = Any  # Any: whatever a recording holds
+Array = npt.NDArray[Any]  # Any: of any numbers
+_DATA_START: Final = len(form.FILE_MAGIC) + form.DIGEST_SIZE
+MIN_BULK_SIZE: Final = 4
+"""So many neighbours are made column by column."""
+
+
+def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Recording:
+    """The recording that this program stored; raises ForeignError for another's, DamagedError for anything else."""
+    view = memoryview(data).cast("B")
+    if bytes(view[: len(form.FILE_MAGIC)]) != form.FILE_MAGIC:
+        raise DamagedRecordingError("it is no recording")
+    if square_checksum([view[_DATA_START:]]) != bytes(view[len(form.FILE_MAGIC) : _DATA_START]):
+        raise DamagedRecordingError("it is damaged")
+    size = int.from_bytes(view[_DATA_START : _DATA_START + 8], "little")
+    begin = _DATA_START + 8
+    try:
+        directory = StoredForm(*json.loads(bytes(view[begin : begin + size])))
+        if directory.program != program:
+            raise ForeignRecordingError(str(directory.program))
+        store = StoredObjects(directory, view[begin + size :])
+        found = store.lazy_object_at(directory.root)
+        recording, size = found[0], len(found)
+    except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
+        raise DamagedRecordingError(f"it cannot be read: {error}") from error
+    if not isinstance(recording, Recording) or size != 1 + len(STORED_ANSWERS):
+        raise DamagedRecordingError("it holds something else")
+    for number, question in enumerate(STORED_ANSWERS, 1):
+        later = question in LAZY_ANSWERS
+        store_answer(
+            recording,
+            question,
+            partial(store.lazy_object_at, found.number(number)) if later else partial(found.__getitem__, number),
+        )
+    return recording
+
+
+class StoredObjects:
+    """Every object of a stored recording by number, made when it is asked for, and the same object each time."""
+
+    def __init__(self, directory: StoredForm, data: memoryview) -> None:
+        self._data = data
+        self._texts = StoredTexts(directory.texts, data)
+        self._made: dict[int, Value] = {}
+        tables = list(map(_read_table_form, directory.tables))
+        self._first = [0, *accumulate(table.size for table in tables)]
+        self._tables = tables
+        self.manifests = tables[0].size
+        """How many there are: they come first."""
+        self._open: list[StoredTable | None] = [None] * len(tables)
+
+    def object_at(self, number: int) -> Value:
+        """The object with this number."""
+        made = self._made
+        try:
+            return made[number]
+        except KeyError:
+            place = self._table_place(number)
+            return made.setdefault(number, self._table_at(place).make(number - self._first[place]))
+
+    def _table_place(self, number: int) -> int:
+        return bisect_right(self._first, number) - 1
+
+    def _table_at(self, place: int) -> StoredTable:
+        return self._open[place] or self._open_table(place)
+
+    def objects_at(self, numbers: list[int]) -> list[Value]:
+        """The objects with these numbers: neighbours of one table are made together."""
+        first, count = numbers[0], len(numbers)
+        if count >= MIN_BULK_SIZE and numbers[-1] - first == count - 1 and numbers == list(range(first, first + count)):
+            place = self._table_place(first)
+            start = self._first[place]
+            if first + count <= self._first[place + 1]:
+                made = self._table_at(place).make_all(first - start, first - start + count)
+                return list(map(self._made.setdefault, numbers, made))
+        return list(map(self.object_at, numbers))
+
+    def open_column(self, stated: ColumnForm) -> StoredColumn:
+        """A column of some table."""
+        return StoredColumn(stated, self._data, self._texts, self.object_at, self.objects_at)
+
+    def _open_table(self, place: int) -> StoredTable:
+        table = self._open[place] = StoredTable(self, self._tables[place])
+        return table
+
+    def bytes_at(self, at: int, size: int) -> memoryview:
+        """So many bytes."""
+        return self._data[at : at + size]
+
+    def lazy_object_at(self, number: int) -> Value:
+        """As get, for a list or mapping whose values are made one by one."""
+        made = self._made.get(number)
+        if made is None:
+            place = self._table_place(number)
+            made = self._made.setdefault(number, self._table_at(place).lazy_container(number - self._first[place]))
+        return made
+
+
+def _read_table_form(stated: Sequence[Value]) -> TableForm:
+    kind, type_name, size, ends, names, columns = stated
+    where = None if ends is None else ColumnForm(*ends)
+    return TableForm(kind, type_name, size, where, names, [ColumnForm(*column) for column in columns])
+
+
+class StoredTable:
+    """Makes the objects of one table."""
+
+    def __init__(self, store: StoredObjects, stated: TableForm) -> None:
+        self.store = store
+        kind: Value = _class_named(stated.type) if stated.type else None
+        self.kind = kind
+        self.names = stated.names
+        if any(name.startswith("__") for name in stated.names):
+            raise DamagedRecordingError(f"{stated.type} has no such attributes")
+        self.columns = [store.open_column(one) for one in stated.columns]
+        self._ends = None if stated.ends is None else store.open_column(stated.ends)
+        self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[stated.kind]}")
+        self._later = LAZY_ATTRIBUTES.get(stated.type, ())
+        columns = zip(self.names, self.columns, strict=True)
+        self._by_name = {name: column for name, column in columns if name not in self._later}
+        self._last = {*SLOW_ATTRIBUTES.get(stated.type, ())}
+        if stated.kind == form.INSTANCE and not is_filled_at_once(kind):
+            self.make = LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
+        self._make_all = self._choose_bulk_maker(stated.kind)
+        self._making = False
+
+    # Many at once
+
+    def make_all(self, start: int, end: int) -> Iterable[Value]:
+        """Neighbours; those that hold others of the same table are made one by one."""
+        if self._make_all is None or self._making:
+            return map(self.make, range(start, end))
+        self._making = True
+        try:
+            return self._make_all(start, end)
+        finally:
+            self._making = False
+
+    def _choose_bulk_maker(self, kind: str) -> Callable[[int, int], Iterable[Value]] | None:
+        """How neighbours are made together, where that is possible."""
+        if kind == form.TUPLE:
+            return self._make_tuples
+        if kind == form.DICT and self.kind is None:
+            return self._make_mappings
+        if self._later or not self.columns:
+            return None
+        if kind == form.FIELDS:
+            return self._make_named_tuples
+        at_once = kind == form.INSTANCE and self.make == self._instance
+        return self._make_instances if at_once and not any(column.may_miss() for column in self.columns) else None
+
+    def _bounds_of_all(self, start: int, end: int) -> list[int]:
+        assert self._ends is not None
+        return [self._item_bounds(start)[0], *self._ends.read_rows(start, end)]
+
+    def _make_tuples(self, start: int, end: int) -> Iterable[Value]:
+        bounds = self._bounds_of_all(start, end)
+        items, first = self.columns[0].read_rows(bounds[0], bounds[-1]), bounds[0]
+        return [tuple(items[one - first : other - first]) for one, other in pairwise(bounds)]
+
+    def _make_mappings(self, start: int, end: int) -> Iterable[Value]:
+        bounds = self._bounds_of_all(start, end)
+        keys, values = (column.read_rows(bounds[0], bounds[-1]) for column in self.columns)
+        pairs = list(zip(keys, values, strict=True))
+        return [dict(pairs[one - bounds[0] : other - bounds[0]]) for one, other in pairwise(bounds)]
+
+    def _make_named_tuples(self, start: int, end: int) -> Iterable[Value]:
+        rows = zip(*(column.read_rows(start, end) for column in self.columns), strict=True)
+        return map(partial(tuple.__new__, self.kind), rows)
+
+    def _make_instances(self, start: int, end: int) -> Iterable[Value]:
+        made = [object.__new__(self.kind) for _ in range(start, end)]
+        for name, column in zip(self.names, self.columns, strict=True):
+            for one, value in zip(made, column.read_rows(start, end), strict=True):
+                object.__setattr__(one, name, value)
+        return made
+
+    # One by one
+
+    def row_values(self, row: int) -> list[Value]:
+        """What an object holds."""
+        return [column.at(row) for column in self.columns]
+
+    def _item_bounds(self, row: int) -> tuple[int, int]:
+        assert self._ends is not None
+        return (self._ends.at(row - 1) if row else 0), self._ends.at(row)
+
+    def _read_items(self, row: int) -> list[Value]:
+        return self.columns[0].read_rows(*self._item_bounds(row))
+
+    def _list(self, row: int) -> Sequence[Value]:
+        if self.kind is None:
+            start, end = self._item_bounds(row)
+            if end - start > 1 and self.columns[0].number_if_object(start) < self.store.manifests:
+                return LazyList(self.columns[0], start, end)
+            return self._read_items(row)
+        found: list[Value] = self.kind.__new__(self.kind)
+        found.extend(self._read_items(row))
+        self._set_attributes(found, row, 1)
+        return found
+
+    def _tuple(self, row: int) -> tuple[Value, ...]:
+        return tuple(self._read_items(row))
+
+    def _set(self, row: int) -> set[Value]:
+        return set(self._read_items(row))
+
+    def _frozen(self, row: int) -> frozenset[Value]:
+        return frozenset(self._read_items(row))
+
+    def _dict(self, row: int) -> dict[Value, Value]:
+        start, end = self._item_bounds(row)
+        found: dict[Value, Value] = {} if self.kind is None else self.kind.__new__(self.kind)
+        found.update(zip(self.columns[0].read_rows(start, end), self.columns[1].read_rows(start, end), strict=True))
+        if self.kind is not None:
+            self._set_attributes(found, row, 2)
+        return found
+
+    def lazy_container(self, row: int) -> Value:
+        """A list or a mapping whose values are made when somebody looks at them."""
+        start, end = self._item_bounds(row)
+        if len(self.columns) == 1:
+            return LazyList(self.columns[0], start, end)
+        return LazyMapping(self.columns[0], self.columns[1], start, end)
+
+    def _proxy(self, row: int) -> Mapping[Value, Value]:
+        return MappingProxyType(self.columns[0].at(row))
+
+    def _array(self, row: int) -> Array:
+        kind, shape, repeats, writeable, at = self.row_values(row)
+        dtype, sizes = np.dtype(kind), tuple(int(size) for size in shape.split("x") if size)
+        if dtype.hasobject:
+            raise DamagedRecordingError("an array holds objects")
+        count = 1 if repeats else int(np.prod(sizes, dtype=np.int64))
+        flat = np.frombuffer(self.store.bytes_at(at, count * dtype.itemsize), dtype=dtype)
+        if repeats:
+            return np.broadcast_to(flat[0], sizes)
+        return flat.reshape(sizes).copy() if writeable else flat.reshape(sizes)
+
+    def _numbers(self, row: int) -> array[Value]:
+        kind, size, at = self.row_values(row)
+        return array(kind, bytes(self.store.bytes_at(at, size)))
+
+    def _method(self, row: int) -> MethodType:
+        """Found in the class, since looking at the object would fill it."""
+        of, name = self.row_values(row)
+        function = getattr(type(of), name, None)
+        if name.startswith("__") or not isinstance(function, FunctionType):
+            raise DamagedRecordingError(f"{name} is no method of a recording")
+        return MethodType(function, of)
+
+    def _partial(self, row: int) -> Value:
+        function, arguments = self.row_values(row)
+        return partial(function, *arguments)
+
+    def _pattern(self, row: int) -> re.Pattern[str]:
+        return re.compile(*self.row_values(row))
+
+    def _manifest(self, row: int) -> Value:
+        start, end = self._item_bounds(row)
+        return json.loads(
+            str(self.store.bytes_at(self.columns[0].at(row) + start, end - start), "utf-8", "surrogatepass")
+        )
+
+    def _fields(self, row: int) -> Value:
+        columns = zip(self.names, self.columns, strict=True)
+        later, store = self._later, self.store
+        values = [
+            store.lazy_object_at(one.object_number(row)) if name in later else one.at(row) for name, one in columns
+        ]
+        return tuple.__new__(self.kind, values)
+
+    # Instances
+
+    def _instance(self, row: int) -> Value:
+        made = object.__new__(self.kind)
+        self._set_attributes(made, row, 0)
+        return made
+
+    def _fill_instance(self, made: Value, row: int, last: bool) -> bool:
+        """Set the attributes that are quick to read, or the others; whether some are left."""
+        put, left = object.__setattr__, False
+        for name, column in zip(self.names, self.columns, strict=True):
+            slow = name in self._last or name == MANIFEST_ATTRIBUTE or column.is_part(row)
+            if slow is last:
+                self._put_attribute(put, made, name, column, row)
+            left = left or slow
+        return left and not last
+
+    def _read_attribute(self, row: int, name: str) -> Value:
+        """One attribute, where it is a column as it is."""
+        column = self._by_name.get(name)
+        return NO_VALUE if column is None or column.is_missing(row) else column.at(row)
+
+    def _set_attributes(self, made: Value, row: int, after: int) -> None:
+        put = object.__setattr__
+        for name, column in zip(self.names[after:], self.columns[after:], strict=True):
+            self._put_attribute(put, made, name, column, row)
+
+    def _put_attribute(self, put: Callable[..., None], made: Value, name: str, column: StoredColumn, row: int) -> None:
+        if column.is_missing(row):
+            return
+        put(made, name, self.store.lazy_object_at(column.object_number(row)) if name in self._later else column.at(row))
+
+
+def _class_named(name: str) -> Value:
+    found = object_named(name)
+    if not isinstance(found, type):
+        raise DamagedRecordingError(f"{name} is no class")
+    return found
+
+
+_MAKERS: Final = {
+    form.LIST: "list",
+    form.TUPLE: "tuple",
+    form.SET: "set",
+    form.FROZEN: "frozen",
+    form.DICT: "dict",
+    form.PROXY: "proxy",
+    form.ARRAY: "array",
+    form.NUMBERS: "numbers",
+    form.INSTANCE: "instance",
+    form.FIELDS: "fields",
+    form.METHOD: "method",
+    form.PARTIAL: "partial",
+    form.PATTERN: "pattern",
+    form.MANIFEST: "manifest",
+}

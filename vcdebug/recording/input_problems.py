@@ -1,0 +1,220 @@
+"""What is wrong with the input of a recording: nodes that are unwell, and what of its configuration is not executed.
+
+Upstream: k8s dynamic-resource-allocation (taints of ResourceSlices, DeviceTaintRules by the tracker of slices).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from vcdebug.actions import ACTIONS
+from vcdebug.framework.conf import CONF_FILE, SchedulerConf
+from vcdebug.linear_pattern import PatternError, compile_pattern
+from vcdebug.model.names import NodeName, QueueName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.pod import Pod
+from vcdebug.model.queue import circle_text
+from vcdebug.model.resource import Resource
+from vcdebug.plugins import CAPACITY, PLUGINS
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.snapshot.manifest import JsonObject, name_of, spec_of, status_of
+from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
+
+
+@per_recording()
+def input_problems(recording: Recording) -> tuple[Problem, ...]:
+    """Of the manifests and nodes, of the configuration and its plugins."""
+    own = (
+        *recording.own_problems,
+        *unreplayed_parts(recording.conf),
+        *_unread_arguments(recording),
+        *_unseen_pods(recording),
+    )
+    return (
+        *own,
+        *device_problems(recording),
+        *hypernode_problems(recording),
+        *_circles(recording),
+        *unwell_nodes(recording),
+    )
+
+
+def _unread_arguments(recording: Recording) -> Iterator[Problem]:
+    """Arguments that no plugin looked at: misspelt ones, and those that belong to other releases."""
+    effect = "misspelt, or an argument of another release: nothing follows from it here"
+    for name, plugin in recording.session.plugins.items():
+        for key in plugin.arguments.raw.unread_keys:
+            yield Problem(CONF_FILE, f"plugin {name}", f"arguments.{key}", "the plugin does not read it", effect)
+
+
+def _circles(recording: Recording) -> Iterator[Problem]:
+    """Queues that are each other's parents, where the plugin capacity reads the tree of queues."""
+    circle = circle_of_queues(recording)
+    if circle:
+        yield Problem("", f"Queue {circle[0]}", "spec.parent", circle_text(circle), CIRCLE)
+
+
+def _unseen_pods(recording: Recording) -> Iterator[Problem]:
+    """Pods that the scheduler leaves out, since it cannot read their volumes or claims."""
+    for pod, why in recording.session.cluster.unseen.items():
+        yield Problem("", f"Pod {pod}", "spec", why, POD_UNSEEN)
+
+
+def unreplayed_parts(conf: SchedulerConf) -> list[Problem]:
+    """Actions and plugins that the configuration names and the replay leaves out."""
+    return [*_unreplayed_actions(conf), *_unreplayed_plugins(conf)]
+
+
+def _unreplayed_actions(conf: SchedulerConf) -> Iterator[Problem]:
+    for name in dict.fromkeys(conf.actions):
+        if name not in ACTIONS:
+            effect = "what the action does, and everything after it, may differ from the real scheduler"
+            yield Problem(CONF_FILE, "actions", name, "this action is not replayed", effect)
+
+
+def _unreplayed_plugins(conf: SchedulerConf) -> Iterator[Problem]:
+    for name in conf.plugin_names():
+        if name not in PLUGINS:
+            effect = "its votes, orders and scores are missing from the replay"
+            yield Problem(CONF_FILE, "tiers", name, "this plugin is not replayed", effect)
+
+
+CIRCLE = (
+    "capacity places no job of these queues, and the scheduler's process ends (stack overflow) at the first pod of any "
+    "queue for which predicates are asked"
+)
+POD_UNSEEN = "the scheduler does not see the pod at all: its job is short of it, and its node looks emptier"
+NODE_NOT_READY = "the scheduler does not look at conditions: it places pods there unless a taint keeps them away"
+NODE_OVERFULL = "nothing that asks for it fits there until pods have gone"
+
+
+def overfull_dimensions(idle: Resource) -> list[str]:
+    """Dimensions of which a node's tasks hold more than it has."""
+    if min(idle.milli_cpu, idle.memory, *(idle.scalars or {}).values()) >= 0:
+        return []
+    return [name for name, amount in idle.items() if amount < 0]
+
+
+def unwell_nodes(recording: Recording) -> Iterator[Problem]:
+    """A Problem for each, as the session opened."""
+    opening, odd = recording.timeline.opening_nodes, noteworthy_nodes(recording)
+    for name in recording.session.nodes:
+        ready = odd.get(name, "")
+        if ready:
+            yield Problem("", f"Node {name}", "status.conditions", f"the condition Ready is {ready}", NODE_NOT_READY)
+        below = overfull_dimensions(opening[name].idle)
+        if below:
+            what = f"pods hold more {', '.join(below)} than the node has"
+            yield Problem("", f"Node {name}", "status.allocatable", what, NODE_OVERFULL)
+
+
+# Taints of devices that do not count where claims are to be allocated, for the scheduler or for the replay.
+
+TAINTS, RULES = "DRADeviceTaints", "DRADeviceTaintRules"
+RULES_GATE_SINCE: Final = (1, 36)
+"""The Kubernetes with which rules are looked at by a gate of their own; before they came with the other one."""
+REPELLING_EFFECTS: Final = ("NoSchedule", "NoExecute")
+REPLAY_IGNORES_TAINTS: Final = (
+    "the scheduler goes by it; the replay does not, so that every node passes for pods whose claims wait"
+)
+
+
+def device_problems(recording: Recording) -> Iterator[Problem]:
+    """One per slice whose tainted devices the scheduler takes all the same, and per rule, where a pod's claims wait."""
+    flags, snapshot = recording.snapshot.flags, recording.snapshot
+    if not any(_waits_with_claims(pod) for pod in map(Pod, snapshot.objects_of("Pod"))):
+        return
+    for one in () if flags.is_gate_on(TAINTS) else snapshot.objects_of("ResourceSlice"):
+        devices = spec_of(one).get("devices") or ()
+        tainted = [device for device in devices if _repels_pods(device)]
+        if tainted:
+            what = f"{len(tainted)} of {len(devices)} devices have taints"
+            yield Problem("", f"ResourceSlice {name_of(one)}", "spec.devices", what, _gate_effect(flags, TAINTS))
+    for one in snapshot.objects_of("DeviceTaintRule"):
+        what = "it taints devices"
+        yield Problem(
+            "", f"DeviceTaintRule {name_of(one)}", "spec.taint", what, _gate_effect(flags, *_gates_of_rules(flags))
+        )
+
+
+def _waits_with_claims(pod: Pod) -> bool:
+    return not pod.node_name and bool(pod.spec.get("resourceClaims"))
+
+
+def _repels_pods(device: JsonObject) -> bool:
+    return any(taint.get("effect") in REPELLING_EFFECTS for taint in device.get("taints") or ())
+
+
+def _gates_of_rules(flags: SchedulerFlags) -> tuple[str, ...]:
+    return (TAINTS, RULES) if flags.release.kubernetes_version >= RULES_GATE_SINCE else (TAINTS,)
+
+
+def _gate_effect(flags: SchedulerFlags, *gates: str) -> str:
+    off = next((gate for gate in gates if not flags.is_gate_on(gate)), "")
+    return f"the scheduler does not look at that: its feature gate {off} is off" if off else REPLAY_IGNORES_TAINTS
+
+
+# Nodes that are cordoned, tainted or not ready: found once, since a large cluster has few of them.
+
+
+@per_recording()
+def noteworthy_nodes(recording: Recording) -> Mapping[NodeName, str]:
+    """Each with the status of its condition Ready, where that is stated and not True."""
+    asked = ((node, ready_status(node)) for node in recording.session.nodes.values())
+    return {node.name: ready for node, ready in asked if ready or node.is_unschedulable or node.taints}
+
+
+def ready_status(node: NodeInfo) -> str:
+    """The status of the condition Ready, where it is stated and not True."""
+    conditions = status_of(node.manifest).get("conditions") or ()
+    ready = next((one for one in conditions if one.get("type") == "Ready"), None)
+    status = str(ready.get("status")) if ready is not None else "True"
+    return "" if status == "True" else status
+
+
+# What is wrong with HyperNodes: patterns that Go refuses, tier numbers far above the others.
+
+MANY_TIERS = 1_000_000
+"""A range of tier numbers from which on a map with a weight for each takes a good part of a process's memory."""
+NO_NODES = "the member has no nodes, not even one that it names exactly"
+WEIGHED = (
+    "with the plugin network-topology-aware the scheduler keeps a weight for each of them and may run out of memory"
+)
+
+
+def hypernode_problems(recording: Recording) -> Iterator[Problem]:
+    """A Problem for each pattern that is refused, and one for the highest tier where it is far above the lowest."""
+    manifests = recording.snapshot.objects_of("HyperNode")
+    for manifest in manifests:
+        yield from _refused_patterns(manifest)
+    tiers = [(int(spec_of(manifest).get("tier") or 0), name_of(manifest)) for manifest in manifests]
+    lowest, highest = min(tiers, default=(0, "")), max(tiers, default=(0, ""))
+    if highest[0] - lowest[0] >= MANY_TIERS:
+        what = f"is {highest[0]}, {highest[0] - lowest[0]} above the lowest (HyperNode {lowest[1]})"
+        yield Problem("", f"HyperNode {highest[1]}", "spec.tier", what, WEIGHED)
+
+
+def _refused_patterns(manifest: Manifest) -> Iterator[Problem]:
+    for place, member in enumerate(spec_of(manifest).get("members") or ()):
+        pattern = ((member.get("selector") or {}).get("regexMatch") or {}).get("pattern")
+        try:
+            if pattern:
+                compile_pattern(pattern)
+        except PatternError as error:
+            field = f"spec.members[{place}].selector.regexMatch.pattern"
+            yield Problem("", f"HyperNode {name_of(manifest)}", field, f"Go's regexp refuses it: {error}", NO_NODES)
+
+
+# Queues that are each other's parents, as the plugin capacity found them.
+
+
+def circle_of_queues(recording: Recording) -> tuple[QueueName, ...]:
+    """From child to parent; empty where there is none, and where the plugin does not read the tree of queues."""
+    plugin = recording.session.plugins.get(CAPACITY)
+    if plugin is None:
+        return ()
+    from vcdebug.plugins.capacity import Capacity  # a session without the plugin does not load it
+
+    return plugin.circle if isinstance(plugin, Capacity) else ()

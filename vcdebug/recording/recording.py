@@ -1,0 +1,237 @@
+"""Recording: one executed cycle, immutable once it ran."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property, lru_cache, partial, update_wrapper
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from vcdebug.amount_text import format_count
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.conf import SchedulerConf
+from vcdebug.framework.record import CutEvent, Event, HookEvent, Level, Note, Record, Span
+from vcdebug.framework.session import Session
+from vcdebug.grouping import group_by_key
+from vcdebug.model.fit_errors import ReasonTable
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.recording.event_index import EventIndex, Owners
+from vcdebug.recording.spans import SpanTree
+from vcdebug.recording.timeline import StateTimeline
+from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.snapshot import Snapshot
+
+EventType = TypeVar("EventType")
+
+
+class Recording:
+    """Events, spans and changes of a cycle, with the snapshot and configuration that it ran on.
+
+    `session` is the session as the cycle left it: good for what never changes, not for amounts in between.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, conf: SchedulerConf, session: Session, seconds: Mapping[str, float] | None = None
+    ) -> None:
+        self.snapshot = snapshot
+        self.conf = conf
+        self.session = session
+        self.record: Record = session.record
+        self.seconds: Mapping[str, float] = seconds or {}
+        """Duration of each stage in seconds, where a clock was given."""
+        self.memo: dict[Callable[..., Any], Callable[..., Any]] = {}  # Any: each question has its own form
+        """Answers that have been given about this recording, by question: see trace/memo.py."""
+        self.answered: dict[str, object] = {}
+        """Answers that took long, by name: plain values, stored with the recording once somebody has asked."""
+
+    def __len__(self) -> int:
+        return len(self.record.events)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """All events; the one numbered `seq` is at seq - 1."""
+        return self.record.events
+
+    def event_at(self, seq: Seq) -> Event:
+        """The event numbered `seq`, from 1."""
+        return self.record.events[seq - 1]
+
+    def filter_events(self, kind: type[EventType], seqs: Iterable[Seq]) -> Iterator[tuple[Seq, EventType]]:
+        """Those of some events that are of one type, numbered."""
+        events = self.record.events
+        for seq in seqs:
+            event = events[seq - 1]
+            if isinstance(event, kind):
+                yield seq, event
+
+    def events_of_type(self, kind: type[EventType]) -> Iterator[tuple[Seq, EventType]]:
+        """All events of one type, numbered, in order."""
+        return self.filter_events(kind, self.index.seqs_of_type(kind))
+
+    def hook_calls(self, point: str) -> Iterator[tuple[Seq, HookEvent]]:
+        """All calls of one hook, by upstream's name, numbered, in order."""
+        return self.filter_events(HookEvent, self.index.seqs_at_point(point))
+
+    @property
+    def spans(self) -> Sequence[Span]:
+        """Actions, queues, jobs, tasks and nodes, in order of their beginning."""
+        return self.record.spans
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """Quirks of upstream that acted."""
+        return self.record.notes
+
+    @cached_property
+    def own_problems(self) -> tuple[Problem, ...]:
+        """What is wrong or missing in the input: snapshot, configuration, restored tasks, plugins."""
+        plugins = self.session.plugins.values()
+        of_plugins = (problem for plugin in plugins for problem in plugin.problems)
+        restored = self.session.persistence.problems
+        return (*self.snapshot.problems, *self.conf.problems, *restored, *of_plugins)
+
+    @property
+    def cut_event(self) -> CutEvent | None:
+        """The last event, where the record was full before the cycle was over."""
+        last = self.record.events[-1] if self.record.events else None
+        return last if isinstance(last, CutEvent) else None
+
+    @property
+    def node_names(self) -> Sequence[NodeName]:
+        """Node names by row."""
+        return self.record.node_names
+
+    @property
+    def reason_table(self) -> ReasonTable:
+        """What the codes of predicate events mean."""
+        return self.record.reasons
+
+    @cached_property
+    def _notes_by_seq(self) -> Mapping[Seq, Sequence[Note]]:
+        return group_by_key((note.seq, note) for note in self.record.notes)
+
+    def notes_at(self, seq: Seq) -> Sequence[Note]:
+        """Quirks that acted at one event."""
+        return self._notes_by_seq.get(seq, ())
+
+    @cached_property
+    def owners(self) -> Owners:
+        """Which job a task belongs to, which queue a job."""
+        return Owners.from_session(self.session)
+
+    @cached_property
+    def span_tree(self) -> SpanTree:
+        """The spans as a tree."""
+        return SpanTree(self.record.spans, len(self.record.events))
+
+    @cached_property
+    def index(self) -> EventIndex:
+        """Where something is spoken of."""
+        return EventIndex(self.record, self.owners)
+
+    @cached_property
+    def timeline(self) -> StateTimeline:
+        """The state after any event."""
+        return StateTimeline(self.record, self.session, self.owners)
+
+    def build_indexes(self, step: Callable[[], object] = lambda: None) -> None:
+        """Build what the first key would wait for: the index, the spans as a tree, the opening states.
+
+        `step` is called now and then; it ends this with an exception of its own.
+        """
+        _ = self.timeline.tasks, self.timeline.opening_counts, self.span_tree
+        step()
+        self.index.build_all(step)
+
+
+# Answers about a recording, kept in the recording itself: a second look is free, and they are gone when it is.
+
+P = ParamSpec("P")
+R = TypeVar("R")
+RecordingQuestion = Callable[Concatenate[Recording, P], R]
+
+
+def per_recording(most: int | None = None) -> Callable[[RecordingQuestion[P, R]], RecordingQuestion[P, R]]:
+    """A function of a recording, and of what can be hashed, that is computed once for each; `most` bounds the number.
+
+    Beyond the bound an answer makes room for another that has not been asked for the longest time.
+    """
+
+    def remember_answers(function: RecordingQuestion[P, R]) -> RecordingQuestion[P, R]:
+        return _remember_per_recording(function, most)
+
+    return remember_answers
+
+
+def _remember_per_recording(function: RecordingQuestion[P, R], most: int | None) -> RecordingQuestion[P, R]:
+    def ask_once(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        own = recording.memo.get(function) or recording.memo.setdefault(
+            function, _new_answer_cache(function, recording, most)
+        )
+        answer: R = own(*args, **kwargs)
+        return answer
+
+    update_wrapper(ask_once, function)
+    return ask_once
+
+
+def _new_answer_cache(function: RecordingQuestion[P, R], recording: Recording, most: int | None) -> Callable[..., R]:
+    return lru_cache(most)(partial(function, recording))
+
+
+def store_answer(recording: Recording, question: Callable[[Recording], R], known: Callable[[], R]) -> None:
+    """The answer to a question is known already; `known` gives it, the same each time."""
+    recording.memo[inspect.unwrap(question)] = known
+
+
+# A recording that was full before its cycle was over: what to say about it.
+
+_LEVEL_WORDS = {Level.ACTION: "action", Level.JOB: "job"}
+
+
+class CutOffError(VcdebugError):
+    """The replay stopped at its bound; what was recorded up to there can be looked at."""
+
+
+def cut_off_error(recording: Recording) -> CutOffError | None:
+    """Where the recording was cut off and what to do about it; None for a whole one."""
+    cut = recording.cut_event
+    if cut is None:
+        return None
+    last = max(len(recording) - 1, 1)
+    path = [
+        f"{_LEVEL_WORDS[span.level]} {span.name}"
+        for span in recording.span_tree.path_to(last)
+        if span.level in _LEVEL_WORDS
+    ]
+    where = f" in {', '.join(path)}" if path else ""
+    return CutOffError(
+        f"the replay stopped at its bound of {cut.bound}: after event {format_count(last)}{where}; the cycle goes on",
+        "give more room with --max-events and --max-memory, or replay fewer pods",
+    )
+
+
+def require_whole(recording: Recording) -> Recording:
+    """The recording; raises CutOffError where the end of the cycle is missing."""
+    error = cut_off_error(recording)
+    if error is not None:
+        raise error
+    return recording
+
+
+# A recording that one question is asked of, and that nobody looks at afterwards.
+
+
+@contextmanager
+def disposing(recording: Recording) -> Iterator[Recording]:
+    """The recording for as long as the block lasts; what outlives it are plain values.
+
+    A session and what belongs to it speak of each other, so that only a search for garbage would find them. They are
+    taken apart instead, and go at once.
+    """
+    try:
+        yield recording
+    finally:
+        recording.memo.clear()
+        recording.session.break_cycles()

@@ -1,0 +1,254 @@
+"""How the session closed, step by step: what plugins write, the job updater, pods, queues.
+
+Upstream: framework.CloseSession, framework/session (closeSession, jobStatus), framework/job_updater.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from vcdebug.amount_text import count_noun
+from vcdebug.framework.record import CloseEvent, PanicEvent
+from vcdebug.framework.session_close import UNSCHEDULABLE_CONDITION, counted_for_phase
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import TaskKey
+from vcdebug.model.pod_group import COMPLETED, INQUEUE, RUNNING, UNKNOWN, Condition, PodGroup
+from vcdebug.plugins import GANG, NUMA_AWARE
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.session_steps import SessionStep
+from vcdebug.recording.writes import ClusterWrite, api_writes, pod_group_changes
+
+WRITES_NOTHING = "writes nothing"
+
+
+@per_recording()
+def closing_step(recording: Recording) -> SessionStep | None:
+    """The close as a whole, with its stages in order; None where the session never closes."""
+    seq = len(recording)
+    if not seq or not isinstance(recording.event_at(seq), CloseEvent):
+        return None
+    said = count_noun(len(recording.session.jobs), "job")
+    return SessionStep("session closes", said, seq=seq, parts=partial(_closing_stages, recording))
+
+
+@per_recording()
+def _closing_stages(recording: Recording) -> Sequence[SessionStep]:
+    return (
+        _plugins_step(recording),
+        _job_updater_step(recording),
+        _pod_writes_step(recording),
+        _queue_writes_step(recording),
+        _cycle_states_step(recording),
+    )
+
+
+# Plugins
+
+
+def _plugins_step(recording: Recording) -> SessionStep:
+    names = sorted(recording.session.plugins)
+    return SessionStep(
+        "plugins close",
+        f"{count_noun(len(names), 'plugin')}, by name",
+        seq=len(recording),
+        parts=lambda: [_plugin_step(recording, name) for name in names],
+    )
+
+
+def _plugin_step(recording: Recording, name: str) -> SessionStep:
+    found = CLOSING_PLUGINS[name](recording) if name in CLOSING_PLUGINS else ()
+    words = count_noun(len(found), "write") if found else WRITES_NOTHING
+    return SessionStep(name, words, True if found else None, len(recording), parts=lambda: found)
+
+
+def _gang_condition_steps(recording: Recording) -> Sequence[SessionStep]:
+    """The conditions of this session, of every PodGroup that has pods."""
+    uid, seq = recording.session.uid, len(recording)
+    return [
+        SessionStep(
+            f"job {job.uid}", _format_condition(each), each.type != UNSCHEDULABLE_CONDITION, seq, ("job", job.uid)
+        )
+        for job in recording.session.jobs.values()
+        for each in job.pod_group.conditions
+        if each.transition_id == uid
+    ]
+
+
+def _format_condition(condition: Condition) -> str:
+    message = f": {condition.message}" if condition.message else ""
+    return f"condition {condition.type}={condition.status} {condition.reason}{message}"
+
+
+def _reserved_cpu_steps(recording: Recording) -> Sequence[SessionStep]:
+    """CPUs that the cache keeps for pods until a Numatopology shows them."""
+    before = dict.fromkeys(recording.snapshot.process.reserved_cpus)
+    seq = len(recording)
+    return [
+        SessionStep(f"pod {one.pod}", f"CPUs {one.cpus} of {one.node} are kept", True, seq, ("task", one.pod))
+        for one in recording.session.process.reserved_cpus
+        if one not in before
+    ]
+
+
+CLOSING_PLUGINS = {GANG: _gang_condition_steps, NUMA_AWARE: _reserved_cpu_steps}
+"""Plugins that write when the session closes."""
+
+
+# The job updater
+
+
+def _job_updater_step(recording: Recording) -> SessionStep:
+    jobs = recording.session.jobs.values()
+    written = len([job for job in jobs if pod_group_changes(job)])
+    same = f", {len(jobs) - written} as before" if written < len(jobs) else ""
+    said = f"{count_noun(written, 'PodGroup')} written{same}"
+    return SessionStep("JobUpdater", said, seq=len(recording), parts=partial(_job_steps, recording))
+
+
+@per_recording()
+def _job_steps(recording: Recording) -> Sequence[SessionStep]:
+    return [_job_step(recording, job) for job in recording.session.jobs.values()]
+
+
+def _job_step(recording: Recording, job: JobInfo) -> SessionStep:
+    seq, about = len(recording), ("job", job.uid)
+    before, changes = PodGroup(job.pod_group.manifest), pod_group_changes(job)
+    phase = job.pod_group.phase
+    moved = f"{before.phase or 'none'} → {phase}" if before.phase != phase else f"stays {phase}"
+    parts = [
+        SessionStep("phase", f"{moved}: {_phase_reason(recording, job)}", seq=seq),
+        SessionStep("pods", _format_pod_counts(job), seq=seq),
+        *(
+            SessionStep("condition", _format_condition(each), each.type != UNSCHEDULABLE_CONDITION, seq)
+            for each in job.pod_group.conditions
+        ),
+        SessionStep(
+            "written",
+            "; ".join(changes) if changes else "nothing: status and conditions are as they were",
+            bool(changes) or None,
+            seq,
+        ),
+    ]
+    return SessionStep(
+        f"job {job.uid}", f"phase {moved}", None if phase == before.phase else True, seq, about, lambda: parts
+    )
+
+
+def _format_pod_counts(job: JobInfo) -> str:
+    group = job.pod_group
+    return f"running {group.running}, succeeded {group.succeeded}, failed {group.failed}"
+
+
+def _phase_reason(recording: Recording, job: JobInfo) -> str:
+    """The rule of the phase, with its figures."""
+    group = job.pod_group
+    scheduled, finished = counted_for_phase(job, recording.session.release), group.succeeded + group.failed
+    if group.phase == UNKNOWN:
+        return f"{group.running} running, and the gang is unschedulable in this session"
+    compared = f"{scheduled} scheduled {'≥' if scheduled >= group.min_member else '<'} minMember {group.min_member}"
+    if group.phase == COMPLETED:
+        return f"{compared}, and all of them have finished"
+    if group.phase == RUNNING:
+        return f"{compared}, {finished} of them finished"
+    return f"{compared}; {'Inqueue stays' if group.phase == INQUEUE else 'what was not Inqueue is Pending'}"
+
+
+# What the cache writes
+
+
+def _pod_writes_step(recording: Recording) -> SessionStep:
+    found = _writes_of_kind(recording, "Pod", ("condition", "annotations"))
+    return SessionStep(
+        "pods that wait",
+        f"{count_noun(len(found), 'write')}, conditions and annotations" if found else WRITES_NOTHING,
+        seq=len(recording),
+        parts=partial(_write_steps, found, "task"),
+    )
+
+
+def _queue_writes_step(recording: Recording) -> SessionStep:
+    found = _writes_of_kind(recording, "Queue", ("status",))
+    same = len(recording.session.queues) - len(found)
+    said = f"{count_noun(len(found), 'queue')} written" + (f", {same} as before" if same else "")
+    return SessionStep(
+        "queues' status.allocated", said, seq=len(recording), parts=partial(_write_steps, found, "queue")
+    )
+
+
+def _writes_of_kind(recording: Recording, kind: str, verbs: Sequence[str]) -> Sequence[ClusterWrite]:
+    return [
+        each
+        for each in api_writes(recording)
+        if each.kind == kind and each.verb in verbs and each.seq == len(recording)
+    ]
+
+
+def _write_steps(found: Sequence[ClusterWrite], subject: str) -> Sequence[SessionStep]:
+    return [
+        SessionStep(f"{each.kind.lower()} {each.object}", each.text, seq=each.seq, subject=(subject, each.object))
+        for each in found
+    ]
+
+
+# CycleStates
+
+
+def _cycle_states_step(recording: Recording) -> SessionStep:
+    names = _written_states(recording)
+    said = f"{count_noun(len(names), 'pod')}, given up with the session" if names else "no pod had a state with keys"
+    return SessionStep("CycleStates", said, seq=len(recording), parts=partial(_state_key_steps, recording))
+
+
+@per_recording()
+def _written_states(recording: Recording) -> Mapping[TaskKey, CycleState]:
+    """The states that were written to, by pod."""
+    states = recording.session.cycle_states
+    tasks = [task for job in recording.session.jobs.values() for task in job.tasks.values()]
+    found = {task.key: states[task.uid] for task in tasks if task.uid in states}
+    return {key: state for key, state in found.items() if state.data or state.skip}
+
+
+@per_recording()
+def _state_key_steps(recording: Recording) -> Sequence[SessionStep]:
+    found: list[SessionStep] = []
+    for key, state in _written_states(recording).items():
+        kept = ", ".join(state.data) or "none"
+        skipped = f"; filters skipped: {', '.join(state.skip)}" if state.skip else ""
+        found.append(SessionStep(f"pod {key}", f"keys: {kept}{skipped}", seq=len(recording), subject=("task", key)))
+    return found
+
+
+# The panic that ends a recording, in words: the function, the release, the objects to blame, what to change.
+
+CALLS_SHOWN: Final = 4
+_PLUGINS: Final = "plugins/"
+
+
+def find_crash(recording: Recording) -> PanicEvent | None:
+    """The panic at which the recording ends; None where the process goes on."""
+    last = recording.event_at(len(recording)) if len(recording) else None
+    return last if isinstance(last, PanicEvent) else None
+
+
+def crash_lines(recording: Recording, event: PanicEvent) -> tuple[str, ...]:
+    """What is known of it beside Go's message, a sentence each."""
+    release = recording.snapshot.release
+    innermost, *outer = event.calls[:CALLS_SHOWN] or ("a function that the replay does not name",)
+    called = f", called by {', '.join(outer)}" if outer else ""
+    lines = [f"{innermost} panics{called} (release {release.name})"]
+    if event.objects:
+        lines.append(f"objects: {', '.join(f'{kind} {name}' for kind, name in event.objects)}")
+    return (*lines, f"change: {crash_change(event)}")
+
+
+def crash_change(event: PanicEvent) -> str:
+    """What would keep the process alive: what the replay knows, else without the plugin, else without the objects."""
+    if event.change:
+        return event.change
+    plugin = next((name.removeprefix(_PLUGINS).partition("/")[0] for name in event.calls if _PLUGINS in name), "")
+    if plugin:
+        return f"take plugin {plugin.partition('.')[0]} out of the configuration"
+    return "remove or repair these objects" if event.objects else "remove what makes it panic"

@@ -1,0 +1,314 @@
+"""How the session opened, step by step: the cluster's snapshot, the topology, the plugins, the pods' CycleStates.
+
+Upstream: cache.Snapshot, framework.OpenSession, framework/session (openSession, InitCycleState).
+Upstream: cache/event_handlers, cache.Snapshot.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from vcdebug.amount_text import count_noun
+from vcdebug.framework.hooks import JOB_VALID
+from vcdebug.framework.record import HookEvent, JobState, StateEvent
+from vcdebug.framework.session_close import quantity_texts
+from vcdebug.grouping import group_by_key
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, Seq
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.recording.input_problems import noteworthy_nodes
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.registrations import HookRegistration, event_handlers, iter_registrations
+from vcdebug.snapshot.manifest import metadata_of, name_of
+
+UNKNOWN_PLUGIN = "no plugin of this name: nothing is opened"
+
+
+def opening_seq(recording: Recording) -> Seq:
+    """The event that shows the open session; 0 where the recording ends before."""
+    seqs = recording.index.seqs_of_type(StateEvent)
+    return seqs[0] if seqs else 0
+
+
+@per_recording()
+def opening_step(recording: Recording) -> SessionStep:
+    """The opening as a whole, with its stages in order."""
+    session = recording.session
+    sizes = ((session.jobs, "job"), (session.nodes, "node"))
+    said = ", ".join(count_noun(len(each), noun) for each, noun in sizes)
+    return SessionStep("session opens", said, seq=1, parts=partial(_opening_stages, recording))
+
+
+@per_recording()
+def _opening_stages(recording: Recording) -> Sequence[SessionStep]:
+    words = "JobValid is asked of every job first"
+    states = SessionStep(
+        "CycleState of each pod that waits", words, seq=1, parts=partial(_cycle_state_steps, recording)
+    )
+    before = (
+        _snapshot_step(recording),
+        _topology_step(recording),
+        _total_resource_step(recording),
+        _node_map_step(recording),
+    )
+    return (*before, _plugins_step(recording), states)
+
+
+# The cluster's snapshot
+
+
+def _snapshot_step(recording: Recording) -> SessionStep:
+    return SessionStep(
+        "snapshot of the cluster",
+        "copied from the cache; later changes of the cluster wait for the next session",
+        seq=1,
+        parts=partial(_copied_steps, recording),
+    )
+
+
+@per_recording()
+def _copied_steps(recording: Recording) -> Sequence[SessionStep]:
+    nodes, jobs, pods = (
+        tuple(find(recording)) for find in (iter_nodes_left_out, iter_jobs_left_out, iter_pods_left_out)
+    )
+    session = recording.session
+    tasks = sum(len(job.tasks) for job in session.jobs.values())  # exact: ints
+    return (
+        _kind_step("nodes", len(session.nodes), nodes),
+        _kind_step("queues", len(session.queues), ()),
+        _kind_step("jobs", len(session.jobs), jobs, (*_job_steps(recording), *jobs)),
+        _kind_step("pods of these jobs", tasks, pods, (*_restored_pod_steps(recording), *pods)),
+        *_session_lists(recording),
+    )
+
+
+def _session_lists(recording: Recording) -> Iterator[SessionStep]:
+    """What the session holds beside the objects that are scheduled."""
+    zoned = [node for node in recording.session.nodes.values() if node.revocable_zone]
+    zones = group_by_key((node.revocable_zone, node.name) for node in zoned)
+    named = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
+    yield SessionStep("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
+    drivers = count_noun(len(recording.snapshot.objects_of("CSINode")), "CSINode")
+    yield SessionStep("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
+    quotas = Counter(metadata_of(one).get("namespace") or "" for one in recording.snapshot.objects_of("ResourceQuota"))
+    told = [f"{name}: {count_noun(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
+    yield SessionStep("NamespaceInfo", "; ".join(told) or "no namespace has a ResourceQuota", seq=1)
+
+
+def _kind_step(what: str, taken: int, left: Sequence[SessionStep], parts: Sequence[SessionStep] = ()) -> SessionStep:
+    said = f"{taken} in the session" + (f", {len(left)} with a remark" if left else "")
+    listed = parts or left
+    return SessionStep(what, said, seq=1, parts=(lambda: listed) if listed else None)
+
+
+def _job_steps(recording: Recording) -> Iterator[SessionStep]:
+    """Each job with what the cache adds: its priority, by its class."""
+    for job in recording.session.jobs.values():
+        group = PodGroup(job.pod_group.manifest)
+        by = f" ({group.priority_class_name})" if group.priority_class_name else " (the default)"
+        phase = group.phase or "none"
+        said = f"queue {job.queue}, priority {job.priority}{by}, minAvailable {job.min_available}, phase {phase}"
+        yield SessionStep(f"job {job.uid}", said, seq=1, subject=("job", job.uid))
+
+
+def _restored_pod_steps(recording: Recording) -> Iterator[SessionStep]:
+    """Pods that an earlier cycle pipelined: their annotations win over their phase."""
+    cluster = recording.session.cluster
+    for job in recording.session.jobs.values():
+        for uid in sorted(job.tasks):
+            if uid in cluster.restored:
+                key = job.tasks[uid].key
+                said = f"Pipelined on {cluster.restored[uid]}, restored from its annotations"
+                yield SessionStep(f"pod {key}", said, good=True, seq=1, subject=("task", key))
+
+
+# Topology and the Kubernetes view
+
+
+def _topology_step(recording: Recording) -> SessionStep:
+    tree = recording.session.hyper_nodes
+    real = len(tree.by_name) - 1
+    said = f"{count_noun(real, 'HyperNode')} and a root over all nodes" if tree.ready else tree.problem
+    return SessionStep("HyperNodes", said, tree.ready or None, seq=1, parts=partial(_hyper_node_steps, recording))
+
+
+def _hyper_node_steps(recording: Recording) -> Sequence[SessionStep]:
+    tree = recording.session.hyper_nodes
+    return [
+        SessionStep(
+            f"tier {info.tier}: {info.name}", count_noun(len(tree.real_nodes.get(info.name, ())), "node"), seq=1
+        )
+        for info in sorted(tree.by_name.values(), key=lambda one: (one.tier, one.name))
+    ]
+
+
+def _node_map_step(recording: Recording) -> SessionStep:
+    nodes = count_noun(len(recording.session.nodes), "node")
+    return SessionStep("NodeMap and PodLister", f"{nodes} as Kubernetes' checks see them", seq=1)
+
+
+def _total_resource_step(recording: Recording) -> SessionStep:
+    amounts = ", ".join(f"{name} {text}" for name, text in quantity_texts(recording.session.total_resource).items())
+    return SessionStep("TotalResource", f"{amounts}: the sum of what nodes can allocate", seq=1)
+
+
+# Plugins
+
+
+def _plugins_step(recording: Recording) -> SessionStep:
+    tiers = recording.conf.tiers
+    return SessionStep(
+        "plugins open, tier by tier",
+        f"{count_noun(len(recording.session.plugins), 'plugin')} in {count_noun(len(tiers), 'tier')}",
+        seq=1,
+        parts=partial(_opened_plugins, recording),
+    )
+
+
+@per_recording()
+def _opened_plugins(recording: Recording) -> Sequence[SessionStep]:
+    hooks = group_by_key(((each.tier, each.plugin), each) for each in iter_registrations(recording))
+    told = dict(event_handlers(recording))
+    return [
+        _plugin_step(recording, number, option.name, hooks.get((number, option.name), []), told.get(option.name, ""))
+        for number, tier in enumerate(recording.conf.tiers, start=1)
+        for option in tier
+    ]
+
+
+def _plugin_step(
+    recording: Recording, tier: int, name: str, hooks: Sequence[HookRegistration], handler: str
+) -> SessionStep:
+    what = f"tier {tier}: {name}"
+    if name not in recording.session.plugins:
+        return SessionStep(what, UNKNOWN_PLUGIN, good=False, seq=1)
+    off = len([each for each in hooks if not each.takes_part])
+    said = f"{count_noun(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
+    parts = [_hook_step(each) for each in hooks]
+    if handler:
+        parts.append(SessionStep("event handler", handler, good=True, seq=1))
+    return SessionStep(what, said + (", an event handler" if handler else ""), seq=1, parts=lambda: parts)
+
+
+def _hook_step(each: HookRegistration) -> SessionStep:
+    switch = f" ({each.switch})" if each.switch else ""
+    wrong = f"; {each.misspelt} is no switch" if each.misspelt else ""
+    return SessionStep(each.hook, f"{each.state}{switch}{wrong}", each.takes_part and not wrong, seq=1)
+
+
+# CycleState
+
+
+@per_recording()
+def _cycle_state_steps(recording: Recording) -> Sequence[SessionStep]:
+    """Each job's last answer to JobValid before the session is open, and the pods that get a state."""
+    last = opening_seq(recording) or len(recording) + 1
+    asked: dict[JobId, tuple[Seq, HookEvent]] = {}
+    for seq in range(1, last):
+        event = recording.event_at(seq)
+        if isinstance(event, HookEvent) and event.point == JOB_VALID.upstream:
+            asked[event.job] = (seq, event)
+    state = recording.event_at(last) if last <= len(recording) else None
+    jobs = state.jobs if isinstance(state, StateEvent) else {}
+    return [_cycle_state_step(job, asked.get(uid), jobs.get(uid), last) for uid, job in recording.session.jobs.items()]
+
+
+def _cycle_state_step(
+    job: JobInfo, asked: tuple[Seq, HookEvent] | None, state: JobState | None, last: Seq
+) -> SessionStep:
+    seq, event = asked if asked is not None else (last, None)
+    about = ("job", job.uid)
+    if event is not None and event.result is not None and not event.result["pass"]:
+        said = f"not valid, {event.result['reason']}: {event.result['message']}; no pod gets a state"
+        return SessionStep(f"job {job.uid}", said, False, seq, about)
+    gated = len([task for task in job.tasks.values() if task.sch_gated])
+    waiting = state.status.get("Pending", 0) - gated if state is not None else 0
+    said = f"valid; {count_noun(max(waiting, 0), 'pending pod')} with a state of its own"
+    return SessionStep(f"job {job.uid}", said + (f", {gated} behind a gate" if gated else ""), True, seq, about)
+
+
+# Steps of a session that leave no event of their own: what happened, and what came of it, as a tree.
+
+
+class SessionStep(NamedTuple):
+    """One thing that the session does while it opens or closes."""
+
+    what: str
+    said: str = ""
+    """What came of it."""
+    good: bool | None = None
+    """Whether it went well; None where nothing is judged."""
+    seq: Seq = 0
+    """The event that shows it, where one does."""
+    subject: tuple[str, str] = ("", "")
+    """(kind, name) of the job, task, node or queue that it is about."""
+    parts: Callable[[], Sequence[SessionStep]] | None = None
+    """The steps inside it, made when somebody looks."""
+
+    def inner_steps(self) -> Sequence[SessionStep]:
+        """The steps inside it."""
+        return self.parts() if self.parts is not None else ()
+
+
+# What of a snapshot the session never sees, and why.
+
+
+def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
+    """Nodes that the scheduler's node selector does not take, and those that take part although they are not Ready."""
+    for manifest in recording.snapshot.objects_of("Node"):
+        name = name_of(manifest)
+        if name not in recording.session.nodes:
+            yield SessionStep(f"node {name}", "left out: --node-selector does not take it", good=False)
+        elif ready := noteworthy_nodes(recording).get(name, ""):
+            said = f"in the session: the condition Ready is {ready}, but only taints keep pods away"
+            yield SessionStep(f"node {name}", said, subject=("node", name))
+
+
+def iter_jobs_left_out(recording: Recording) -> Iterator[SessionStep]:
+    """PodGroups of queues that do not exist, and pods that name a PodGroup that does not."""
+    known: dict[JobId, None] = {}
+    for manifest in recording.snapshot.objects_of("PodGroup"):
+        group = PodGroup(manifest)
+        job = f"{group.namespace}/{group.name}"
+        known[job] = None
+        if job not in recording.session.jobs:
+            queue = group.queue or recording.snapshot.flags.default_queue
+            why = f"queue {queue} does not exist" if queue not in recording.session.queues else "it cannot be read"
+            yield SessionStep(f"job {job}", f"left out: {why}", good=False)
+    missing = (task.job for task in recording.session.cluster.orphans if task.job not in known)
+    for job in dict.fromkeys(missing):
+        yield SessionStep(f"job {job}", "left out: there is no such PodGroup", good=False)
+
+
+def iter_pods_left_out(recording: Recording) -> Iterator[SessionStep]:
+    """Pods that no job of the session has, with what still counts of them."""
+    session = recording.session
+    tasks = dict.fromkeys(task.key for job in session.jobs.values() for task in job.tasks.values())
+    for manifest in recording.snapshot.objects_of("Pod"):
+        pod = Pod(manifest)
+        if pod.key in tasks:
+            if pod.node_name and pod.node_name not in session.nodes:
+                about = ("task", pod.key)
+                yield SessionStep(
+                    f"pod {pod.key}", f"on {pod.node_name}, which the session does not have", subject=about
+                )
+            continue
+        yield SessionStep(f"pod {pod.key}", f"left out: {_pod_left_out_reason(recording, pod)}", good=False)
+
+
+def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
+    flags = recording.snapshot.flags
+    if not pod.node_name and pod.scheduler_name not in flags.scheduler_names:
+        return f"it has no node, and names scheduler {pod.scheduler_name or 'none'}"
+    held = f"; it takes room on {pod.node_name}" if pod.node_name in recording.session.nodes else ""
+    if pod.node_name and pod.node_name not in recording.session.nodes:
+        held = f"; its node {pod.node_name} is not in the session"
+    if not pod.job_id:
+        return f"no annotation {GROUP_ANNOTATION}, so that it belongs to no job{held}"
+    if pod.job_id not in recording.session.jobs:
+        return f"its job {pod.job_id} is not in the session{held}"
+    return "its volumes cannot be read, or another pod has its uid"

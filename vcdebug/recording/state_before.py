@@ -1,0 +1,138 @@
+"""Jobs, tasks and nodes as they were before an event, in the model's own terms: what plugins' rules are asked with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
+
+from vcdebug.framework.plugin import Plugin
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.pod_resources import request_parts
+from vcdebug.model.resource import Resource
+from vcdebug.model.sub_job import SubJobInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.timeline import ClusterState, LazyMap
+
+MAX_REBUILT_JOBS = 512
+AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)
+
+
+def state_before(recording: Recording, seq: Seq) -> ClusterState:
+    """The state in which an event's answer was found."""
+    return recording.timeline.state_at(seq - 1)
+
+
+def task_of(recording: Recording, key: TaskKey) -> TaskInfo:
+    """A task, for what never changes about it."""
+    return recording.timeline.tasks[key]
+
+
+def tasks_of(recording: Recording, keys: Iterable[TaskKey]) -> list[TaskInfo]:
+    """Tasks, for what never changes about them."""
+    return [recording.timeline.tasks[key] for key in keys]
+
+
+def tasks_before(recording: Recording, keys: Iterable[TaskKey], seq: Seq) -> list[TaskInfo]:
+    """Tasks with the status and node that they had before an event."""
+    states, found = state_before(recording, seq).tasks, []
+    for key in keys:
+        clone = task_of(recording, key).clone()
+        clone.status, clone.node_name = states[key]
+        found.append(clone)
+    return found
+
+
+def idle_without(recording: Recording, seq: Seq, node: NodeName, gone: Iterable[TaskKey]) -> Resource:
+    """A node's future idle before an event, once some tasks are gone."""
+    return state_before(recording, seq).nodes[node].future_without(tasks_of(recording, gone))
+
+
+def fits_without(recording: Recording, seq: Seq, task: TaskKey, node: NodeName, gone: Iterable[TaskKey]) -> bool:
+    """Whether the node would hold a task before an event, once others are gone."""
+    return task_of(recording, task).init_resreq.less_equal(idle_without(recording, seq, node, gone))
+
+
+def requested_together(recording: Recording, tasks: Iterable[TaskKey]) -> Resource:
+    """What several tasks ask for together."""
+    return sum_resources(task.resreq for task in tasks_of(recording, tasks))
+
+
+def sum_resources(parts: Iterable[Resource]) -> Resource:
+    """All of them, added from left to right."""
+    found = Resource()
+    for part in parts:
+        found.add(part)
+    return found
+
+
+def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:
+    """The session's job of a task, for what never changes about it."""
+    return recording.session.jobs.get(task_of(recording, task).job)
+
+
+def plugin_of(recording: Recording, kind: type[AnyPlugin]) -> AnyPlugin:
+    """A plugin that is configured, for what never changes about it."""
+    plugin = recording.session.plugins[kind.name]
+    assert isinstance(plugin, kind)
+    return plugin
+
+
+def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
+    """The job as it was before an event: the model's own object, built anew with the tasks' statuses."""
+    return _job_after(recording, uid, recording.timeline.earliest_same_seq(seq - 1))
+
+
+@per_recording(MAX_REBUILT_JOBS)
+def _job_after(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
+    job = recording.session.jobs[uid]
+    copy = JobInfo(PodGroup(job.pod_group.manifest), recording.snapshot.flags.default_queue)
+    copy.priority, copy.says_ready = job.priority, job.says_ready
+    for task in tasks_before(recording, sorted(task.key for task in job.tasks.values()), seq + 1):
+        copy.add_task_info(task)
+    return copy
+
+
+def jobs_before(recording: Recording, seq: Seq) -> Mapping[JobId, JobInfo]:
+    """Every job as it was before an event, built when it is asked for."""
+    return LazyMap(recording.session.jobs, lambda uid: job_before(recording, uid, seq))
+
+
+def sub_job_before(recording: Recording, uid: str, seq: Seq) -> SubJobInfo:
+    """The sub job as it was before an event."""
+    return job_before(recording, recording.owners.sub_jobs[uid], seq).sub_jobs[uid]
+
+
+# Where a task's request comes from: containers, init containers and sidecars, overhead, pod-level resources.
+
+PART_EFFECTS = {
+    "container": "added",
+    "sidecar": "added: it runs beside the containers",
+    "initialisation": "at least this much: the largest step, with the sidecars started before it",
+    "overhead": "added",
+    "pod level": "replaces what the containers come to",
+}
+
+
+class RequestLine(NamedTuple):
+    """One part and how it counts."""
+
+    part: str
+    name: str
+    amount: Resource
+    counts: str
+
+
+def request_lines(recording: Recording, task: TaskKey) -> Iterator[RequestLine]:
+    """The parts of the pod's request, then what the scheduler makes of them."""
+    found = task_of(recording, task)
+    for part, name, amount in request_parts(found.pod, recording.snapshot.flags):
+        yield RequestLine(part, name, amount, PART_EFFECTS[part])
+    yield RequestLine("Resreq", "", found.resreq, "what it takes from a node and a queue; one pod is added")
+    yield RequestLine("InitResreq", "", found.init_resreq, _init_request_words(found.init_resreq == found.resreq))
+
+
+def _init_request_words(same: bool) -> str:
+    return "what must fit on a node when it starts" + ("; the same: Resreq counts initialisation too" if same else "")

@@ -1,0 +1,161 @@
+"""What a cycle would write to the API server, in the order of the events that cause it.
+
+Upstream: cache (AddBindTask, Evict, UpdateJobStatus), framework/session (closeSession).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vcdebug.framework.persistence import annotation_patches
+from vcdebug.framework.record import CloseEvent
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import NodeName, Seq, TaskKey
+from vcdebug.model.pod_group import Condition, GroupStatus, PodGroup
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.effects import committed_evictions, cycle_effects
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.snapshot.manifest import status_of
+
+WAITING_STATUSES = (TaskStatus.ALLOCATED, TaskStatus.PENDING, TaskStatus.PIPELINED)
+POD_SCHEDULED = "PodScheduled"
+UNSCHEDULABLE_PHASES = ("Unknown", "Pending", "Inqueue")
+
+
+class ClusterWrite(NamedTuple):
+    """One write: which object, what is done to it, and the event that causes it."""
+
+    seq: Seq
+    kind: str
+    object: str
+    verb: str
+    """bind, evict, status, condition, annotations or event."""
+    text: str
+
+
+class PodStatusWrite(NamedTuple):
+    """The condition PodScheduled, which becomes False, and a nominated node where it is a new one."""
+
+    pod: TaskKey
+    reason: str
+    message: str
+    nominated: NodeName
+
+
+@per_recording()
+def api_writes(recording: Recording) -> Sequence[ClusterWrite]:
+    """All writes of the cycle; those of the close belong to the last event, even where that is an action's panic."""
+    found = [*_bind_writes(recording), *_eviction_writes(recording), *_admission_event_writes(recording)]
+    close = recording.session.close
+    if close is not None:
+        found.extend(_closing_writes(recording, close, len(recording)))
+    found.extend(_annotation_writes(recording))
+    return tuple(sorted(found, key=lambda write: write.seq))
+
+
+def _bind_writes(recording: Recording) -> Iterator[ClusterWrite]:
+    for effect in cycle_effects(recording).bound:
+        yield ClusterWrite(effect.seq, "Pod", effect.task, "bind", f"to {effect.node}")
+
+
+def _eviction_writes(recording: Recording) -> Iterator[ClusterWrite]:
+    for effect, reason in committed_evictions(recording):
+        text = f"deleted, because of {reason}; DisruptionTarget, Ready=False"
+        yield ClusterWrite(effect.seq, "Pod", effect.task, "evict", text)
+
+
+def _admission_event_writes(recording: Recording) -> Iterator[ClusterWrite]:
+    for event in recording.record.pod_group_events:
+        yield ClusterWrite(event.seq, "PodGroup", event.job, "event", f"{event.type} {event.reason}: {event.message}")
+
+
+def _closing_writes(recording: Recording, close: CloseEvent, seq: Seq) -> Iterator[ClusterWrite]:
+    for uid, job in recording.session.jobs.items():
+        changes = pod_group_changes(job)
+        if changes:
+            yield ClusterWrite(seq, "PodGroup", uid, "status", "; ".join(changes))
+        yield from _job_events(job, seq, changed=bool(changes))
+        yield from _pod_conditions(job, seq)
+    yield from _queue_statuses(recording, close.queues, seq)
+
+
+def pod_group_changes(job: JobInfo) -> tuple[str, ...]:
+    """What the job updater writes to the job's PodGroup; empty where it writes nothing."""
+    return tuple(_status_changes(GroupStatus.from_manifest(job.pod_group.manifest), job.pod_group))
+
+
+def _status_changes(before: GroupStatus, after: PodGroup) -> Iterator[str]:
+    """Conditions are compared by position, without their times."""
+    if before.phase != after.phase:
+        yield f"phase {before.phase or 'none'} → {after.phase}"
+    for field in ("running", "succeeded", "failed"):
+        old, new = getattr(before, field), getattr(after, field)
+        if old != new:
+            yield f"{field} {old} → {new}"
+    for index, condition in enumerate(after.conditions):
+        old_condition = before.conditions[index] if index < len(before.conditions) else None
+        if old_condition is None or _without_transition(old_condition) != _without_transition(condition):
+            text = f": {condition.message}" if condition.message else ""
+            yield f"condition {condition.type} {condition.reason}{text}"
+
+
+def _without_transition(condition: Condition) -> Condition:
+    return condition._replace(transition_id="")
+
+
+def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[ClusterWrite]:
+    if job.pod_group.phase in UNSCHEDULABLE_PHASES:
+        pending = job.count_tasks(TaskStatus.PENDING)
+        text = f"Warning Unschedulable: {pending}/{len(job.tasks)} tasks in gang unschedulable: {job.fit_error()}"
+        yield ClusterWrite(seq, "PodGroup", job.uid, "event", text)
+    elif changed:
+        yield ClusterWrite(seq, "PodGroup", job.uid, "event", "Normal Scheduled: pod group is ready")
+
+
+def pod_status_writes(job: JobInfo) -> Iterator[PodStatusWrite]:
+    """The statuses that the job updater writes to pods that wait."""
+    waiting = (job.task_status_index.get(status, {}) for status in WAITING_STATUSES)
+    for uid in sorted(uid for tasks in waiting for uid, task in tasks.items() if not task.sch_gated):
+        task = job.tasks[uid]
+        reason, message, nominated = job.pod_message(uid)
+        renominated = bool(nominated) and nominated != str(task.pod.status.get("nominatedNodeName") or "")
+        if renominated or not _already_says(task, reason, message):
+            yield PodStatusWrite(task.key, reason, message, nominated if renominated else "")
+
+
+def _pod_conditions(job: JobInfo, seq: Seq) -> Iterator[ClusterWrite]:
+    for status in pod_status_writes(job):
+        extra = f"; nominatedNodeName {status.nominated}" if status.nominated else ""
+        text = f"{POD_SCHEDULED}=False {status.reason}: {status.message}{extra}"
+        yield ClusterWrite(seq, "Pod", status.pod, "condition", text)
+
+
+def _already_says(task: TaskInfo, reason: str, message: str) -> bool:
+    for condition in task.pod.status.get("conditions") or ():
+        if condition.get("type") == POD_SCHEDULED:
+            said = (condition.get("status"), condition.get("reason") or "", condition.get("message") or "")
+            return bool(said == ("False", reason, message))
+    return False
+
+
+def _annotation_writes(recording: Recording) -> Iterator[ClusterWrite]:
+    """Task state that the next cycle would read back; nothing without persistence."""
+    for patch in annotation_patches(recording.session):
+        stated = [f"{name}={text}" for name, text in patch.set.items()]
+        removed = [f"without {name}" for name in patch.remove]
+        yield ClusterWrite(len(recording), "Pod", patch.pod, "annotations", ", ".join(stated + removed))
+
+
+def _queue_statuses(recording: Recording, queues: Mapping[str, Mapping[str, str]], seq: Seq) -> Iterator[ClusterWrite]:
+    for name, allocated in queues.items():
+        manifest = recording.session.queues[name].manifest
+        before = status_of(manifest).get("allocated") or {}
+        if not before or not _same_amounts(before, allocated):
+            text = ", ".join(f"{dimension} {amount}" for dimension, amount in allocated.items())
+            yield ClusterWrite(seq, "Queue", name, "status", f"allocated: {text}")
+
+
+def _same_amounts(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    return set(before) == set(after) and Resource.from_list(before).equal(Resource.from_list(after))

@@ -1,0 +1,147 @@
+"""What somebody calls a release: tags, image names, forks and switched changes, read as one that is replayed."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from vcdebug.releases.change import Change, Tag
+from vcdebug.releases.release import CHANGES, MASTER, NEWEST, SUPPORTED_TAGS, Release, release_at_tag
+
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(.*)", re.ASCII | re.DOTALL)
+_PRE_RELEASE = re.compile(r"-(?:alpha|beta|rc)\b.*", re.DOTALL)
+_SWITCH = re.compile(r"([+-])([a-z0-9][a-z0-9.-]*)")
+_NEWEST_LINE = (1, 16)
+_OLDEST_LINE = (1, 12)
+"""What changed before is not in the table."""
+MAX_NAMED_CHANGES = 4
+"""Differences that a text names one by one."""
+
+
+class NamedRelease(NamedTuple):
+    """A release as it is replayed, and what is to be said about the name."""
+
+    release: Release
+    what: str = ""
+    """What is wrong with the name; empty where it is one that is replayed."""
+    effect: str = ""
+    readable: bool = True
+    """Whether the name is a version at all."""
+
+
+def resolve_release(text: str) -> NamedRelease:
+    """`v1.15.1`, `1.15.1`, `master`, `v1.14.4,-csi-limit-key`; for anything else the nearest one that is replayed."""
+    base, *switches = (part.strip() for part in text.strip().split(","))
+    found = _resolve_base(base)
+    for switch in switches:
+        found = _apply_switch(found, switch)
+    return found._replace(release=_with_stated_name(found.release, text.strip()))
+
+
+def _with_stated_name(release: Release, text: str) -> Release:
+    return Release(release.name, release.older, text)
+
+
+def _resolve_base(text: str) -> NamedRelease:
+    if text == MASTER or _parse_version(text) == (*_NEWEST_LINE, 0):
+        return NamedRelease(NEWEST)
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        return NamedRelease(
+            NEWEST, f"{_shorten_name(text)} is no release of Volcano", _replayed_as(NEWEST), readable=False
+        )
+    tag, suffix = Tag(int(match[1]), int(match[2]), int(match[3] or 0)), match[4]
+    alike = [
+        known
+        for known in SUPPORTED_TAGS
+        if known == tag or (match[3] is None and known.release_line == tag.release_line)
+    ]
+    exact = next(iter(alike), None)
+    nearest = release_at_tag(exact) if exact is not None else _nearest_release(tag)
+    if exact is not None and not suffix:
+        return NamedRelease(
+            nearest, "" if match[3] else f"{_shorten_name(text)} names no patch release", _replayed_as(nearest)
+        )
+    if _PRE_RELEASE.fullmatch(suffix):
+        return NamedRelease(
+            nearest,
+            f"{_shorten_name(text)} is a pre-release",
+            _replayed_as(nearest) + _format_differences(tag, nearest),
+        )
+    if exact is not None:
+        effect = f"{_replayed_as(nearest)}; what its makers changed is not known"
+        return NamedRelease(nearest, f"{_shorten_name(text)} is a build of its own", effect)
+    what = f"{_shorten_name(text)} is newer than what is replayed" if tag.release_line > _NEWEST_LINE else ""
+    what = what or f"{_shorten_name(text)} is not among the releases that are replayed ({_list_replayed()})"
+    return NamedRelease(nearest, what, _replayed_as(nearest) + _format_differences(tag, nearest))
+
+
+def _parse_version(text: str) -> tuple[int, int, int] | None:
+    match = _VERSION.fullmatch(text)
+    return None if match is None or match[4] else (int(match[1]), int(match[2]), int(match[3] or 0))
+
+
+def _shorten_name(text: str) -> str:
+    return text if len(text) <= 40 and text.isprintable() else repr(text[:40])
+
+
+def _list_replayed() -> str:
+    """Line by line, so that what follows is still read."""
+    lines = {
+        tag.release_line: [one for one in SUPPORTED_TAGS if one.release_line == tag.release_line]
+        for tag in SUPPORTED_TAGS
+    }
+    spans = (f"{tags[0]} to {tags[-1]}" if len(tags) > 1 else str(tags[0]) for tags in lines.values())
+    return ", ".join([MASTER, *spans])
+
+
+def _replayed_as(release: Release) -> str:
+    return f"replayed as {release.display_name()}"
+
+
+def _nearest_release(tag: Tag) -> Release:
+    """The release that differs from the tag in the fewest changes; the newer one of several."""
+    wanted = frozenset(change.id for change in CHANGES.values() if change.is_in_force(tag))
+    candidates = (NEWEST, *map(release_at_tag, SUPPORTED_TAGS))
+    return min(candidates, key=lambda release: len(wanted ^ release.older))
+
+
+def _format_differences(tag: Tag, release: Release) -> str:
+    """The heaviest changes between the tag and what is replayed for it."""
+    if tag.release_line < _OLDEST_LINE:
+        return ", which differs in what changed before v1.12"
+    nearest = None if release.name == MASTER else Tag.from_text(release.name)
+    had = {change.id: nearest is not None and change.is_in_force(nearest) for change in CHANGES.values()}
+    apart = [change for change in CHANGES.values() if change.is_in_force(tag) is not had[change.id]]
+    heavy = sorted(apart, key=lambda change: "HMLT".index(change.weight))
+    if not heavy:
+        return ""
+    shown = ", ".join(change.id for change in heavy[:MAX_NAMED_CHANGES])
+    more = f" and {len(heavy) - MAX_NAMED_CHANGES} more" if len(heavy) > MAX_NAMED_CHANGES else ""
+    return f", which differs in {shown}{more}"
+
+
+def _apply_switch(found: NamedRelease, switch: str) -> NamedRelease:
+    match = _SWITCH.fullmatch(switch)
+    change: Change | None = CHANGES.get(match[2]) if match else None
+    if match is None or change is None:
+        from difflib import get_close_matches
+
+        close = get_close_matches(switch.lstrip("+-"), CHANGES, 1)
+        meant = f": did you mean {close[0]}?" if close else ""
+        return found._replace(
+            what=f"{_shorten_name(switch)} is no change{meant}", effect="it is left out", readable=False
+        )
+    if not change.replayed:
+        return found._replace(what=f"the older form of {change.id} is not replayed", effect="it is left out")
+    return found._replace(release=found.release.with_change(change, older=match[1] == "+"))
+
+
+def release_of_image(image: str) -> str:
+    """The tag of an image that tells a release; empty for a digest, `latest` and the like.
+
+    A registry's port and path stand before the last `/`, a digest behind `@`.
+    """
+    name = image.partition("@")[0].rpartition("/")[2]
+    tag = name.partition(":")[2].strip()
+    return tag if _VERSION.fullmatch(tag) else ""

@@ -1,0 +1,259 @@
+"""Making edits: a new snapshot that shares with the old one whatever is not touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import asdict, fields, replace
+from difflib import get_close_matches
+from typing import Any, Final
+
+from vcdebug.releases.release import NEWEST, release_names
+from vcdebug.releases.release_names import resolve_release
+from vcdebug.snapshot.cycle_inputs import NAMED_FIELDS, ChanceSettings, parse_answer
+from vcdebug.snapshot.edit import ANSWER, CHANCE, CLOCK, CONF, FLAG, REPLAY, Edit
+from vcdebug.snapshot.edit_conf import edit_conf_text
+from vcdebug.snapshot.edit_path import EditWalk
+from vcdebug.snapshot.gathered_objects import object_name
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import metadata_of
+from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.schema import SHAPES, check_types
+from vcdebug.snapshot.settings import RELEASE_FIELDS, read_chance, read_meta, with_flags, with_release
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+
+HOST_LABEL: Final = "kubernetes.io/hostname"
+_FEATURE_GATES: Final = "feature_gates"
+_RELEASE: Final = "release"
+_PERSISTENCE: Final = "persistence"
+_BOUND: Final = "bound"
+
+
+def apply_edits(snapshot: Snapshot, edits: Iterable[Edit], conf: str) -> Snapshot:
+    """A snapshot with the edits made in order; `conf` is the configuration in force, for edits of it."""
+    for edit in edits:
+        if edit.kind == CONF:
+            conf = edit_conf_text(conf, edit)
+            snapshot = replace(snapshot, scheduler_conf=conf)
+        else:
+            snapshot = _SETTING_EDITS.get(edit.kind, _with_object)(snapshot, edit)
+    return snapshot
+
+
+# Objects
+
+
+def _with_object(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    manifests = snapshot.objects_of(edit.kind)
+    if edit.change == "add":
+        changed = [*manifests, _new_object(manifests, edit)]
+    else:
+        place = _find_place(manifests, edit)
+        kept = [] if not edit.path else [_edit_manifest(manifests[place], edit)]
+        changed = [*manifests[:place], *kept, *manifests[place + 1 :]]
+    return replace(snapshot, objects={**snapshot.objects, edit.kind: changed})
+
+
+def _find_place(manifests: list[Manifest], edit: Edit) -> int:
+    """Where the object stands; a name without namespace must be unique."""
+    found = next((place for place, manifest in enumerate(manifests) if object_name(manifest) == edit.name), None)
+    if found is not None:
+        return found
+    names = [object_name(manifest) for manifest in manifests]
+    bare = [place for place, name in enumerate(names) if name.rpartition("/")[2] == edit.name]
+    if len(bare) == 1:
+        return bare[0]
+    position = len(edit.text.partition("/")[0]) + 1
+    if bare:
+        raise edit.make_error(
+            "several have this name", position, f"they are {', '.join(names[place] for place in bare)}"
+        )
+    close = get_close_matches(edit.name, names, 1)
+    hint = f"did you mean {close[0]}?" if close else _names_hint(names)
+    raise edit.make_error(f"there is no {edit.subject_text}", position, hint)
+
+
+def _names_hint(names: list[str]) -> str:
+    return f"there are {', '.join(names)}" if 0 < len(names) <= 8 else ""
+
+
+def _edit_manifest(manifest: Manifest, edit: Edit) -> Manifest:
+    if edit.change == "delete":
+        return _check_edited(edit, manifest, EditWalk(edit.text, "delete", None).apply_to(manifest, edit.path))
+    value = edit.read_value()
+    changed: Manifest = EditWalk(edit.text, "set", value).apply_to(manifest, edit.path)
+    known = _type_faults(edit.kind, manifest)
+    if not isinstance(value, dict | list | str) and _type_faults(edit.kind, changed) != known:
+        as_text: Manifest = EditWalk(edit.text, "set", edit.value).apply_to(manifest, edit.path)
+        if _type_faults(edit.kind, as_text) == known:
+            changed = as_text
+    return _check_edited(edit, manifest, changed)
+
+
+def _type_faults(kind: str, manifest: Manifest) -> list[str]:
+    report = ProblemReport()
+    check_types(kind, manifest, "", "", report)
+    return [problem.format_line() for problem in report.all_problems()]
+
+
+def _check_edited(edit: Edit, before: Manifest, after: Manifest) -> Manifest:
+    """The edited object, if the engine can read it and the change means something to it."""
+    known = _type_faults(edit.kind, before)
+    new = [fault for fault in _type_faults(edit.kind, after) if fault not in known]
+    if new:
+        raise edit.make_error(new[0].partition(";")[0], edit.value_at, _dotted_hint(edit))
+    if object_name(after) != object_name(before):
+        raise edit.make_error(
+            "an object cannot be renamed", edit.path[0].position, f"{edit.kind}/NEW:+=OLD adds a copy"
+        )
+    shape = SHAPES[edit.kind]
+    if before != after and shape.keep_named(before) == shape.keep_named(after):
+        raise edit.make_error(f"nothing in the scheduler reads this field of a {edit.kind}", edit.path[0].position)
+    return after
+
+
+def _dotted_hint(edit: Edit) -> str:
+    """Resource and label names with dots are easily written without brackets."""
+    unbracketed = any("/" in step.text and not step.bracketed for step in edit.path)
+    return "names with dots stand in brackets, as [nvidia.com/gpu]" if unbracketed else ""
+
+
+def _new_object(manifests: list[Manifest], edit: Edit) -> Manifest:
+    """From a manifest, or like an object that is there."""
+    names = [object_name(manifest) for manifest in manifests]
+    if edit.name in names:
+        raise edit.make_error(f"there is already a {edit.subject_text}")
+    value = edit.read_value()
+    namespace, _, name = edit.name.rpartition("/")
+    if KIND_BY_NAME[edit.kind].namespaced and not namespace:
+        raise edit.make_error(
+            "the namespace is missing", len(edit.kind) + 1, f"write {edit.kind}/NAMESPACE/{name}:+=..."
+        )
+    if isinstance(value, dict):
+        model = value
+    else:
+        like = replace(edit, name=edit.value)
+        model = manifests[_find_place(manifests, like)]
+    metadata = {**metadata_of(model), "name": name, "uid": f"added-{edit.kind}-{edit.name}".lower()}
+    if namespace:
+        metadata["namespace"] = namespace
+    labels = metadata.get("labels") or {}
+    if edit.kind == "Node" and HOST_LABEL in labels:
+        metadata["labels"] = {**labels, HOST_LABEL: name}
+    created = {**model, "kind": edit.kind, "metadata": metadata}
+    if faults := _type_faults(edit.kind, created):
+        raise edit.make_error(faults[0].partition(";")[0], edit.value_at)
+    return created
+
+
+# Settings
+
+
+def _with_flag(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    name = _setting_name(edit, [row.name for row in fields(SchedulerFlags)], deep=_FEATURE_GATES)
+    if name == _RELEASE:
+        return _with_release(snapshot, edit)
+    if edit.change == "delete" and len(edit.path) == 1:
+        return replace(snapshot, flags=replace(snapshot.flags, **{name: getattr(SchedulerFlags(), name)}))
+    values: dict[str, Any] = {_FEATURE_GATES: dict(snapshot.flags.feature_gates)} if name == _FEATURE_GATES else {}
+    path = (edit.path[0]._replace(text=name), *edit.path[1:])
+    value = edit.read_value() if edit.change == "set" else None
+    report = ProblemReport()
+    flags = with_flags(snapshot.flags, EditWalk(edit.text, edit.change, value).apply_to(values, path), "", report, "")
+    _raise_problems(edit, report)
+    return replace(snapshot, flags=flags)
+
+
+def _with_release(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    """Another release; one that is not replayed is a Problem, and what is no release at all an error."""
+    if edit.change == "delete":
+        return replace(snapshot, flags=replace(snapshot.flags, release=NEWEST))
+    stated = edit.value.strip("\"'")
+    named = resolve_release(stated)
+    if not named.readable:
+        raise edit.make_error(named.what, edit.value_at, f"there are {', '.join(release_names())}")
+    return snapshot_at_release(snapshot, stated)
+
+
+def snapshot_at_release(snapshot: Snapshot, stated: str) -> Snapshot:
+    """The snapshot as a scheduler of this release would see it."""
+    report = ProblemReport()
+    flags = with_release(snapshot.flags, stated, report, field=RELEASE_FIELDS[0])
+    others = [problem for problem in snapshot.problems if problem.field not in RELEASE_FIELDS]
+    return replace(snapshot, flags=flags, problems=[*others, *report.all_problems()])
+
+
+def _with_chance(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    name = _setting_name(edit, [row.name for row in fields(ChanceSettings)], deep=NAMED_FIELDS)
+    if edit.change == "delete" and len(edit.path) == 1:
+        return replace(snapshot, chance=replace(snapshot.chance, **{name: getattr(ChanceSettings(), name)}))
+    value = edit.read_value() if edit.change == "set" else None
+    path = (edit.path[0]._replace(text=name), *edit.path[1:])
+    report = ProblemReport()
+    chance = read_chance(EditWalk(edit.text, edit.change, value).apply_to(asdict(snapshot.chance), path), "", report)
+    _raise_problems(edit, report)
+    return replace(snapshot, chance=chance)
+
+
+def _with_clock(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    _setting_name(edit, ["now"])
+    if edit.change == "delete":
+        raise edit.make_error("a cycle needs a clock", edit.path[0].position)
+    report = ProblemReport()
+    meta = read_meta("", {"now": edit.value.strip("\"'")}, report)
+    _raise_problems(edit, report)
+    return replace(snapshot, now=meta.now)
+
+
+def _with_replay(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    """Whether task state persists, and pods that somebody else binds meanwhile."""
+    name = _setting_name(edit, [_PERSISTENCE, _BOUND], deep=_BOUND)
+    if edit.change == "delete" and len(edit.path) == 1:
+        return replace(snapshot, **{name: getattr(Snapshot(""), name)})
+    values: dict[str, Any] = {_BOUND: dict(snapshot.bound)} if name == _BOUND else {}
+    value = edit.read_value() if edit.change == "set" else None
+    report = ProblemReport()
+    meta = read_meta("", EditWalk(edit.text, edit.change, value).apply_to(values, edit.path), report)
+    _raise_problems(edit, report)
+    return replace(snapshot, **{name: getattr(meta, name)})
+
+
+def _with_answer(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    """One answer per event: a later one takes the place of an earlier one."""
+    if len(edit.path) > len(("event", "hook", "plugin")):
+        raise edit.make_error("an answer has no parts", edit.path[3].position, "write answer:EVENT.HOOK.PLUGIN=VALUE")
+    seq, hook, plugin = (*(step.text for step in edit.path), "", "")[:3]
+    answer = parse_answer(seq, hook, plugin, edit.value if edit.change == "set" else "none", edit.text)
+    others = tuple(one for one in snapshot.answers if one.seq != answer.seq)
+    if edit.change == "set":
+        return replace(snapshot, answers=(*others, answer))
+    if len(others) == len(snapshot.answers):
+        raise edit.make_error(f"no answer is forced at event {seq}", edit.path[0].position)
+    return replace(snapshot, answers=others)
+
+
+def _setting_name(edit: Edit, names: list[str], deep: Container[str] = ()) -> str:
+    """The first step, if it is one of the names; only one of `deep` may have a further step."""
+    step = edit.path[0]
+    name = step.text.replace("-", "_")
+    if name not in names:
+        close = get_close_matches(name, names, 1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+        raise edit.make_error(f"no {edit.kind} {step.text}", step.position, hint)
+    if len(edit.path) > (2 if name in deep else 1):
+        raise edit.make_error(f"{name} has no parts", edit.path[1].position)
+    return name
+
+
+def _raise_problems(edit: Edit, report: ProblemReport) -> None:
+    problems = report.all_problems()
+    if problems:
+        raise edit.make_error(problems[0].what, edit.value_at)
+
+
+_SETTING_EDITS: Final[Mapping[str, Callable[[Snapshot, Edit], Snapshot]]] = {
+    FLAG: _with_flag,
+    CHANCE: _with_chance,
+    CLOCK: _with_clock,
+    REPLAY: _with_replay,
+    ANSWER: _with_answer,
+}

@@ -1,0 +1,286 @@
+"""Documents to objects by kind: Lists are opened, settings set aside, and what is no object is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from vcdebug.amount_text import count_noun
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.archive import SourceFile
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
+from vcdebug.snapshot.documents import decode_text, encoding_of, has_bad_bytes, read_documents
+from vcdebug.snapshot.file_access import read_file
+from vcdebug.snapshot.json_documents import ObjectText, OpenList, ReadSoFar
+from vcdebug.snapshot.kinds import KIND_BY_NAME, find_kind
+from vcdebug.snapshot.problems import ProblemReport
+from vcdebug.snapshot.schema import check_types, slim_manifest
+from vcdebug.snapshot.shapes import ObjectIntake, describe_value
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.snapshot.yaml_documents import DocumentError
+
+if TYPE_CHECKING:
+    from vcdebug.snapshot.json_objects import ObjectReader
+
+
+META_FILE = "meta.json"
+USAGE_FILE = "usage.json"
+EXTENDER_FILE = "extender.json"
+SETTINGS_FILES = (META_FILE, USAGE_FILE, EXTENDER_FILE)
+
+_LEFT_OUT = "the object is left out of the replay"
+_NOT_AN_OBJECT = "it is left out"
+_LAST_COUNTS = "the last value counts, as Go reads it; kubectl apply would refuse the object"
+_UNREAD_EFFECTS = {
+    "Job": "only pods and PodGroups that are there take part, the ones its controller would make do not",
+    "CronJob": "only pods and PodGroups that are there take part, the ones its controller would make do not",
+    "DaemonSet": "only its pods that are there take part",
+    "JobFlow": "only pods and PodGroups that are there take part, the ones its controller would make do not",
+}
+_UNREAD_EFFECT = "the scheduler does not read this kind"
+
+
+UNREAD_KIND = "of a kind that is not read"
+
+
+class GatheredObjects:
+    """Everything found in a snapshot's files, before it is checked as a whole."""
+
+    def __init__(self, report: ProblemReport, *, slim: bool = False) -> None:
+        """`slim`: objects keep the fields that something reads, and equal texts are one."""
+        self.report = report
+        self._intake = ObjectIntake() if slim else None
+        self._reader: ObjectReader | None = None
+        self.objects: dict[str, list[Manifest]] = {}
+        self.files: dict[str, list[str]] = {}
+        """For each object of `objects`, in the same order, the file it came from."""
+        self.confs: list[tuple[str, str]] = []
+        """Texts of scheduler configuration files: (file, text)."""
+        self.settings: dict[str, list[tuple[str, Manifest]]] = {}
+        """ConfigMaps and Deployments by kind: (file, manifest)."""
+        self.meta: tuple[str, Manifest] = ("", {})
+        self.usage: tuple[str, Manifest] = ("", {})
+        self.extender: tuple[str, Manifest] = ("", {})
+        self.device_configs: list[tuple[str, str]] = []
+        """Texts of device configurations: (file, text)."""
+        self._unknown: dict[str, tuple[str, str, int]] = {}
+
+    def add_file(self, file: SourceFile, read_so_far: ReadSoFar | None = None) -> None:
+        """Read one file; what was read before a damage is kept."""
+        name, data = file
+        try:
+            encoding_of(data)
+            if has_bad_bytes(data):
+                self.report.add_problem(
+                    "holds bytes that are not UTF-8", "they count as the character U+FFFD", file=name
+                )
+            if PurePosixPath(name).name in SETTINGS_FILES:
+                self._add_settings(name, data)
+            elif PurePosixPath(name).name == DEVICE_FILE:
+                self.device_configs.append((name, decode_text(data)))
+            elif name.endswith(".conf"):
+                self.confs.append((name, decode_text(data)))
+            else:
+                self._add_documents(file, read_so_far)
+        except DocumentError as error:
+            self.report.add_problem(str(error), "the rest of the file is left out", file=name)
+
+    def _add_settings(self, name: str, data: bytes) -> None:
+        for document in read_documents(data):
+            if not isinstance(document, dict):
+                self.report.add_problem(f"is {describe_value(document)}, not a mapping", "it is left out", file=name)
+            elif PurePosixPath(name).name == META_FILE:
+                self.meta = (name, document)
+            elif PurePosixPath(name).name == EXTENDER_FILE:
+                self.extender = (name, document)
+            else:
+                self.usage = (name, document)
+
+    def _add_documents(self, file: SourceFile, read_so_far: ReadSoFar | None) -> None:
+        tell = partial(self._note_repeated, file.name)
+        documents = read_documents(file.data, read_so_far, unread=self._intake is not None, tell_repeated=tell)
+        for number, each in enumerate(documents, start=1):
+            document = self._read_object_text(each, {}, file.name)
+            if isinstance(document, OpenList):
+                self._add_open_list(document, file.name, number)
+                continue
+            if isinstance(document, dict) and "kind" not in document and ("tiers" in document or "actions" in document):
+                self.confs.append((file.name, decode_text(file.data)))
+                return
+            self.add_document(document, file.name, f"document {number}")
+
+    def _note_repeated(self, file: str, key: str, line: int) -> None:
+        self.report.add_problem(
+            f"line {line}: its mapping has this key already", _LAST_COUNTS, file=file, object=f"key {key}"
+        )
+
+    def _add_open_list(self, document: OpenList, file: str, number: int) -> None:
+        """What is too large to be held at once: an array, or a List."""
+        if document.kind:
+            self._add_each(document.items, document.kind.removesuffix("List"), document.api_version, file)
+            return
+        for place, item in enumerate(document.items, start=1):
+            self.add_document(item, file, f"document {number} element {place}")
+
+    def add_document(self, document: Any, file: str, place: str) -> None:
+        """Keep what one document holds: an object, a list of objects, or a Kubernetes List."""
+        if isinstance(document, list):
+            for number, item in enumerate(document, start=1):
+                self.add_document(item, file, f"{place} element {number}")
+        elif isinstance(document, dict):
+            self._add_mapping(document, file, place)
+        elif document is not None:
+            self.report.add_problem("holds a document that is no object", _NOT_AN_OBJECT, file=file)
+
+    def _add_mapping(self, document: Manifest, file: str, place: str) -> None:
+        kind = document.get("kind")
+        if not isinstance(kind, str) or not kind:
+            self.report.add_problem("holds a document without kind", _NOT_AN_OBJECT, file=file)
+        elif kind.endswith("List") and ("items" in document or kind == "List"):
+            self._add_items(document, kind.removesuffix("List"), file)
+        elif kind == "Status":
+            message = describe_value(document.get("message") or "no message")
+            self.report.add_problem(f"holds an API server's error: {message}", "objects are missing", file=file)
+        else:
+            self.add_object(document, file, place)
+
+    def _add_items(self, document: Manifest, kind: str, file: str) -> None:
+        """A List's items; an item of a typed list takes kind and apiVersion from the list."""
+        items = document.get("items")
+        if items is None:
+            return
+        if not isinstance(items, list):
+            self.report.add_problem(f"is {describe_value(items)}, not a list", _NOT_AN_OBJECT, file=file, field="items")
+            return
+        self._add_each(items, kind, document.get("apiVersion"), file)
+
+    def _add_each(self, items: Iterable[Any], kind: str, api_version: Any, file: str) -> None:
+        defaults = {"kind": kind, "apiVersion": api_version} if kind else {}
+        for number, each in enumerate(items, start=1):
+            item = self._read_object_text(each, defaults, file)
+            if item is None:
+                continue
+            if defaults and isinstance(item, dict) and "kind" not in item:
+                item = {**defaults, **item}
+            self.add_document(item, file, f"item {number}")
+
+    def _read_object_text(self, item: Any, defaults: Manifest, file: str) -> Any:
+        """What is still to be added of an item: nothing of a text that says plainly which object it is."""
+        if not isinstance(item, ObjectText):
+            return item
+        if self._reader is None:
+            self._reader = _make_reader(self._intake or ObjectIntake())
+        manifest = self._reader.read_object(item.text, defaults)
+        if manifest is None or not object_name(manifest):
+            return item.parse_object()
+        self._keep_object(manifest["kind"], manifest, file)
+        return None
+
+    def add_object(self, manifest: Manifest, file: str, place: str) -> None:
+        """Keep one object, type-checked; without a name, or of a kind that nothing reads, it is left out."""
+        kind = manifest["kind"]
+        api_version = manifest.get("apiVersion")
+        row = find_kind(kind, api_version if isinstance(api_version, str) else "")
+        if row is None:
+            self._count_unknown(kind, api_version, file)
+            return
+        if row.settings:
+            self.settings.setdefault(kind, []).append((file, manifest))
+            return
+        name = object_name(manifest)
+        if not name:
+            what = (
+                "is missing" if _raw_name(manifest) is None else f"is {describe_value(_raw_name(manifest))}, not a name"
+            )
+            self.report.add_problem(what, _LEFT_OUT, file=file, object=f"{kind} {place}", field="metadata.name")
+            return
+        if self._intake is None:
+            checked = check_types(kind, manifest, file, f"{kind} {name}", self.report)
+        else:
+            checked = slim_manifest(kind, manifest, file, f"{kind} {name}", self.report, self._intake)
+        self._keep_object(kind, checked, file)
+
+    def _keep_object(self, kind: str, manifest: Manifest, file: str) -> None:
+        self.objects.setdefault(kind, []).append(manifest)
+        self.files.setdefault(kind, []).append(file)
+
+    def _count_unknown(self, kind: str, api_version: Any, file: str) -> None:
+        shown = kind if kind not in KIND_BY_NAME else f"{kind} ({api_version})"
+        shown = shown if len(shown) < 80 and shown.isprintable() else repr(shown[:80])
+        _, first, count = self._unknown.get(shown, (kind, file, 0))
+        self._unknown[shown] = (kind, first, count + 1)
+
+    def note_unknown_kinds(self) -> None:
+        """One Problem for each kind that nothing reads."""
+        for shown, (kind, file, count) in self._unknown.items():
+            effect = _UNREAD_EFFECTS.get(kind, _UNREAD_EFFECT)
+            self.report.add_problem(f"{count_noun(count, 'object')} {UNREAD_KIND}", effect, file=file, object=shown)
+
+
+def _make_reader(intake: ObjectIntake) -> ObjectReader:
+    from vcdebug.snapshot.json_objects import ObjectReader
+
+    return ObjectReader(intake)
+
+
+def object_name(manifest: Manifest) -> str:
+    """`namespace/name`, or the name of a cluster-wide object; empty without a proper name."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    name, namespace = metadata.get("name"), metadata.get("namespace")
+    if not isinstance(name, str) or not name or len(name) > 253 or not name.isprintable():
+        return ""
+    return f"{namespace}/{name}" if isinstance(namespace, str) and namespace else name
+
+
+def _raw_name(manifest: Manifest) -> Any:
+    metadata = manifest.get("metadata")
+    return metadata.get("name") if isinstance(metadata, dict) else None
+
+
+# Objects that arrive between cycles: a file that maps numbers of cycles to manifests.
+
+Arrivals = Mapping[int, Mapping[str, Sequence[Manifest]]]
+"""Number of a cycle → manifests by kind that arrive before it."""
+
+FIRST_CYCLE = 2
+_FORM = '{"2": [manifest, ...], "3": [...]}: the number of a cycle from 2 on, and what arrives before it'
+
+
+def read_arrivals(path: Path) -> Arrivals:
+    """The file's manifests; raises SnapshotError where anything of it could not take part."""
+    try:
+        documents = list(read_documents(read_file(path)))
+    except DocumentError as error:
+        raise SnapshotError(str(error), _FORM, str(path)) from error
+    if len(documents) != 1 or not isinstance(documents[0], dict):
+        raise SnapshotError("does not say what arrives when", _FORM, str(path))
+    return {_parse_cycle(key, path): _read_arriving(value, path) for key, value in documents[0].items()}
+
+
+def _parse_cycle(key: Any, path: Path) -> int:
+    text = str(key)
+    if not text.isdecimal() or int(text) < FIRST_CYCLE:
+        raise SnapshotError(f"{text!r} is no cycle before which something can arrive", _FORM, str(path))
+    return int(text)
+
+
+def _read_arriving(value: Any, path: Path) -> Mapping[str, Sequence[Manifest]]:
+    report = ProblemReport()
+    found = GatheredObjects(report, slim=True)
+    found.add_document(value, path.name, "element")
+    found.note_unknown_kinds()
+    problems = report.all_problems()
+    if problems:
+        raise SnapshotError(problems[0].format_line(), where=str(path))
+    return found.objects
+
+
+def with_arrivals(present: Sequence[Manifest], arriving: Sequence[Manifest]) -> list[Manifest]:
+    """The objects of a kind, those that arrive at the end; one of a known name takes its place."""
+    newest = {object_name(manifest): manifest for manifest in arriving}
+    kept = [newest.pop(object_name(manifest), manifest) for manifest in present]
+    return [*kept, *newest.values()]

@@ -1,0 +1,301 @@
+"""Load a snapshot: files to objects, settings and Problems; nothing of the input is changed or executed."""
+
+from __future__ import annotations
+
+import copy
+import marshal
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from vcdebug.errors import SnapshotError, VcdebugError
+from vcdebug.garbage_collection import collector_paused
+from vcdebug.releases.release import Release
+from vcdebug.snapshot.archive import SourceFile
+from vcdebug.snapshot.command_line import conf_path, flag_values, scheduler_container
+from vcdebug.snapshot.completion import complete_objects
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
+from vcdebug.snapshot.documents import starts_like_json
+from vcdebug.snapshot.gathered_objects import UNREAD_KIND, GatheredObjects
+from vcdebug.snapshot.json_documents import ReadSoFar
+from vcdebug.snapshot.object_checks import (
+    drop_duplicates,
+    is_hand_written,
+    note_dangling,
+    note_hand_written,
+    note_missing_fields,
+    note_missing_namespaces,
+    note_pod_uids,
+)
+from vcdebug.snapshot.problems import Problem, ProblemReport
+from vcdebug.snapshot.settings import (
+    CONF_KEY,
+    RELEASE_FIELDS,
+    MetaSettings,
+    conf_of,
+    read_answers,
+    read_chance,
+    read_meta,
+    read_process,
+    read_usage,
+    with_flags,
+    with_release,
+)
+from vcdebug.snapshot.shapes import describe_value
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.snapshot.sources import Source, open_source, source_name
+from vcdebug.snapshot.yaml_documents import DocumentError
+
+
+def load_snapshot(
+    source: Source,
+    *,
+    complete: bool | None = None,
+    release: str | None = None,
+    progress: Progress | None = None,
+    notice: Callable[[str], None] | None = None,
+) -> Snapshot:
+    """The snapshot in a folder, archive, file or stream (`-` is stdin); raises SnapshotError if it holds no objects.
+
+    `complete` overrides what meta.json says about completing hand-written manifests, and `release` which scheduler it
+    names. `progress` may stop the loading
+    by answering False, which raises LoadStoppedError; `notice` hears of a file that will take long.
+    """
+    with collector_paused(look=True):
+        return _load_files(source, complete, release, LoadMeter(progress), notice)
+
+
+def _load_files(
+    source: Source,
+    complete: bool | None,
+    release: str | None,
+    meter: LoadMeter,
+    notice: Callable[[str], None] | None,
+) -> Snapshot:
+    report = ProblemReport()
+    found = GatheredObjects(report, slim=True)
+    for file in open_source(source, report, meter.begin_file):
+        if notice is not None and (warning := yaml_warning(file)):
+            notice(warning)
+        found.add_file(file, meter.reader_callback(file))
+    if not found.objects:
+        found.note_unknown_kinds()
+        raise _nothing_found_error(report.all_problems(), _source_origin(source))
+    snapshot = _build_snapshot(found, complete, release, from_files=True)
+    snapshot.name = snapshot.name or source_name(source)
+    snapshot.origin = _source_origin(source)
+    return snapshot
+
+
+def _source_origin(source: Source) -> str:
+    return str(source) if isinstance(source, str | Path) and source != "-" else source_name(source)
+
+
+def snapshot_from_objects(
+    objects: Iterable[Manifest],
+    *,
+    conf: str | None = None,
+    name: str = "",
+    complete: bool | None = None,
+    usage: Manifest | None = None,
+    extender: Manifest | None = None,
+    **meta: Any,
+) -> Snapshot:
+    """A snapshot of manifests at hand, which stay as they are; further arguments are meta.json's keys."""
+    found = GatheredObjects(ProblemReport())
+    for number, manifest in enumerate(_own_copy(list(objects)), start=1):
+        found.add_document(manifest, "", f"item {number}")
+    found.meta = ("", {"name": name, **meta})
+    found.usage = ("", usage or {})
+    found.extender = ("", extender or {})
+    if conf is not None:
+        found.confs.append(("", conf))
+    return _build_snapshot(found, complete)
+
+
+def _own_copy(objects: list[Manifest]) -> list[Manifest]:
+    try:
+        copied: list[Manifest] = marshal.loads(marshal.dumps(objects, 2))
+    except ValueError:
+        return copy.deepcopy(objects)
+    return copied
+
+
+def _build_snapshot(
+    found: GatheredObjects, complete: bool | None, release: str | None = None, *, from_files: bool = False
+) -> Snapshot:
+    """What was gathered, checked; files that a person wrote are completed, unless somebody says otherwise."""
+    report = found.report
+    found.note_unknown_kinds()
+    meta = read_meta(*found.meta, report)
+    flags = _read_flags(found, meta, release)
+    wanted = meta.complete if complete is None else complete
+    by_itself = from_files and wanted is None and is_hand_written(found)
+    if by_itself:
+        note_hand_written(found, completed=True)
+    if wanted or by_itself:
+        complete_objects(found.objects, found.files, flags)
+    drop_duplicates(found)
+    if not by_itself:
+        note_hand_written(found, completed=False)
+    note_missing_namespaces(found)
+    note_pod_uids(found)
+    note_missing_fields(found)
+    note_dangling(found, flags)
+    return Snapshot(
+        name=meta.name,
+        objects=found.objects,
+        scheduler_conf=_find_conf(found),
+        now=meta.now,
+        flags=flags,
+        chance=read_chance(meta.chance, found.meta[0], report),
+        usage=read_usage(*found.usage, report),
+        extender=read_answers(*found.extender, report),
+        device_config=_find_device_config(found),
+        process=read_process(meta.scheduler, found.meta[0], report),
+        persistence=meta.persistence,
+        bound=meta.bound,
+        problems=_with_saved_problems(report.all_problems(), meta, flags.release),
+        description=meta.description,
+        provenance=meta.capture,
+    )
+
+
+def _with_saved_problems(problems: list[Problem], meta: MetaSettings, release: Release) -> list[Problem]:
+    """Saved Problems first, then those found now that were not saved.
+
+    What was said of a release before is not kept beside what is said of the one that is stated.
+    """
+    found, stated = [_problem_key(one) for one in problems], not release.is_assumed
+    kept = [one for one in meta.problems if not (stated and one.field in RELEASE_FIELDS) or _problem_key(one) in found]
+    saved = dict.fromkeys(map(_problem_key, kept))
+    return [*kept, *(one for one in problems if _problem_key(one) not in saved)]
+
+
+def _problem_key(problem: Problem) -> tuple[str, str, str]:
+    """The same for one that was saved and one that is found again."""
+    return problem.object, problem.field, problem.what
+
+
+def _release_of(container: Mapping[str, Any]) -> str:
+    """What the name of a scheduler's image says."""
+    from vcdebug.releases.release_names import release_of_image
+
+    return release_of_image(str(container.get("image") or ""))
+
+
+def _read_flags(found: GatheredObjects, meta: MetaSettings, release: str | None) -> SchedulerFlags:
+    """Upstream's defaults, then the scheduler Deployment's command line, then meta.json."""
+    flags = SchedulerFlags()
+    image = ""
+    for file, deployment in found.settings.get("Deployment", ()):
+        container = scheduler_container(deployment)
+        flags = with_flags(flags, flag_values(container), file, found.report, "scheduler flag ")
+        image = _release_of(container) or image
+    flags = with_flags(flags, meta.flags, found.meta[0], found.report)
+    said = ("", release), (found.meta[0], meta.scheduler.get("release")), ("", image)
+    for field, (file, stated) in zip(RELEASE_FIELDS, said, strict=True):
+        if stated:
+            return with_release(flags, stated, found.report, file=file, field=field)
+    return flags
+
+
+def _find_device_config(found: GatheredObjects) -> str | None:
+    """A file, else the first ConfigMap that holds one, else None."""
+    held = [(map_.get("data") or {}).get(DEVICE_FILE) for _, map_ in found.settings.get("ConfigMap", ())]
+    texts = [text for _, text in found.device_configs] + [text for text in held if isinstance(text, str)]
+    return texts[0] if texts else None
+
+
+def _find_conf(found: GatheredObjects) -> str | None:
+    """The configuration: a file, else the scheduler's ConfigMap, else None."""
+    deployments = [deployment for _, deployment in found.settings.get("Deployment", ())]
+    keys = [PurePosixPath(conf_path(scheduler_container(deployment))).name for deployment in deployments]
+    texts = list(found.confs)
+    for file, config_map in found.settings.get("ConfigMap", ()):
+        text = next((text for key in (*keys, CONF_KEY) if (text := conf_of(config_map, key))), None)
+        if isinstance(text, str):
+            texts.append((file, text))
+        elif text is not None:
+            found.report.add_problem(
+                f"is {describe_value(text)}, not text", "it is left out", file=file, field=f"data.{CONF_KEY}"
+            )
+    if not texts:
+        return None
+    file, conf = texts[0]
+    for other, text in texts[1:]:
+        if text != conf:
+            found.report.add_problem("holds another scheduler configuration", f"the one in {file} is used", file=other)
+    return conf
+
+
+_NEEDED_KINDS_HINT = (
+    "a snapshot needs nodes, queues, PodGroups and pods; "
+    "`vcdebug submit SNAPSHOT FILE` adds what the controllers make of a job"
+)
+
+
+def _nothing_found_error(problems: list[Problem], where: str) -> SnapshotError:
+    """The first Problem, if it explains why nothing was found."""
+    hint = "expected manifests as YAML or JSON"
+    if not problems:
+        return SnapshotError("holds no Kubernetes objects", hint, where)
+    first = problems[0]
+    if first.what.endswith(UNREAD_KIND):
+        kinds = ", ".join(dict.fromkeys(one.object for one in problems if one.what.endswith(UNREAD_KIND)))
+        return SnapshotError(f"holds only objects of kinds that no scheduler reads: {kinds}", _NEEDED_KINDS_HINT, where)
+    place = ": ".join(part for part in (first.file, first.object, first.field) if part)
+    return SnapshotError(f"no objects left to replay: {first.what}", where=place or where)
+
+
+# How far loading is, how long a large YAML file will take, and stopping on the way.
+
+Progress = Callable[[int, int, str], object]
+"""Called with bytes read so far, bytes in all (0 if unknown), and the file at hand; False stops."""
+
+SLOW_YAML_BYTES = 20 << 20
+YAML_BYTES_PER_SECOND = 2_000_000
+"""Measured with libyaml: manifests take some ten times as long as in JSON."""
+
+
+class LoadStoppedError(VcdebugError):
+    """Somebody did not want to wait any longer."""
+
+
+class LoadMeter:
+    """Turns what is read inside a file into what is read in all."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._done = 0
+        self._total = 0
+        self._name = ""
+
+    def begin_file(self, done: int, total: int, name: str) -> None:
+        """A file begins, after so many bytes of all files."""
+        self._done, self._total, self._name = done, total, name
+        self._report_progress(done, total, name)
+
+    def reader_callback(self, file: SourceFile) -> ReadSoFar | None:
+        """What a reader of the file calls; a member of an archive counts for itself."""
+        if self._progress is None:
+            return None
+        whole = file.name == self._name and self._done + len(file.data) <= self._total
+        before, total = (self._done, self._total) if whole else (0, len(file.data))
+        return lambda read: self._report_progress(before + read, total, file.name)
+
+    def _report_progress(self, done: int, total: int, name: str) -> None:
+        if self._progress is not None and self._progress(done, total, name) is False:
+            raise LoadStoppedError("loading was stopped", where=name)
+
+
+def yaml_warning(file: SourceFile) -> str:
+    """For a large YAML file: that it takes long, about how long, and what to do; empty for any other file."""
+    size = len(file.data)
+    try:
+        if size < SLOW_YAML_BYTES or starts_like_json(file.data):
+            return ""
+    except DocumentError:  # the reader says so
+        return ""
+    seconds = size // YAML_BYTES_PER_SECOND
+    return f"{file.name}: {size >> 20} MB of YAML take about {seconds} s to read; as JSON some seconds (-o json)"

@@ -1,0 +1,277 @@
+"""Names that point at objects the snapshot does not hold, and what that means for the replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from vcdebug.amount_text import count_noun
+from vcdebug.snapshot.gathered_objects import GatheredObjects, object_name
+from vcdebug.snapshot.kinds import KIND_BY_NAME
+from vcdebug.snapshot.manifest import JsonObject, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
+
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+SYSTEM_CLASSES = ("system-node-critical", "system-cluster-critical")
+
+_NO_JOB = "the scheduler knows no job for it: a waiting pod is never placed, a placed one only occupies its node"
+_NO_QUEUE = "the job is left out of the session"
+_NO_CLASS = "its priority is the default one"
+_NO_PRIORITY = "a server would refuse the pod; its priority is 1, as of pods that state none"
+_NO_NODE = "the pod occupies no known node"
+_NO_CLAIM = "its volumes are not counted, and the volume checks refuse every node"
+
+
+class _DanglingNames:
+    """Collects dangling names: one Problem for each target, with a count."""
+
+    def __init__(self, found: GatheredObjects) -> None:
+        self._found = found
+        self._seen: dict[tuple[str, str, str], list[Any]] = {}
+
+    def add_name(self, kind: str, index: int, field: str, target: str, effect: str) -> None:
+        """Note that a field of the object at `index` names a missing target."""
+        entry = self._seen.setdefault((kind, field, target), [index, 0, effect])
+        entry[1] += 1
+
+    def add_problems(self) -> None:
+        for (kind, field, target), (index, count, effect) in self._seen.items():
+            manifest = self._found.objects[kind][index]
+            others = f" ({count} {kind} objects name it)" if count > 1 else ""
+            self._found.report.add_problem(
+                f"{target} is not in the snapshot{others}",
+                effect,
+                file=self._found.files[kind][index],
+                object=f"{kind} {object_name(manifest)}",
+                field=field,
+            )
+
+
+def note_dangling(found: GatheredObjects, flags: SchedulerFlags) -> None:
+    """Add a Problem for every queue, PodGroup, class, node or claim that is named and missing."""
+    dangling = _DanglingNames(found)
+    _check_pod_groups(found, flags, dangling)
+    _check_pods(found, flags, dangling)
+    dangling.add_problems()
+
+
+def _check_pod_groups(found: GatheredObjects, flags: SchedulerFlags, dangling: _DanglingNames) -> None:
+    queues = _names_of_kind(found, "Queue")
+    classes = _known_classes(found, flags)
+    for index, manifest in enumerate(found.objects.get("PodGroup", ())):
+        spec = spec_of(manifest)
+        queue = spec.get("queue") or flags.default_queue
+        if queue not in queues:
+            dangling.add_name("PodGroup", index, "spec.queue", f"queue {queue}", _NO_QUEUE)
+        name = spec.get("priorityClassName")
+        if name and classes is not None and name not in classes:
+            dangling.add_name("PodGroup", index, "spec.priorityClassName", f"PriorityClass {name}", _NO_CLASS)
+
+
+def _check_pods(found: GatheredObjects, flags: SchedulerFlags, dangling: _DanglingNames) -> None:
+    nodes = _names_of_kind(found, "Node")
+    groups = _keys_of_kind(found, "PodGroup")
+    claims = _keys_of_kind(found, "PersistentVolumeClaim")
+    classes = _names_of_kind(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
+    for index, manifest in enumerate(found.objects.get("Pod", ())):
+        metadata, spec = manifest["metadata"], spec_of(manifest)
+        node = spec.get("nodeName")
+        if node and node not in nodes and not flags.node_selector:
+            dangling.add_name("Pod", index, "spec.nodeName", f"node {node}", _NO_NODE)
+        if spec.get("schedulerName") not in flags.scheduler_names:
+            continue
+        name = spec.get("priorityClassName")
+        if name and name not in classes and spec.get("priority") is None:
+            dangling.add_name("Pod", index, "spec.priorityClassName", f"PriorityClass {name}", _NO_PRIORITY)
+        group = (metadata.get("annotations") or {}).get(GROUP_ANNOTATION)
+        if group and (metadata.get("namespace") or "", group) not in groups:
+            dangling.add_name("Pod", index, f"metadata.annotations.{GROUP_ANNOTATION}", f"PodGroup {group}", _NO_JOB)
+        for claim in _claim_names(manifest, spec):
+            if (metadata.get("namespace") or "", claim) not in claims:
+                dangling.add_name("Pod", index, "spec.volumes", f"PersistentVolumeClaim {claim}", _NO_CLAIM)
+
+
+def _claim_names(manifest: Manifest, spec: JsonObject) -> list[str]:
+    names = []
+    for volume in spec.get("volumes") or ():
+        claim = volume.get("persistentVolumeClaim") or {}
+        if claim.get("claimName"):
+            names.append(claim["claimName"])
+        elif volume.get("ephemeral"):
+            names.append(f"{manifest['metadata']['name']}-{volume.get('name', '')}")
+    return names
+
+
+def _known_classes(found: GatheredObjects, flags: SchedulerFlags) -> dict[str, None] | None:
+    """Known priority classes; None when the scheduler does not look at them."""
+    if not (flags.priority_class and flags.is_gate_on("PriorityClass")):
+        return None
+    return _names_of_kind(found, "PriorityClass") | dict.fromkeys(SYSTEM_CLASSES)
+
+
+def _names_of_kind(found: GatheredObjects, kind: str) -> dict[str, None]:
+    return {name_of(manifest): None for manifest in found.objects.get(kind, ())}
+
+
+def _keys_of_kind(found: GatheredObjects, kind: str) -> dict[tuple[str, str], None]:
+    return {
+        (metadata_of(manifest).get("namespace") or "", name_of(manifest)): None
+        for manifest in found.objects.get(kind, ())
+    }
+
+
+# Objects that are there twice, and pods whose uid is missing or shared.
+
+
+def drop_duplicates(found: GatheredObjects) -> None:
+    """Of objects with the same kind, namespace and name the last one stays, in the place of the first.
+
+    An archive of support data holds an object several times, once for each way to it: copies that say the same are
+    told of in one line.
+    """
+    copied, holders = 0, list[str]()
+    for kind, manifests in found.objects.items():
+        if len(set(map(_object_key, manifests))) == len(manifests):
+            continue
+        last = {_object_key(manifest): index for index, manifest in enumerate(manifests)}
+        same = dict.fromkeys(last.values(), 0)
+        for index, manifest in enumerate(manifests):
+            winner = last[_object_key(manifest)]
+            if index != winner and manifest == manifests[winner]:
+                same[winner] += 1
+                holders.append(found.files[kind][index])
+            elif index != winner:
+                _note_replaced(found, kind, index, winner)
+        copied += len([count for count in same.values() if count])
+        files = found.files[kind]
+        found.objects[kind] = [manifests[index] for index in last.values()]
+        found.files[kind] = [files[index] for index in last.values()]
+    if holders:
+        _note_copies(found, copied, holders)
+
+
+def _note_copies(found: GatheredObjects, objects: int, holders: list[str]) -> None:
+    """One line for all copies of so many objects, each of which is in one of these files."""
+    files = list(dict.fromkeys(holders))
+    copies = "1 copy" if len(holders) == 1 else f"{len(holders)} copies"
+    of = "1 object" if objects == 1 else f"{objects} objects"
+    where = f", in {len(files)} files," if len(files) > 1 else ""
+    what = f"{copies} of {of}{where} {'says' if len(holders) == 1 else 'say'} the same"
+    effect = "each object counts once, and nothing changes"
+    found.report.add_problem(what, effect, file=files[0] if len(files) == 1 else "")
+
+
+def _note_replaced(found: GatheredObjects, kind: str, index: int, winner: int) -> None:
+    files = found.files[kind]
+    what = f"is there again in {files[winner]}" if files[winner] != files[index] else "is there twice"
+    name = f"{kind} {object_name(found.objects[kind][index])}"
+    found.report.add_problem(what, "the last one counts, as if it had been updated", file=files[index], object=name)
+
+
+def note_pod_uids(found: GatheredObjects) -> None:
+    """The scheduler knows tasks by their pod's uid."""
+    pods = found.objects.get("Pod", ())
+    uids = {manifest["metadata"].get("uid") or "" for manifest in pods}
+    if len(uids) == len(pods) and "" not in uids:
+        return
+    owners: dict[str, Manifest] = {}
+    for index, manifest in enumerate(pods):
+        uid = manifest["metadata"].get("uid") or ""
+        if uid and uid not in owners:
+            owners[uid] = manifest
+            continue
+        what = f"is the same as that of Pod {object_name(owners[uid])}" if uid else "is missing"
+        effect = "the later pod takes the earlier one's place" if uid else "pods without uid take each other's place"
+        file = found.files["Pod"][index]
+        found.report.add_problem(what, effect, file=file, object=f"Pod {object_name(manifest)}", field="metadata.uid")
+
+
+def _object_key(manifest: Manifest) -> tuple[str, str]:
+    metadata = manifest["metadata"]
+    return metadata.get("namespace") or "", metadata["name"]
+
+
+# Fields that every object from a cluster has; without them an object means something else than its author thinks.
+
+
+class _ExpectedField(NamedTuple):
+    kind: str
+    part: str
+    field: str
+    effect: str
+
+
+EXPECTED_FIELDS = (
+    _ExpectedField(
+        "Node", "status", "allocatable", "the node offers nothing; completing manifests would take its capacity"
+    ),
+    _ExpectedField("Pod", "status", "phase", "the pod counts as Unknown; completing manifests would make it Pending"),
+    _ExpectedField("Pod", "spec", "containers", "the pod asks for nothing"),
+    _ExpectedField("Queue", "spec", "weight", "the queue weighs nothing; completing manifests would make it 1"),
+    _ExpectedField("PriorityClass", "", "value", "the class is worth 0"),
+)
+
+_NO_NAMESPACE = "the object is in no namespace; completing manifests would put it in default"
+_NO_SCHEDULER = "the scheduler does not see this pod"
+_LEFT = 'if they were written by hand, --complete fills that in (or "complete": true in meta.json)'
+_COMPLETED = 'they are completed as a server would; "complete": false in meta.json leaves them as they are'
+
+
+def is_hand_written(found: GatheredObjects) -> bool:
+    """Whether there are objects that no server has seen: what they lack changes who is who."""
+    uids = [manifest["metadata"].get("uid") for manifest in found.objects.get("Pod", ())]
+    return not all(uids) or any(_without_namespace(found))
+
+
+def note_hand_written(found: GatheredObjects, *, completed: bool) -> None:
+    """One Problem for all objects that no server can have returned."""
+    lacking = dict.fromkeys(_without_namespace(found))
+    for index, manifest in enumerate(found.objects.get("Pod", ())):
+        if not manifest["metadata"].get("uid") or not status_of(manifest).get("phase"):
+            lacking["Pod", index] = None
+    if lacking:
+        lack = f"{count_noun(len(lacking), 'object')} {'lacks' if len(lacking) == 1 else 'lack'}"
+        found.report.add_problem(
+            f"{lack} what every server fills in (uid, phase, namespace)", _COMPLETED if completed else _LEFT
+        )
+
+
+def note_missing_namespaces(found: GatheredObjects) -> None:
+    """A namespaced object without namespace is in none, unless it is completed."""
+    for kind, index in _without_namespace(found):
+        name = f"{kind} {object_name(found.objects[kind][index])}"
+        found.report.add_problem(
+            "is missing", _NO_NAMESPACE, file=found.files[kind][index], object=name, field="metadata.namespace"
+        )
+
+
+def _without_namespace(found: GatheredObjects) -> Iterator[tuple[str, int]]:
+    """Kind and place of objects that should be in a namespace and are in none."""
+    for kind, manifests in found.objects.items():
+        if KIND_BY_NAME[kind].namespaced:
+            namespaces = [manifest["metadata"].get("namespace") for manifest in manifests]
+            if not all(namespaces):
+                yield from ((kind, index) for index, namespace in enumerate(namespaces) if not namespace)
+
+
+def note_missing_fields(found: GatheredObjects) -> None:
+    """Add a Problem for each expected field that is not there."""
+    for expected in EXPECTED_FIELDS:
+        manifests = found.objects.get(expected.kind, [])
+        parts = [manifest.get(expected.part) or {} for manifest in manifests] if expected.part else manifests
+        values = [part.get(expected.field) for part in parts]
+        for index, value in enumerate(values):
+            if value is None:
+                _note_missing(found, expected, index, manifests[index])
+    for index, manifest in enumerate(found.objects.get("Pod", ())):
+        spec = spec_of(manifest)
+        if not spec.get("schedulerName") and not spec.get("nodeName"):
+            _note_missing(found, _ExpectedField("Pod", "spec", "schedulerName", _NO_SCHEDULER), index, manifest)
+
+
+def _note_missing(found: GatheredObjects, expected: _ExpectedField, index: int, manifest: Manifest) -> None:
+    field = ".".join(part for part in (expected.part, expected.field) if part)
+    name = f"{expected.kind} {object_name(manifest)}"
+    found.report.add_problem(
+        "is missing", expected.effect, file=found.files[expected.kind][index], object=name, field=field
+    )

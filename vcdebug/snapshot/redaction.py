@@ -1,0 +1,397 @@
+"""Redaction: a snapshot that holds only what decides, under other names, so that it replays the same and tells nothing.
+
+What the schema does not name is dropped. Texts that it names get pseudonyms, unless they are words that the scheduler
+itself knows, numbers, quantities or times. Numbers stay: they are what decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import yaml
+
+from vcdebug.linear_pattern import PatternError, compile_pattern
+from vcdebug.releases.release import Release
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
+from vcdebug.snapshot.device_config import (
+    KnownCards,
+    MigSettings,
+    VgpuNames,
+    dump_renamed_npus,
+    dump_vgpu_config,
+    is_readable,
+    read_mig_settings,
+    read_vgpu_names,
+)
+from vcdebug.snapshot.manifest import metadata_of, name_of
+from vcdebug.snapshot.object_checks import GROUP_ANNOTATION
+from vcdebug.snapshot.problems import Problem
+from vcdebug.snapshot.provenance import Provenance
+from vcdebug.snapshot.pseudonyms import Pseudonyms
+from vcdebug.snapshot.redact_words import ANNOTATIONS, NPU_ANNOTATION
+from vcdebug.snapshot.schema import SHAPES
+from vcdebug.snapshot.shapes import Shape
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+from vcdebug.snapshot.yaml_documents import SAFE_DUMPER, SAFE_LOADER, refuse_deep
+
+REDACTED_NAME = "redacted"
+VERSION = re.compile(r"v?\d{1,4}\.\d{1,4}(\.\d{1,4})?", re.ASCII)
+PUBLIC_VERSION = re.compile(rf"master|({VERSION.pattern})(-(alpha|beta|rc)(\.\d+)?)?", re.ASCII)
+"""Versions that upstream has given out."""
+QUOTED_ANSWER = re.compile(r"(the server answered \d+): .*", re.DOTALL)
+
+Rewrite = Callable[[str], str]
+PseudonymMap = dict[str, dict[str, str]]
+"""Kind, `label` or `value` → real text → what stands for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A redacted snapshot, what stands for what, and what was done."""
+
+    snapshot: Snapshot
+    mapping: PseudonymMap
+    replaced: int
+    """Different texts that were replaced."""
+    kept: int
+    """Different texts that were kept, since the scheduler knows them or they are numbers."""
+    dropped: tuple[tuple[str, int], ...]
+    """Fields that were left out, with how often."""
+    names: Pseudonyms
+    """Translates any text: an answer about the original into one about this."""
+
+
+@dataclass(slots=True)
+class _RedactionNotes:
+    """What is seen on the way."""
+
+    texts: PseudonymMap = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+
+
+def redact_snapshot(snapshot: Snapshot) -> Snapshot:
+    """The snapshot under other names."""
+    return make_redaction(snapshot).snapshot
+
+
+def make_redaction(snapshot: Snapshot) -> Redaction:
+    """The snapshot under other names, the mapping, and what was kept, replaced and dropped."""
+    names, notes = Pseudonyms(), _RedactionNotes()
+    _rewrite_snapshot(snapshot, names.collect_words, names.collect_words, notes)
+    for name in _indexed_names(snapshot):
+        names.keep_index(name)
+    names.choose_pseudonyms()
+    written = _rewrite_snapshot(snapshot, names.rewrite_text, names.rewrite_sentence, _RedactionNotes())
+    mapping = {
+        part: {real: names.rewrite_text(real) for real in sorted(texts)} for part, texts in sorted(notes.texts.items())
+    }
+    every = {real: new for texts in mapping.values() for real, new in texts.items()}
+    replaced = {real for real, new in every.items() if real != new}
+    told = {part: {real: new for real, new in texts.items() if real in replaced} for part, texts in mapping.items()}
+    return Redaction(
+        written,
+        {part: texts for part, texts in told.items() if texts},
+        len(replaced),
+        len(every) - len(replaced),
+        tuple(sorted(notes.dropped.items())),
+        names,
+    )
+
+
+def _indexed_names(snapshot: Snapshot) -> Iterator[str]:
+    """The names of pods of jobs: within a job the index at the end of the name is compared."""
+    for pod in snapshot.objects_of("Pod"):
+        metadata = metadata_of(pod)
+        if GROUP_ANNOTATION in (metadata.get("annotations") or {}):
+            yield str(metadata.get("name") or "")
+
+
+def _rewrite_snapshot(snapshot: Snapshot, rewrite: Rewrite, sentence: Rewrite, notes: _RedactionNotes) -> Snapshot:
+    """Every text of a snapshot through one function: first to take note of it, then to replace it."""
+    rewriter = ManifestRewriter(rewrite, sentence, notes.texts, notes.dropped)
+    objects = {
+        kind: [rewriter.rewrite_manifest(kind, SHAPES[kind], manifest, snapshot.objects) for manifest in manifests]
+        for kind, manifests in snapshot.objects.items()
+    }
+    conf = snapshot.scheduler_conf
+    return replace(
+        snapshot,
+        name=REDACTED_NAME,
+        origin="",
+        description="",
+        objects=objects,
+        scheduler_conf=None if conf is None else redact_conf(conf, rewriter.rewrite_value),
+        flags=_rewrite_flags(snapshot.flags, rewriter),
+        answers=tuple(
+            answer._replace(value=rewriter.rewrite_value(answer.value), text="") for answer in snapshot.answers
+        ),
+        usage=rewriter.rewrite_document(snapshot.usage),
+        extender=rewriter.rewrite_document(snapshot.extender),
+        device_config=_rewrite_device_config(snapshot.device_config, rewriter),
+        process=_rewrite_process(snapshot.process, rewriter),
+        bound={rewriter.rewrite_value(pod): rewriter.rewrite_value(node) for pod, node in snapshot.bound.items()},
+        problems=[_rewrite_problem(problem, rewriter) for problem in snapshot.problems],
+        provenance=_rewrite_provenance(snapshot.provenance, rewriter),
+        chance=_rewrite_chance(snapshot.chance, rewriter),
+    )
+
+
+def _rewrite_chance(chance: ChanceSettings, rewriter: ManifestRewriter) -> ChanceSettings:
+    value = rewriter.rewrite_value
+    choices, won, preempts, reclaims, jobs, sub_jobs, cards = (
+        {value(one): ";".join(value(name) for name in names.split(";")) for one, names in known.items()}
+        for known in (
+            chance.choices,
+            chance.dry_runs,
+            chance.preempts,
+            chance.reclaims,
+            chance.job_domains,
+            chance.sub_job_domains,
+            chance.cards,
+        )
+    )
+    searches = {value(pod): text for pod, text in chance.searches.items()}
+    return replace(
+        replace(chance, choices=choices, searches=searches, dry_runs=won, preempts=preempts),
+        reclaims=reclaims,
+        job_domains=jobs,
+        sub_job_domains=sub_jobs,
+        cards=cards,
+    )
+
+
+def _rewrite_device_config(text: str | None, rewriter: ManifestRewriter) -> str | None:
+    """Only what decides; what is no configuration stays none."""
+    if text is None or not is_readable(text):
+        return None
+    names = VgpuNames(*(rewriter.rewrite_value(name) if name else "" for name in read_vgpu_names(text)))
+    return dump_vgpu_config(names, _rewrite_mig_settings(read_mig_settings(text), rewriter)) + dump_renamed_npus(
+        text, rewriter.rewrite_value
+    )
+
+
+def _rewrite_mig_settings(settings: MigSettings, rewriter: ManifestRewriter) -> MigSettings:
+    known = [
+        KnownCards(tuple([rewriter.rewrite_value(model) for model in one.models]), one.geometries)
+        for one in settings.known
+    ]
+    return settings._replace(known=tuple(known))
+
+
+def _rewrite_flags(flags: SchedulerFlags, rewriter: ManifestRewriter) -> SchedulerFlags:
+    value = rewriter.rewrite_value
+    return replace(
+        flags,
+        default_queue=value(flags.default_queue),
+        scheduler_names=tuple(value(name) for name in flags.scheduler_names),
+        node_selector=tuple(value(pair) for pair in flags.node_selector),
+        ignored_provisioners=tuple(value(name) for name in flags.ignored_provisioners),
+        sharding_mode=value(flags.sharding_mode),
+        sharding_name=value(flags.sharding_name),
+        feature_gates={value(gate): setting for gate, setting in flags.feature_gates.items()},
+        release=_rewrite_release(flags.release),
+    )
+
+
+def _rewrite_release(release: Release) -> Release:
+    """The same rules; of a build of somebody's own, only that it is one."""
+    version, *switches = release.stated.split(",")
+    if not PUBLIC_VERSION.fullmatch(version) and (match := VERSION.match(version)):
+        version = f"{match[0]}-fork"
+    elif not PUBLIC_VERSION.fullmatch(version):
+        version, switches = str(release.name) if version else "", []
+    return Release(release.name, release.older, ",".join([version, *switches]))
+
+
+def _rewrite_process(process: SchedulerProcess, rewriter: ManifestRewriter) -> SchedulerProcess:
+    value = rewriter.rewrite_value
+    hyper_nodes = {
+        value(job): {value(sub): value(name) for sub, name in found.items()}
+        for job, found in process.hyper_nodes.items()
+    }
+    reserved = tuple(
+        one._replace(node=value(one.node), pod=value(one.pod), uid=value(one.uid), cpus=value(one.cpus))
+        for one in process.reserved_cpus
+    )
+    return replace(process, hyper_nodes=hyper_nodes, reserved_cpus=reserved)
+
+
+def _rewrite_problem(problem: Problem, rewriter: ManifestRewriter) -> Problem:
+    """In other words, and without quoting the server."""
+    sentence = rewriter.sentence
+    return Problem(
+        sentence(problem.file),
+        sentence(problem.object),
+        sentence(problem.field),
+        sentence(QUOTED_ANSWER.sub(r"\1", problem.what)),
+        sentence(problem.effect),
+    )
+
+
+def _rewrite_provenance(provenance: Provenance | None, rewriter: ManifestRewriter) -> Provenance | None:
+    """Without the cluster's name; of what changed, the pseudonyms."""
+    if provenance is None:
+        return None
+    return replace(
+        provenance,
+        context="",
+        server="",
+        user="",
+        changed=tuple(rewriter.sentence(name) for name in provenance.changed),
+        schedulers=tuple(rewriter.rewrite_value(name) for name in provenance.schedulers),
+        missing=tuple(rewriter.sentence(name) for name in provenance.missing),
+    )
+
+
+# The scheduler's configuration in other words: its sections, switches and numbers, without comments and addresses.
+
+SECTIONS = ("actions", "tiers", "configurations", "metrics")
+METRICS = ("type", "interval")
+"""Where the measurements come from is nobody's business, and neither is the password."""
+REDACTED_ADDRESS = "http://redacted.invalid"
+NOT_YAML = "{"
+"""Stands for a configuration that is none: the scheduler refuses either."""
+_CORE = "tag:yaml.org,2002:"
+_TEXT = f"{_CORE}str"
+
+RewriteScalar = Callable[[str], str]
+
+
+def redact_conf(text: str, rewrite: RewriteScalar) -> str:
+    """The configuration with only what decides; scalars keep their types, since the scheduler minds them."""
+    try:
+        refuse_deep(text)
+        root = yaml.compose(text, Loader=SAFE_LOADER)
+    except (yaml.YAMLError, ValueError):
+        return NOT_YAML
+    if root is None:
+        return ""
+    if not all(node.tag.startswith(_CORE) for node in _iter_nodes(root, {})):
+        return NOT_YAML
+    if isinstance(root, yaml.MappingNode):
+        root.value = [(key, value) for key, value in root.value if key.value in SECTIONS]
+        for key, value in root.value:
+            if key.value == "metrics" and isinstance(value, yaml.MappingNode):
+                value.value = [(name, item) for name, item in value.value if name.value in METRICS]
+    for node in list(_iter_nodes(root, {})):
+        if isinstance(node, yaml.ScalarNode) and node.tag == _TEXT:
+            node.value = REDACTED_ADDRESS if "://" in node.value else rewrite(node.value)
+    return str(yaml.serialize(root, Dumper=SAFE_DUMPER))
+
+
+def _iter_nodes(node: yaml.Node, done: dict[int, None]) -> Iterator[yaml.Node]:
+    """Each node once, however many aliases lead to it."""
+    if id(node) in done:
+        return
+    done[id(node)] = None
+    yield node
+    if isinstance(node, yaml.CollectionNode):
+        for item in node.value:
+            for inner in item if isinstance(item, tuple) else (item,):
+                yield from _iter_nodes(inner, done)
+
+
+# The fields of a manifest in other words: by the schema, so that what it does not name is dropped.
+
+LABEL_MAPS = ("labels", "matchLabels", "nodeSelector", "selector", "annotations")
+"""Fields whose keys are label keys."""
+LABEL_KEYS = ("key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys")
+DROPPED_FIELDS = frozenset({"targetPortal", "transitionID", "expression"})
+"""Texts that nothing decides by, however the schema has them."""
+OPAQUE_FIELDS = frozenset({"hostIP", "monitors"})
+"""Addresses: equal ones stay equal, and nothing else of them is told."""
+ANY_ADDRESS = ("", "0.0.0.0", "::")
+NEVER_MATCHES = "^$"
+
+RewriteText = Callable[[str], str]
+Objects = Mapping[str, list[Manifest]]
+
+
+class ManifestRewriter:
+    """Sends each text of a snapshot through one function, and notes which there are and what is left out."""
+
+    def __init__(
+        self, rewrite: RewriteText, sentence: RewriteText, texts: dict[str, dict[str, str]], dropped: dict[str, int]
+    ) -> None:
+        self._rewrite = rewrite
+        self.sentence = sentence
+        self._texts = texts
+        self._dropped = dropped
+        self._addresses: dict[str, str] = {}
+        self._kind = ""
+        self._objects: Objects = {}
+
+    def rewrite_manifest(self, kind: str, shape: Shape, manifest: Manifest, objects: Objects) -> Manifest:
+        """One object of a kind."""
+        self._kind, self._objects = kind, objects
+        written: Manifest = shape.rename_texts(manifest, (), self)
+        return written
+
+    def rewrite_value(self, text: str) -> str:
+        """A text that is no label key and names no object of a kind."""
+        return self._note_text("value", text)
+
+    def rename_key(self, text: str, path: tuple[str, ...]) -> str:
+        """The key of a mapping."""
+        return self._note_text("label" if path and path[-1] in LABEL_MAPS else "value", text)
+
+    def rename_text(self, text: str, path: tuple[str, ...]) -> str | None:
+        """The text of a field, or None when it is to be dropped."""
+        name = path[-1] if path else ""
+        if path in (("kind",), ("apiVersion",)):
+            return self._rewrite(text)
+        if name in DROPPED_FIELDS:
+            return None
+        if name == "message":
+            return self.sentence(text)
+        if name in OPAQUE_FIELDS:
+            return self._rewrite_address(text)
+        if name == "pattern":
+            return self._rewrite_pattern(text)
+        if path == ("metadata", "name"):
+            return self._note_text(self._kind, text)
+        return self._note_text("label" if name in LABEL_KEYS else "value", text)
+
+    def drops_key(self, field: str, path: tuple[str, ...]) -> bool:
+        """Whether a key of a mapping is dropped: an annotation that nothing reads."""
+        if path != ("metadata", "annotations") or field in ANNOTATIONS or NPU_ANNOTATION.fullmatch(field):
+            return False
+        self.note_dropped(path, "*")
+        return True
+
+    def note_dropped(self, path: tuple[str, ...], field: str) -> None:
+        """Take note of something that is left out."""
+        name = ".".join((self._kind, *path, field))
+        self._dropped[name] = self._dropped.get(name, 0) + 1
+
+    def rewrite_document(self, value: Any) -> Any:
+        """A document without a schema: usage, or an extender's answers."""
+        if isinstance(value, str):
+            return self.rewrite_value(value)
+        if isinstance(value, Mapping):
+            return {self.rewrite_value(str(key)): self.rewrite_document(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.rewrite_document(item) for item in value]
+        return value
+
+    def _note_text(self, part: str, text: str) -> str:
+        self._texts.setdefault(part, {})[text] = ""
+        return self._rewrite(text)
+
+    def _rewrite_address(self, text: str) -> str:
+        if text in ANY_ADDRESS:
+            return text
+        return self._addresses.setdefault(text, f"address-{len(self._addresses)}")
+
+    def _rewrite_pattern(self, text: str) -> str:
+        """A pattern for the same nodes under their new names; one that is no pattern stays none."""
+        try:
+            matches = compile_pattern(text)
+        except PatternError:
+            return "("
+        named = [name_of(manifest) for kind in ("Node", "HyperNode") for manifest in self._objects.get(kind, ())]
+        matching = [self._rewrite(name) for name in named if matches(name)]
+        return f"^({'|'.join(re.escape(name) for name in dict.fromkeys(matching))})$" if matching else NEVER_MATCHES

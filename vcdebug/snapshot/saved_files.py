@@ -1,0 +1,152 @@
+"""Save a snapshot as a folder or one .tar.gz; the same snapshot always gives the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from vcdebug.errors import SnapshotError
+from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
+from vcdebug.snapshot.file_access import replace_file
+from vcdebug.snapshot.gathered_objects import EXTENDER_FILE, META_FILE, USAGE_FILE
+from vcdebug.snapshot.kinds import KIND_BY_NAME, KINDS
+from vcdebug.snapshot.provenance import provenance_document
+from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags, Snapshot
+
+CONF_FILE = "scheduler.conf"
+ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
+
+_COMPRESSION_LEVEL = 6
+_FILE_MODE = 0o644
+PRIVATE_MODE = 0o600
+"""For a file that only its owner may read: a cluster's environment variables may be in it."""
+
+
+def save_snapshot(snapshot: Snapshot, path: str | Path, mode: int = _FILE_MODE) -> None:
+    """Write a .tar.gz, or a folder where the path has no suffix; an archive is replaced, a folder must be empty."""
+    target = Path(path)
+    try:
+        if target.name.endswith(ARCHIVE_SUFFIXES):
+            _replace_file(target, archive_bytes(snapshot), mode)
+        elif target.suffix:
+            raise SnapshotError(f"has the suffix {target.suffix}", "a snapshot is a .tar.gz or a folder", str(target))
+        else:
+            _write_folder(snapshot, target)
+    except OSError as error:
+        raise SnapshotError(f"cannot be written: {error.strerror or error}", where=str(target)) from error
+
+
+def archive_bytes(snapshot: Snapshot) -> bytes:
+    """The snapshot as the bytes of a .tar.gz."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(filename="", mode="wb", compresslevel=_COMPRESSION_LEVEL, fileobj=packed, mtime=0) as stream,
+        tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for name, data in saved_files(snapshot):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(data), _FILE_MODE
+            archive.addfile(member, io.BytesIO(data))
+    return packed.getvalue()
+
+
+def saved_files(snapshot: Snapshot) -> Iterator[tuple[str, bytes]]:
+    """The files of a saved snapshot: settings first, then one List per kind in the order of the table of kinds."""
+    yield META_FILE, _json_bytes(_meta_document(snapshot), indent=1)
+    if snapshot.scheduler_conf is not None:
+        yield CONF_FILE, snapshot.scheduler_conf.encode("utf-8", errors="replace")
+    if snapshot.usage:
+        yield USAGE_FILE, _json_bytes(dict(snapshot.usage), indent=1)
+    if snapshot.extender:
+        yield EXTENDER_FILE, _json_bytes(dict(snapshot.extender), indent=1)
+    if snapshot.device_config is not None:
+        yield DEVICE_FILE, snapshot.device_config.encode("utf-8", errors="replace")
+    for kind in KINDS:
+        if kind.name in snapshot.objects:
+            yield kind.file_name, _list_bytes(snapshot.objects[kind.name], kind.name)
+
+
+def _list_bytes(manifests: list[Manifest], kind: str) -> bytes:
+    """A v1 List; items without kind and apiVersion get them."""
+    own = {"apiVersion": KIND_BY_NAME[kind].api_version, "kind": kind}
+    items = [manifest if "kind" in manifest else {**own, **manifest} for manifest in manifests]
+    return _json_bytes({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _meta_document(snapshot: Snapshot) -> Manifest:
+    meta: Manifest = {"now": snapshot.now.isoformat().replace("+00:00", "Z"), "complete": False}
+    for key, text in (("name", snapshot.name), ("description", snapshot.description)):
+        if text:
+            meta[key] = text
+    if flags := _changed_flags(snapshot.flags):
+        meta["flags"] = flags
+    if snapshot.chance != ChanceSettings():
+        meta["chance"] = asdict(snapshot.chance)
+    if scheduler := _release_document(snapshot) | _process_document(snapshot.process):
+        meta["scheduler"] = scheduler
+    if snapshot.persistence != "auto":
+        meta["persistence"] = snapshot.persistence
+    if snapshot.provenance is not None:
+        meta["capture"] = provenance_document(snapshot.provenance)
+    if snapshot.bound:
+        meta["bound"] = dict(snapshot.bound)
+    if snapshot.problems:
+        meta["problems"] = [[p.file, p.object, p.field, p.what, p.effect] for p in snapshot.problems]
+    return meta
+
+
+def _release_document(snapshot: Snapshot) -> Manifest:
+    return {} if snapshot.release.is_assumed else {"release": snapshot.release.stated}
+
+
+def _process_document(process: SchedulerProcess) -> Manifest:
+    times = {
+        "started": process.started,
+        "lastRescheduling": process.last_rescheduling,
+        "lastEviction": process.last_eviction,
+    }
+    kept = {
+        "sessions": process.sessions,
+        "hyperNodes": {job: dict(names) for job, names in process.hyper_nodes.items()},
+        "reservedCpus": [one._asdict() for one in process.reserved_cpus],
+    }
+    said = {key: time.isoformat().replace("+00:00", "Z") for key, time in times.items() if time is not None}
+    return {**said, **{key: value for key, value in kept.items() if value}}
+
+
+def _changed_flags(flags: SchedulerFlags) -> dict[str, Any]:
+    default = SchedulerFlags()
+    changed: dict[str, Any] = {}
+    for row in fields(SchedulerFlags):
+        if row.name == "release":
+            continue
+        value = getattr(flags, row.name)
+        if value != getattr(default, row.name):
+            changed[row.name] = dict(value) if row.name == "feature_gates" else value
+    return changed
+
+
+def _json_bytes(value: object, indent: int | None = None) -> bytes:
+    separators = (",", ":") if indent is None else (",", ": ")
+    return (json.dumps(value, indent=indent, separators=separators) + "\n").encode()
+
+
+def _write_folder(snapshot: Snapshot, folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SnapshotError("exists and is not an empty folder", "choose another name", str(folder))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in saved_files(snapshot):
+        (folder / name).write_bytes(data)
+
+
+def _replace_file(target: Path, data: bytes, mode: int) -> None:
+    """Write beside the target and move into place, so that a failure leaves no half file."""
+    with replace_file(target, mode) as file:
+        file.write(data)

@@ -1,0 +1,113 @@
+"""Names of keys: as people write them, and as Textual calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from textual.keys import Keys, _character_to_key, key_to_character
+
+from vcdebug.grouping import group_by_key
+from vcdebug.tui.widgets.status import FooterKey
+
+if TYPE_CHECKING:
+    from textual.binding import ActiveBinding
+
+
+_DISPLAY_NAMES = {
+    "slash": "/",
+    "colon": ":",
+    "question_mark": "?",
+    "minus": "-",
+    "comma": ",",
+    "full_stop": ".",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "escape": "Esc",
+    "enter": "Enter",
+    "space": "Space",
+    "tab": "Tab",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "f17": "",
+    "f22": "",
+    "f23": "",
+    "ctrl+f23": "",
+}
+"""Names of keys as people know them; the empty ones are what terminals send for Shift and a function key."""
+_ALIASES = {"esc": "escape", "return": "enter", "pgdn": "pagedown", "pgup": "pageup", "del": "delete", "ins": "insert"}
+_KNOWN_KEYS = {*_DISPLAY_NAMES, *(key.value for key in Keys)}
+_MODIFIERS = ("ctrl", "shift", "alt", "super", "meta", "hyper")
+
+
+def key_names(keys: Iterable[str]) -> str:
+    """`n`, `f10` → `n F10`."""
+    return " ".join(name for key in keys if (name := key_name(key.strip())))
+
+
+def key_name(key: str) -> str:
+    """One key as people know it; empty where it is only another way to send one."""
+    if key in _DISPLAY_NAMES:
+        return _DISPLAY_NAMES[key]
+    character = key_to_character(key)
+    if character is not None and character.isprintable():
+        return character
+    *modifiers, last = key.split("+")
+    word = _DISPLAY_NAMES.get(last) or (last.upper() if modifiers and len(last) == 1 else last.capitalize())
+    return "+".join([*(modifier.capitalize() for modifier in modifiers), word])
+
+
+def textual_key(written: str) -> str | None:
+    """The key that somebody wrote, as Textual calls it; None if there is none of this name."""
+    word = written.strip()
+    *modifiers, last = word.split("+") if len(word) > 1 else (word,)
+    modifiers = [modifier.lower() for modifier in modifiers]
+    if not last or any(modifier not in _MODIFIERS for modifier in modifiers):
+        return None
+    name = _textual_name(last.lower() if modifiers else last)
+    return None if name is None else "+".join([*modifiers, name])
+
+
+def _textual_name(word: str) -> str | None:
+    if len(word) == 1:
+        return _character_to_key(word)
+    name = _ALIASES.get(word.lower(), word.lower())
+    return name if name in _KNOWN_KEYS or key_to_character(name) is not None else None
+
+
+# What a line of keys says: bindings by id, each with a word, written with the keys that are in force.
+
+MAX_JOINED_LETTERS: Final = 4
+"""Up to so many letters stand side by side."""
+
+
+class KeyHint(NamedTuple):
+    """One entry: the bindings that it stands for, and what they do in a word."""
+
+    ids: tuple[str, ...]
+    does: str
+
+
+def keys_by_binding(active: Mapping[str, ActiveBinding]) -> dict[str, list[str]]:
+    """The keys of each binding id that work at the focus."""
+    return group_by_key(
+        (found.binding.id, key) for key, found in active.items() if found.binding.id is not None and found.enabled
+    )
+
+
+def hint_line(active: Mapping[str, ActiveBinding], hints: tuple[KeyHint, ...]) -> str:
+    """The last line of a dialog or page: what its keys do, as they are in force."""
+    return "   ".join(f"{entry.key} {entry.does}" for entry in footer_entries(hints, keys_by_binding(active)))
+
+
+def footer_entries(hints: tuple[KeyHint, ...], keys: Mapping[str, list[str]]) -> Iterator[FooterKey]:
+    """The hints of which a key works here, each binding by its first key."""
+    for hint in hints:
+        shown = [key_name(keys[name][0]) for name in hint.ids if keys.get(name)]
+        if shown:
+            apart = "" if len(shown) <= MAX_JOINED_LETTERS and all(len(name) == 1 for name in shown) else " "
+            yield FooterKey(apart.join(shown), hint.does)

@@ -1,0 +1,229 @@
+"""What a person sets: breakpoints, watches and bookmarks; and the way from a number back to who wrote it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from vcdebug.debugger.figures import Figure
+from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
+from vcdebug.tui.clipboard import Clipboard
+from vcdebug.tui.main.command_line import CommandLine
+from vcdebug.tui.main.screen_state import LayOver, ScreenState
+from vcdebug.tui.screens.dialogs import (
+    BreakpointScreen,
+    ConfirmLeaveScreen,
+    CopyChoice,
+    CopyOffer,
+    CopyScreen,
+    LeaveAnswer,
+)
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.notebook import fitting_kind
+from vcdebug.views.table import format_table
+
+NO_FIGURE: Final = (
+    "no figure of the state under the cursor: go to a number in Jobs, Nodes, Queues, Statement or Equation"
+)
+
+
+class FollowedFigure(NamedTuple):
+    """The figure that one follows back, the table that it was taken from, and the event that this led to."""
+
+    figure: Figure
+    title: str
+    seq: Seq
+
+
+class MarkCommands:
+    """Each key is short for a command about what the cursor is on."""
+
+    def __init__(
+        self, current: ScreenState, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]
+    ) -> None:
+        self._current = current
+        self._commands = commands
+        self._lay_over = lay_over
+        self._focused = focused
+        self._followed: FollowedFigure | None = None
+
+    # Numbers
+
+    def goto_last_change(self) -> None:
+        """To the event that wrote the figure; again, further back, also where the panel shows other things by then."""
+        moment = self._current.moment
+        if self._current.ready_driver() is None or moment is None:
+            return
+        grid, followed = self._focused(), self._followed
+        if followed is not None and followed.seq == moment.seq and followed.title != grid.table.title:
+            self.follow_figure(followed.figure, followed.title)
+            return
+        found = grid.cursor_figure
+        if found is None:
+            self._current.say(NO_FIGURE)
+        else:
+            self.follow_figure(found, grid.table.title)
+
+    def follow_figure(self, figure: Figure, title: str = "") -> None:
+        """To the event that wrote a figure of a table."""
+        self._commands.run_command(f"last-change {figure}")
+        if self._current.moment is not None:
+            self._followed = FollowedFigure(figure, title, self._current.moment.seq)
+
+    def watch_figure(self) -> None:
+        """Keep the figure under the cursor in sight."""
+        found = self._figure_under_cursor()
+        if found is not None:
+            self._commands.run_command(f"watch {found}")
+
+    def _figure_under_cursor(self) -> Figure | None:
+        """The figure under the cursor, or a word about why there is none."""
+        found = self._focused().cursor_figure if self._current.ready_driver() is not None else None
+        if found is None and self._current.driver is not None:
+            self._current.say(NO_FIGURE)
+        return found
+
+    # Breakpoints
+
+    def open_breakpoint_dialog(self) -> None:
+        """Open the dialog, with the kind that suits the present event."""
+        moment = self._current.moment
+        if self._current.ready_driver() is not None and moment is not None:
+            kind = fitting_kind(moment.recording, moment.seq)
+            self._lay_over(BreakpointScreen(moment, kind), self._set_breakpoint)
+
+    def _set_breakpoint(self, words: str | None) -> None:
+        if words:
+            self._commands.run_command(f"break {words}")
+
+    def break_on_figure(self) -> None:
+        """Stop wherever the figure under the cursor changes: the words stand ready to be narrowed."""
+        found = self._figure_under_cursor()
+        if found is not None:
+            self._commands.open_prompt("command", f"break data {found}")
+
+    # Bookmarks
+
+    def set_bookmark(self) -> None:
+        """Mark this event; where it is marked already, write its note."""
+        driver = self._current.ready_driver()
+        if driver is None:
+            return
+        cycle, branch = driver.shown_place()
+        known = driver.notebook.bookmarks.bookmark_at(driver.debugger.seq, cycle, branch=branch)
+        if known is None:
+            self._commands.run_command("bookmark")
+        else:
+            self._commands.open_prompt("command", f"note {known.note}")
+
+
+# Copying from the main screen: what there is to copy here, and where it goes.
+
+
+@dataclass(eq=False)
+class CopyCommands:
+    """The menu of what can be copied, and the whole panel by one key."""
+
+    current: ScreenState
+    lay_over: LayOver
+    clipboard: Clipboard
+    focused: Callable[[], Grid]
+    place: str
+    """What a command line calls the snapshot."""
+    copy: Callable[[str, Clipboard], str]
+
+    def copy_panel(self) -> None:
+        """The whole panel."""
+        self._copy_chosen(CopyChoice(self._panel_offer(), to_file=False))
+
+    def open_menu(self) -> None:
+        """Choose what to copy."""
+        where = "a file" if self.clipboard == "file" else "the clipboard"
+        self.lay_over(CopyScreen([*self._list_offers()], where), self._copy_chosen)
+
+    def _panel_offer(self) -> CopyOffer:
+        return CopyOffer("p", "the panel", format_table(self.focused().table))
+
+    def _list_offers(self) -> Iterator[CopyOffer]:
+        from vcdebug.views.equation import event_equation
+
+        grid, moment = self.focused(), self.current.moment
+        row = grid.cursor_row
+        if row is not None:
+            yield CopyOffer("c", "the cell", row.cells[min(grid.cursor_column, len(row.cells) - 1)].text.strip())
+            yield CopyOffer("r", "the row", "  ".join(cell.text.strip() for cell in row.cells))
+        yield self._panel_offer()
+        if moment is None:
+            return
+        yield CopyOffer("e", "the equation", format_table(event_equation(moment.recording, moment.seq)))
+        name = shlex.quote(self.place)
+        yield CopyOffer("o", "the command that opens this place", f"vcdebug open {name} --goto {moment.seq}")
+        if moment.job:
+            yield CopyOffer(
+                "x", "the command that explains the job", f"vcdebug explain {name} {shlex.quote(moment.job)}"
+            )
+
+    def _copy_chosen(self, chosen: CopyChoice | None) -> None:
+        if chosen is None:
+            return
+        how: Clipboard = "file" if chosen.to_file else self.clipboard
+        try:
+            self.current.say(f"copied {chosen.offer.what} {self.copy(chosen.offer.text, how)}")
+        except VcdebugError as error:
+            self.current.say(error.format_line(), error=True)
+
+
+# What if: the edit that is likely meant, and edits that nobody loses by leaving.
+
+
+class WhatIfCommands:
+    """Typed edits of the snapshot; what they lead to lies open beside the original."""
+
+    def __init__(
+        self, current: ScreenState, commands: CommandLine, lay_over: LayOver, focused: Callable[[], Grid]
+    ) -> None:
+        self._current = current
+        self._commands = commands
+        self._lay_over = lay_over
+        self._focused = focused
+        self._leaving: Callable[[], object] | None = None
+        """What is done once it is clear what becomes of the edits."""
+
+    def suggest_edit(self) -> None:
+        """Type an edit: of what the cursor is on, or of the answer that the panel of the present event shows."""
+        from vcdebug.views.edit_suggestions import suggested_edit
+
+        moment = self._current.moment
+        if self._current.ready_driver() is None or moment is None:
+            return
+        grid = self._focused()
+        row = grid.cursor_row
+        if row is None or grid.id == "moment":
+            self._commands.open_prompt("command", suggested_edit(moment))
+            return
+        edit = suggested_edit(moment, *row.subject, grid.cursor_figure, grid.cursor_head)
+        self._commands.open_prompt("command", edit)
+
+    def leave_recording(self, then: Callable[[], object]) -> None:
+        """Leave this recording; where edits would be lost, ask first."""
+        driver = self._current.driver
+        if driver is None or not driver.workbench.has_unsaved_edits:
+            then()
+            return
+        file = f"{driver.open_recordings.original[0].snapshot.name or 'what-if'}.edits"
+        self._leaving = then
+        self._lay_over(ConfirmLeaveScreen(len(driver.open_recordings.edits), file), self._leave_as_answered)
+
+    def _leave_as_answered(self, answer: LeaveAnswer | None) -> None:
+        """Stay, save first, or leave."""
+        if answer is None or answer.stays:
+            return
+        if answer.saves:
+            self._commands.run_command(f"edits save {answer.file}")
+        driver = self._current.driver
+        lost = answer.saves and driver is not None and driver.workbench.has_unsaved_edits
+        if self._leaving is not None and not lost:
+            self._leaving()

@@ -1,0 +1,283 @@
+"""The breakpoint dialog: a kind, a condition, and the line that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label
+
+from vcdebug.amount_text import count_noun
+from vcdebug.debugger.breakpoint import BREAKPOINT_OPTIONS, parse_breakpoint
+from vcdebug.debugger.breakpoints import BREAKPOINT_KINDS, BreakpointKind
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.errors import VcdebugError
+from vcdebug.framework.registry import resolve_reference
+from vcdebug.tui.key_names import KeyHint, hint_line
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.views.table import Column, Piece, Row, Table
+
+KIND_COLUMNS = (Column("stop at"), Column("when", flexible=True))
+MAX_NARROWING_WORDS = 16
+HINT_FIELDS = ("job", "task", "node", "queue")
+
+
+class BreakpointScreen(ModalScreen[str]):
+    """Closes with the words of a breakpoint; empty for none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "none", id="break-dialog.leave"),
+        Binding("tab", "app.focus_next", "next field", id="break-dialog.next"),
+    ]
+    DEFAULT_CSS = """
+    BreakpointScreen { align: center middle; }
+    BreakpointScreen > Vertical {
+        width: 90%; max-width: 100; height: auto; max-height: 95%;
+        border: round $border; background: $surface; padding: 0 1;
+    }
+    BreakpointScreen Grid { height: auto; max-height: 12; min-height: 6; }
+    BreakpointScreen Input { border: round $border-blurred; height: 3; }
+    BreakpointScreen Input:focus { border: round $border; }
+    BreakpointScreen Label { width: 100%; height: auto; }
+    BreakpointScreen #error { color: $text-error; }
+    BreakpointScreen #hint, BreakpointScreen #narrower { color: $foreground 60%; }
+    """
+
+    def __init__(self, moment: DebuggerState, kind: str) -> None:
+        super().__init__()
+        self.moment = moment
+        self.kind = kind
+
+    def compose(self) -> ComposeResult:
+        """Kinds above, the condition below."""
+        with Vertical() as frame:
+            frame.border_title = "Set a breakpoint"
+            yield Grid(id="kinds")
+            yield Input(placeholder='condition, such as: plugin == "gang" and job == "ml/train"', id="condition")
+            yield Label(self._field_hint(), id="hint", markup=False)
+            yield Label("", id="narrower", markup=False)
+            yield Label("", id="error", markup=False)
+            yield Label("↑↓ kind   Tab condition   Enter sets it   Esc none", markup=False)
+
+    def _field_hint(self) -> str:
+        known = [f'{field} == "{value}"' for field in HINT_FIELDS if (value := getattr(self.moment, field))]
+        return "here: " + ("   ".join(known) if known else "no job, task, node or queue")
+
+    def on_mount(self) -> None:
+        """The kind that suits the present event first under the cursor."""
+        rows = [_kind_row(name, resolve_reference(module)) for name, module in BREAKPOINT_KINDS.items()]
+        grid = self.query_one(Grid)
+        grid.set_table(Table("Kinds", KIND_COLUMNS, rows, wraps=False))
+        grid.cursor = next((i for i, row in enumerate(rows) if row.key == self.kind), 0)
+        grid.show_cursor()
+        grid.focus()
+
+    @on(Grid.Moved)
+    def show_narrowing(self) -> None:
+        """Say which words narrow this kind."""
+        row = self.query_one(Grid).cursor_row
+        kind: type[BreakpointKind] | None = resolve_reference(BREAKPOINT_KINDS[row.key]) if row is not None else None
+        words = kind.HELP.partition(" (")[2].removesuffix(")") if kind is not None else ""
+        if kind is not None and kind.WORDS and len(kind.WORDS) <= MAX_NARROWING_WORDS:
+            words = f"{words}: {' '.join(kind.WORDS)}" if words else " ".join(kind.WORDS)
+        self.query_one("#narrower", Label).update(f"narrower: {words}" if words else "")
+
+    @on(Grid.Opened)
+    @on(Input.Submitted)
+    def accept_breakpoint(self, event: Grid.Opened | Input.Submitted) -> None:
+        """Enter on a kind or on the condition: set what they make."""
+        event.stop()
+        row = self.query_one(Grid).cursor_row
+        condition = self.query_one("#condition", Input).value.strip()
+        if row is None:
+            return
+        kind: type[BreakpointKind] = resolve_reference(BREAKPOINT_KINDS[row.key])
+        words = f"{row.key} {complete_condition(condition, kind.WORDS)}".strip()
+        try:
+            parse_breakpoint(words, 1)
+        except VcdebugError as error:
+            self.query_one("#error", Label).update(f"✗ {error.format_line()}")
+            return
+        self.dismiss(words)
+
+    def action_leave(self) -> None:
+        """Close without a breakpoint."""
+        self.dismiss("")
+
+
+def complete_condition(condition: str, narrowing: tuple[str, ...]) -> str:
+    """A bare condition gets its `if`; options and words that narrow the kind stand as they are."""
+    first = condition.partition(" ")[0]
+    return condition if not condition or first in (*BREAKPOINT_OPTIONS, *narrowing) else f"if {condition}"
+
+
+def _kind_row(name: str, kind: type[BreakpointKind]) -> Row:
+    return Row(name, (Piece(name, "strong"), Piece(kind.HELP.partition(" (")[0])))
+
+
+# The question before edits are lost.
+
+
+class LeaveAnswer(NamedTuple):
+    """What becomes of the edits."""
+
+    stays: bool
+    saves: bool = False
+    file: str = ""
+
+
+class ConfirmLeaveScreen(ModalScreen[LeaveAnswer]):
+    """Closes with the answer; Esc stays."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,n", "stay", "stay", id="leaving.stay"),
+        Binding("s", "save", "save the edits and leave", id="leaving.save"),
+        Binding("q,y", "leave", "leave without them", id="leaving.leave"),
+    ]
+    DEFAULT_CSS = """
+    ConfirmLeaveScreen { align: center middle; }
+    ConfirmLeaveScreen > Vertical {
+        width: 60; max-width: 98%; height: auto; border: round $border; background: $surface; padding: 0 1;
+    }
+    ConfirmLeaveScreen Label { width: 100%; }
+    """
+
+    def __init__(self, edits: int, file: str) -> None:
+        super().__init__()
+        self.edits = edits
+        self.file = file
+
+    def compose(self) -> ComposeResult:
+        """What would be lost, and the keys."""
+        with Vertical() as frame:
+            frame.border_title = "Leave?"
+            yield Label(f"{count_noun(self.edits, 'what-if edit')} not saved", markup=False)
+            yield Label("")
+            yield Label(f"s    save to {self.file} and leave", markup=False)
+            yield Label("q    leave without saving", markup=False)
+            yield Label("Esc  stay", markup=False)
+
+    def action_stay(self) -> None:
+        """Back to where one was."""
+        self.dismiss(LeaveAnswer(stays=True))
+
+    def action_save(self) -> None:
+        """Write a file that `--set @FILE` takes, then leave."""
+        self.dismiss(LeaveAnswer(stays=False, saves=True, file=self.file))
+
+    def action_leave(self) -> None:
+        """The edits are lost."""
+        self.dismiss(LeaveAnswer(stays=False))
+
+
+# The copy menu: what there is to copy here, one letter each.
+
+COPY_COLUMNS = (Column(""), Column("copies"), Column("", flexible=True))
+PREVIEW_LENGTH = 60
+
+
+class CopyOffer(NamedTuple):
+    """Something to copy."""
+
+    letter: str
+    what: str
+    text: str
+
+
+class CopyChoice(NamedTuple):
+    """What is to be copied, and whether into a file."""
+
+    offer: CopyOffer
+    to_file: bool
+
+
+class CopyScreen(ModalScreen[CopyChoice | None]):
+    """Closes with what was chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", "nothing", id="copy-menu.leave"),
+        Binding("f", "file", "into a file instead, or not", id="copy-menu.file"),
+        Binding("y", "again", "copy the row under the cursor of this menu", id="copy-menu.again"),
+    ]
+    DEFAULT_CSS = """
+    CopyScreen { align: center middle; }
+    CopyScreen > Vertical {
+        width: 90%; max-width: 90; height: auto; max-height: 90%;
+        border: round $border; background: $surface; padding: 0 1;
+    }
+    CopyScreen Grid { height: auto; max-height: 16; }
+    CopyScreen Label { width: 100%; height: 1; }
+    """
+
+    def __init__(self, offers: Sequence[CopyOffer], where: str) -> None:
+        super().__init__()
+        self.offers = tuple(offers)
+        self.where = where
+        self.to_file = False
+
+    def compose(self) -> ComposeResult:
+        """The list, and the keys below."""
+        with Vertical() as frame:
+            frame.border_title = "Copy"
+            yield Grid(id="offers")
+            yield Label("", id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        grid = self.query_one(Grid)
+        rows = [
+            Row(one.letter, (Piece(one.letter, "strong"), Piece(one.what), _text_preview(one.text)))
+            for one in self.offers
+        ]
+        grid.set_table(Table("Copy", COPY_COLUMNS, rows, wraps=False))
+        self.set_focus(grid)
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        place, other = ("a file", self.where) if self.to_file else (self.where, "a file")
+        hints = (
+            KeyHint(("copy-menu.file",), f"to {other}"),
+            KeyHint(("table.open",), "or a letter copies"),
+            KeyHint(("copy-menu.leave",), "back"),
+        )
+        self.query_one("#keys", Label).update(f"to {place}   {hint_line(self.active_bindings, hints)}")
+
+    def on_key(self, event: events.Key) -> None:
+        """A letter of the list."""
+        found = next((one for one in self.offers if one.letter == event.character), None)
+        if found is not None:
+            event.stop()
+            self.dismiss(CopyChoice(found, self.to_file))
+
+    @on(Grid.Opened)
+    def accept_row(self, event: Grid.Opened) -> None:
+        """Enter on a row."""
+        event.stop()
+        self.action_again()
+
+    def action_again(self) -> None:
+        """The row under the cursor."""
+        row = self.query_one(Grid).cursor_row
+        found = next((one for one in self.offers if row is not None and one.letter == row.key), None)
+        if found is not None:
+            self.dismiss(CopyChoice(found, self.to_file))
+
+    def action_file(self) -> None:
+        """To a file, or where it usually goes."""
+        self.to_file = not self.to_file
+        self._show_keys()
+
+    def action_leave(self) -> None:
+        """Close without copying."""
+        self.dismiss(None)
+
+
+def _text_preview(text: str) -> Piece:
+    first, _, rest = text.strip().partition("\n")
+    more = f"  … {count_noun(len(rest.splitlines()) + 1, 'line')}" if rest else ""
+    return Piece(f"{first[:PREVIEW_LENGTH]}{more}", "muted")

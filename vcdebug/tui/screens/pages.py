@@ -1,0 +1,200 @@
+"""A table over the screen: whole cells, a job, a node, an explanation, the help."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Label
+
+from vcdebug.debugger.figures import Figure
+from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
+from vcdebug.tui.clipboard import Clipboard, copy_text
+from vcdebug.tui.key_names import KeyHint, hint_line
+from vcdebug.tui.widgets.grid import Grid
+from vcdebug.tui.widgets.prompt import Prompt
+from vcdebug.views.panels import Page
+from vcdebug.views.table import Table, format_table
+
+PAGE_HINTS = (
+    KeyHint(("page.filter",), "filter"),
+    KeyHint(("table.sort",), "sort"),
+    KeyHint(("page.copy",), "copy"),
+    KeyHint(("page.back",), "back"),
+)
+SAMPLED_ROWS = 200
+"""Rows looked at to find out whether any of them leads to an event."""
+
+
+class DetailScreen(ModalScreen[Seq | Figure]):
+    """Closes with the event to go to, or 0, or with the figure whose last change is asked for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "one step back: filter, order, then the page", id="page.back"),
+        Binding("q", "leave", "close the page", id="page.leave"),
+        Binding("enter", "go", "go to the row's event", id="page.go"),
+        Binding("slash", "filter", "filter", id="page.filter"),
+        Binding("L", "last_change", "to the event that wrote the number under the cursor", id="page.last-change"),
+        Binding("y", "copy", "copy all of it", id="page.copy"),
+    ]
+    DEFAULT_CSS = """
+    DetailScreen { align: center middle; background: $background; }
+    DetailScreen > Vertical {
+        width: 98%; max-width: 160; height: auto; max-height: 90%;
+        border: round $border; background: $surface; padding: 0 1;
+    }
+    DetailScreen Grid { height: auto; max-height: 100%; }
+    DetailScreen #keys { dock: bottom; width: 100%; height: 1; text-style: dim; }
+    DetailScreen Prompt { dock: bottom; width: 100%; }
+    """
+
+    def __init__(self, table: Table, clipboard: Clipboard = "auto") -> None:
+        super().__init__()
+        self.table = table
+        self.clipboard = clipboard
+
+    def compose(self) -> ComposeResult:
+        """The table in a frame, with the keys below."""
+        with Vertical() as frame:
+            frame.border_title = self.table.title.replace("[", "\\[")
+            yield Grid(id="detail")
+            yield Label("", id="keys", markup=False)
+            yield Prompt()
+
+    def on_mount(self) -> None:
+        """Show it."""
+        grid = self.query_one(Grid)
+        grid.set_table(self.table)
+        self.set_focus(grid)
+        leads = any(row.seq for row in self.table.rows[:SAMPLED_ROWS])
+        hints = (KeyHint(("table.open",), "goes to the event"), *PAGE_HINTS) if leads else PAGE_HINTS
+        self.query_one("#keys", Label).update(hint_line(self.active_bindings, hints))
+
+    def action_back(self) -> None:
+        """Remove the filter, then the order; without either, leave."""
+        grid = self.query_one(Grid)
+        if grid.filter_text:
+            self._filter_rows("")
+        elif grid.shown.order is not None:
+            grid.set_order(None)
+        else:
+            self.action_leave()
+
+    def _filter_rows(self, text: str) -> None:
+        grid = self.query_one(Grid)
+        shown = grid.set_filter(text)
+        note = f"  {grid.filter_note}" if grid.filter_note else ""
+        said = f"/{text}  {shown} of {len(self.table.rows)}{note}" if text else ""
+        self.query_one(Vertical).border_subtitle = said.replace("[", "\\[")
+
+    def action_leave(self) -> None:
+        """Back to where one was."""
+        self.dismiss(0)
+
+    @on(Grid.Opened)
+    def open_row(self, event: Grid.Opened) -> None:
+        """Enter on a row that tells about an event goes there."""
+        event.stop()
+        self.action_go()
+
+    def action_go(self) -> None:
+        """To the event of the row under the cursor."""
+        row = self.query_one(Grid).cursor_row
+        if row is not None and row.seq:
+            self.dismiss(row.seq)
+
+    def action_last_change(self) -> None:
+        """To the event that wrote the figure under the cursor."""
+        found = self.query_one(Grid).cursor_figure
+        if found is None:
+            self.query_one("#keys", Label).update("no figure of the state under the cursor")
+        else:
+            self.dismiss(found)
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self.query_one(Prompt).open_line("filter", self.query_one(Grid).filter_text)
+
+    @on(Prompt.Edited)
+    @on(Prompt.Entered)
+    def filter_typed(self, event: Prompt.Edited | Prompt.Entered) -> None:
+        """Filter with every key."""
+        self._filter_rows(event.text)
+        if isinstance(event, Prompt.Entered):
+            self.set_focus(self.query_one(Grid))
+
+    @on(Prompt.Closed)
+    def remove_filter(self) -> None:
+        """Show all rows again."""
+        self._filter_rows("")
+        self.set_focus(self.query_one(Grid))
+
+    def action_copy(self) -> None:
+        """The whole table as text."""
+        try:
+            said = f"copied {copy_text(self.app, format_table(self.table), self.clipboard)}"
+        except VcdebugError as error:
+            said = f"✗ {error.format_line()}"
+        self.query_one("#keys", Label).update(said)
+
+
+# A page whose rows are commands: where the cursor stands is what is shown next.
+
+
+class PageScreen(ModalScreen[str]):
+    """Closes with the command to run, or an empty text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", "back", id="leads.leave"),
+        Binding("enter", "go(0)", "go where the row leads", id="leads.go"),
+        Binding("x", "go(1)", "go where the row leads in the original", id="leads.go-original"),
+    ]
+    DEFAULT_CSS = """
+    PageScreen { align: center middle; background: $background; }
+    PageScreen > Vertical {
+        width: 98%; max-width: 180; height: auto; max-height: 90%;
+        border: round $border; background: $surface; padding: 0 1;
+    }
+    PageScreen Grid { height: auto; max-height: 100%; }
+    PageScreen Label { dock: bottom; width: 100%; height: 1; text-style: dim; }
+    """
+
+    def __init__(self, table: Table, page: Page) -> None:
+        super().__init__()
+        self.table = table
+        self.page = page
+
+    def compose(self) -> ComposeResult:
+        """The table in a frame, with the keys below."""
+        with Vertical() as frame:
+            frame.border_title = self.table.title.replace("[", "\\[")
+            yield Grid(id="page")
+            yield Label("   ".join(filter(None, (self.page.keys if self.table.rows else "", "Esc back"))), markup=False)
+
+    def on_mount(self) -> None:
+        """Show it."""
+        grid = self.query_one(Grid)
+        grid.set_table(self.table)
+        grid.focus()
+
+    def action_leave(self) -> None:
+        """Back to where one was."""
+        self.dismiss("")
+
+    @on(Grid.Opened)
+    def open_row(self, event: Grid.Opened) -> None:
+        """Enter on a row."""
+        event.stop()
+        self.action_go(0)
+
+    def action_go(self, which: int) -> None:
+        """Where the row under the cursor leads; a row that leads to one place leads there in any case."""
+        row = self.query_one(Grid).cursor_row
+        commands = self.page.commands(row) if row is not None else ()
+        if commands:
+            self.dismiss(commands[min(which, len(commands) - 1)])

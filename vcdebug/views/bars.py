@@ -1,0 +1,97 @@
+"""Pictures of a few signs, to be seen before they are read: a gang, a funnel, what became of a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from vcdebug.framework.record import NodeAmounts
+from vcdebug.model.names import JobId, Seq
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskStatus
+from vcdebug.recording.recording import Recording
+from vcdebug.views.table import Line, Piece, make_line, muted_piece
+
+STAYS, LEAVES, PROMISED, IDLE = "█", "▒", "▸", "·"
+LEGEND = f"{STAYS} used  {LEAVES} releasing  {PROMISED} promised (pipelined)  {IDLE} idle"
+
+
+def node_bar(amounts: NodeAmounts, allocatable: Resource, dim: str, width: int) -> str:
+    """One dimension of a node; a promise is made on what leaves first, then on what is idle."""
+    used, leaving = amounts.used.get(dim), min(amounts.releasing.get(dim), amounts.used.get(dim))
+    idle = max(amounts.idle.get(dim), 0.0)
+    promised = min(max(amounts.pipelined.get(dim), 0.0), leaving + idle)
+    from_leaving = min(promised, leaving)
+    parts = (used - leaving, leaving - from_leaving, promised, idle - (promised - from_leaving))
+    return draw_bar(parts, (STAYS, LEAVES, PROMISED, IDLE), max(allocatable.get(dim), used + idle), width)
+
+
+def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: int) -> str:
+    """Signs in proportion; a part that is not nothing has at least one sign."""
+    if total <= 0:
+        return ""
+    sizes = [max(1, round(part * width / total)) if part > 0 else 0 for part in parts]
+    while sum(sizes) > width:  # exact: ints
+        sizes[sizes.index(max(sizes))] -= 1
+    short = width - sum(sizes)  # exact: ints
+    if short > 0 and any(sizes):
+        sizes[sizes.index(max(sizes))] += short
+    return "".join(sign * size for sign, size in zip(signs, sizes, strict=True))
+
+
+def fullest_dimension(amounts: NodeAmounts, allocatable: Resource, dims: Sequence[str]) -> str:
+    """The dimension of which the largest fraction is used; empty where nothing is offered."""
+    offered = [dim for dim in dims if allocatable.get(dim) > 0]
+    return max(offered, key=lambda dim: amounts.used.get(dim) / allocatable.get(dim), default="")
+
+
+PICTURE_WIDTH: Final = 24
+PLACED_STATUSES: Final = (
+    TaskStatus.ALLOCATED,
+    TaskStatus.BINDING,
+    TaskStatus.BOUND,
+    TaskStatus.RUNNING,
+    TaskStatus.SUCCEEDED,
+)
+"""Pods that have their place."""
+PLACED_SIGN, WAITING_SIGN, MISSING_SIGN = STAYS, LEAVES, IDLE
+
+
+def gang_line(recording: Recording, seq: Seq, name: JobId) -> Line:
+    """`gang ███▒▒···  3 placed, 2 wait for room, 3 missing of 8 needed`; a sign is a pod, if there is room."""
+    job = recording.session.jobs[name]
+    state = recording.timeline.state_at(seq)
+    statuses = [state.tasks[task.key].status for task in job.tasks.values()]
+    placed = len([status for status in statuses if status in PLACED_STATUSES])
+    waiting = statuses.count(TaskStatus.PIPELINED)
+    needed = state.job_counts(name).min_available
+    missing = max(needed - placed - waiting, 0)
+    total = placed + waiting + missing
+    drawn = draw_bar(
+        (placed, waiting, missing), (PLACED_SIGN, WAITING_SIGN, MISSING_SIGN), total, min(total, PICTURE_WIDTH)
+    )
+    counts = ((placed, "placed"), (waiting, "wait for room"), (missing, "missing"))
+    words = ", ".join(f"{number} {word}" for number, word in counts if number) or "no pods"
+    style = "bad" if missing else "warn" if waiting else "good"
+    return make_line(muted_piece("gang "), Piece(drawn, style), f"  {words}", muted_piece(f" of {needed} needed"))  # type: ignore[arg-type]
+
+
+def stage_lines(counts: Sequence[tuple[str, int]]) -> tuple[Line, ...]:
+    """A funnel: one bar below the other, each as long as what the stage leaves."""
+    most = max((number for _, number in counts), default=0)
+    label = max((len(name) for name, _ in counts), default=0)
+    if not most:
+        return ()
+    return tuple(
+        make_line(
+            muted_piece(f"{name:>{label}} "),
+            Piece(
+                draw_bar((number,), (PLACED_SIGN,), most, max(1, round(PICTURE_WIDTH * number / most)))
+                if number
+                else "",
+                "accent",
+            ),
+            Piece(f" {number}", "" if number else "bad"),
+        )
+        for name, number in counts
+    )

@@ -1,0 +1,137 @@
+"""The command line that is likely meant where somebody wants to change something: an edit of what one looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Final, NamedTuple
+
+from vcdebug.debugger.driver import DebuggerState
+from vcdebug.debugger.figures import Figure
+from vcdebug.explain.decisions.votes import HOOK_AT
+from vcdebug.framework.forced_answers import choice_text
+from vcdebug.framework.record import HookEvent
+from vcdebug.model.resource import CPU
+from vcdebug.snapshot.cycle_inputs import ChanceSettings
+from vcdebug.snapshot.gathered_objects import object_name
+from vcdebug.snapshot.manifest import Json
+from vcdebug.snapshot.snapshot import SchedulerFlags, Snapshot
+
+MAX_OBJECTS: Final = 500
+"""Objects of a kind that are offered at most."""
+
+
+class _EditedField(NamedTuple):
+    """What is changed most often of a kind of object."""
+
+    kind: str
+    path: str
+    otherwise: str
+    """What stands there if the manifest says nothing."""
+    by_dim: bool = False
+    """Whether the path goes on with a dimension."""
+
+
+USUAL_FIELDS: Final = {
+    "queue": _EditedField("Queue", "spec.weight", "1"),
+    "job": _EditedField("PodGroup", "spec.minMember", "1"),
+    "task": _EditedField("Pod", "spec.containers[0].resources.requests.cpu", ""),
+    "node": _EditedField("Node", "spec.unschedulable", "true"),
+}
+
+FIELD_BY_FIGURE: Final = {
+    ("node", "idle"): _EditedField("Node", "status.allocatable", "", by_dim=True),
+    ("node", "allocatable"): _EditedField("Node", "status.allocatable", "", by_dim=True),
+    ("queue", "deserved"): _EditedField("Queue", "spec.deserved", "", by_dim=True),
+    ("queue", "capability"): _EditedField("Queue", "spec.capability", "", by_dim=True),
+    ("queue", "realCapability"): _EditedField("Queue", "spec.capability", "", by_dim=True),
+    ("queue", "guarantee"): _EditedField("Queue", "spec.guarantee.resource", "", by_dim=True),
+    ("job", "priority"): _EditedField("PodGroup", "spec.priorityClassName", ""),
+    ("job", "phase"): _EditedField("PodGroup", "status.phase", ""),
+    ("task", "priority"): _EditedField("Pod", "spec.priorityClassName", ""),
+    ("task", "node"): _EditedField("Pod", "spec.nodeName", ""),
+}
+"""What is meant where the cursor stands on a figure: by its kind and part."""
+FIELD_BY_HEAD: Final = {("job", "queue"): _EditedField("PodGroup", "spec.queue", "default")}
+"""The same for cells that are no figures: by the kind of the row and the head of the column."""
+
+
+def suggested_edit(
+    here: DebuggerState, kind: str = "", name: str = "", figure: Figure | None = None, head: str = ""
+) -> str:
+    """A `set` of what stands in the cell, else of the object; a `force` at a hook call, or a bare `set`."""
+    field = _field_of_figure(figure) or FIELD_BY_HEAD.get((kind, head)) or USUAL_FIELDS.get(kind)
+    if field is not None and name:
+        value = _present_value(here.recording.snapshot, field, name)
+        return f"set {field.kind}/{name}:{field.path}={value or field.otherwise}"
+    event = here.recording.event_at(here.seq)
+    return f"force {_other_answer(event)}" if isinstance(event, HookEvent) else "set "
+
+
+def _field_of_figure(figure: Figure | None) -> _EditedField | None:
+    """What a manifest holds of a figure."""
+    if figure is None or (figure.kind, figure.part) not in FIELD_BY_FIGURE:
+        return None
+    field, dim = FIELD_BY_FIGURE[figure.kind, figure.part], figure.dim or CPU
+    return field._replace(path=field.path + (f"[{dim}]" if "." in dim else f".{dim}")) if field.by_dim else field
+
+
+def iter_edit_words(here: DebuggerState) -> Iterator[str]:
+    """Edits that are likely meant here, up to their value: of the objects around, then of all of them."""
+    snapshot, conf = here.recording.snapshot, here.recording.conf
+    around = {"queue": here.queue, "job": here.job, "task": here.task, "node": here.node}
+    for kind, field in USUAL_FIELDS.items():
+        names = [object_name(one) for one in snapshot.objects_of(field.kind)[:MAX_OBJECTS]]
+        own = [around[kind]] if around[kind] in names else []
+        yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*own, *names]))
+    yield "conf:actions="
+    for option in dict.fromkeys(option.name for tier in conf.tiers for option in tier):
+        yield f"conf:plugins.{option}"
+    yield from (f"flag:{row.name}=" for row in fields(SchedulerFlags))
+    yield from (f"chance:{row.name}=" for row in fields(ChanceSettings))
+    yield "replay:persistence="
+
+
+def iter_answer_words(here: DebuggerState) -> Iterator[str]:
+    """What the plugin of the present hook call can be made to say."""
+    event = here.recording.event_at(here.seq)
+    if not isinstance(event, HookEvent):
+        return
+    if event.offers:
+        yield from ("offer", "nobody", "abstain")
+    elif isinstance(event.result, bool):
+        yield from ("yes", "no")
+    elif "permit" in choice_text(HOOK_AT[event.point].gives):
+        yield from ("permit", "reject", "abstain")
+    else:
+        yield from ("yes", "no", "none")
+
+
+def _other_answer(event: HookEvent) -> str:
+    """The answer that the plugin did not give, where there is only one."""
+    if isinstance(event.result, bool):
+        return "no" if event.result else "yes"
+    if event.offers and isinstance(event.result, tuple):
+        return f"offer {' '.join(event.candidates)}" if event.candidates != event.result else "nobody"
+    return ""
+
+
+def _present_value(snapshot: Snapshot, field: _EditedField, name: str) -> str:
+    """What the manifest says."""
+    manifest: Json = next((one for one in snapshot.objects_of(field.kind) if object_name(one) == name), None)
+    for step in _iter_path_steps(field.path):
+        if isinstance(manifest, list):
+            manifest = manifest[0] if manifest else None
+        else:
+            manifest = manifest.get(step) if isinstance(manifest, dict) else None
+    return "" if manifest is None else str(manifest)
+
+
+def _iter_path_steps(path: str) -> Iterator[str]:
+    """`spec.containers[0]` step by step; a name with dots stands in brackets."""
+    for part in path.replace("[", "\n[").split("\n"):
+        if part.startswith("["):
+            name, _, rest = part[1:].partition("]")
+            yield name
+            part = rest.removeprefix(".")
+        yield from (step for step in part.split(".") if step)

@@ -1,0 +1,209 @@
+"""The inside of a pass of predicates: what PreFilter left, and for each reason what the filters compared on a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.decisions.dry_runs import dry_run_at
+from vcdebug.explain.decisions.node_checks import (
+    CacheHit,
+    NodeCheck,
+    cache_hits,
+    cache_key,
+    checks_of_node,
+    filter_checks,
+    simulated_checks,
+    statuses_of,
+)
+from vcdebug.explain.equation import Equation, Term
+from vcdebug.explain.plugin_explainer import AskedNode, asked_node_at
+from vcdebug.explain.plugins.predicates import prepared_filters
+from vcdebug.framework.record import HookEvent, PredicateEvent
+from vcdebug.grouping import group_by_key
+from vcdebug.model.fit_errors import FitStatus
+from vcdebug.model.names import NodeName, Seq
+from vcdebug.recording.recording import Recording
+from vcdebug.views.equation import figure_text, row_name, short_names
+from vcdebug.views.headline import answer_piece
+from vcdebug.views.short_names import bare_name
+from vcdebug.views.table import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
+
+CHECK_COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))
+MAX_LABEL = 26
+"""Names of terms beyond this stand in the last column, which wraps."""
+MAX_GROUPS = 12
+"""Groups of nodes with the same reasons that are opened: one node of each."""
+NOTHING_TRIED = "no node was tried"
+WEBHOOK_ANSWERED = "a webhook had a say in this cycle: it cannot be run again up to here"
+
+
+def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, title: str) -> Table:
+    """PreFilter's results, then one node for each set of reasons, then one that fits."""
+    groups = _reason_groups(recording, event)
+    told = next(
+        (asked for node in _visited_nodes(recording, event) if (asked := asked_node_at(recording, seq, node))), None
+    )
+    if told is None:
+        return Table(
+            title,
+            foot=(
+                make_line(muted_piece(WEBHOOK_ANSWERED if len(event.failed) or len(event.feasible) else NOTHING_TRIED)),
+            ),
+        )
+    hits = cache_hits(recording, seq)
+    rows = list(_iter_prefilter_rows(told))
+    for number, (statuses, nodes) in enumerate(groups[:MAX_GROUPS]):
+        rows += _iter_group_rows(recording, seq, number, statuses, nodes, hits)
+    head = (
+        make_line(muted_piece("each plugin asked again, in the session as it stood then")),
+        *_iter_cache_lines(recording, event, hits),
+    )
+    return Table(f"{title} of the predicates for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
+
+
+def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
+    """One plugin's answer about one node, where preempt or reclaim asks outside a search."""
+    found = filter_checks(recording, seq)
+    if found is None:
+        return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+    refused = event.result is not None
+    style: Style = "bad" if refused else "good"
+    words = Piece(answer_piece(event).text.removeprefix(f"{NO} ") if refused else "fits", style)
+    first = Row("node", (Piece(NO if refused else YES, style), Piece(event.node, "strong"), words))
+    head = (
+        make_line(muted_piece(f"{event.plugin} asked again about this node alone, in the session as it stood then")),
+    )
+    rows = [first, *_check_rows(event.node, found)]
+    return Table(f"{title} of the filter {event.plugin} for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
+
+
+def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
+    """What a dry run tests on its copy of a node, and who is gone there by then."""
+    found, run = simulated_checks(recording, seq), dry_run_at(recording, seq)
+    if found is None or run is None:
+        return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
+    away = run.tasks_away(seq)
+    gone = f"away: {', '.join(map(bare_name, away))}" if away else "nobody is away"
+    fits = all(not check.is_refused for check in found)
+    style: Style = "good" if fits else "bad"
+    first = Row("node", (Piece(YES if fits else NO, style), Piece(run.node, "strong"), Piece(gone)))
+    head = (
+        make_line(muted_piece("a copy of the node and of what PreFilter counted, as the dry run has them by then")),
+    )
+    rows = [first, *_check_rows(run.node, found, folded=False)]
+    return Table(f"{title} of the dry run for {bare_name(event.task)}", CHECK_COLUMNS, rows, head=head)
+
+
+def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
+    """Every check of one node."""
+    hit = cache_hits(recording, seq).get(node)
+    found = checks_of_node(recording, seq if hit is None else hit.seq, node)
+    return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, found)]
+
+
+def _visited_nodes(recording: Recording, event: PredicateEvent) -> list[NodeName]:
+    return [recording.node_names[row] for row in [*event.failed.tolist()[:1], *event.feasible.tolist()[:1]]]
+
+
+def _reason_groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[FitStatus, ...], list[NodeName]]]:
+    """Nodes by their reasons, the most frequent first; those that fit last."""
+    failed = [recording.node_names[row] for row in event.failed.tolist()]
+    found = group_by_key((statuses_of(recording, event, name), name) for name in failed)
+    groups = sorted(found.items(), key=lambda entry: -len(entry[1]))
+    fitting = [recording.node_names[row] for row in event.feasible.tolist()]
+    return [*groups, *([((), fitting)] if fitting else [])]
+
+
+def _iter_cache_lines(recording: Recording, event: PredicateEvent, hits: dict[NodeName, CacheHit]) -> Iterator[Line]:
+    key = cache_key(recording, event)
+    if hits:
+        seqs = ", ".join(str(seq) for seq in dict.fromkeys(hit.seq for hit in hits.values()))
+        words = f"error cache: {count_noun(len(hits), 'hit')} under the key {key}, of event {seqs}"
+        yield make_line(Piece(words, "accent"))
+    elif key:
+        yield make_line(muted_piece(f"error cache: no hit; refusals are kept under the key {key}"))
+    else:
+        yield make_line(muted_piece("error cache: the task has no role, so nothing is kept of it"))
+
+
+def _iter_prefilter_rows(asked: AskedNode) -> Iterator[Row]:
+    found = list(prepared_filters(asked))
+    if found:
+        yield Row(
+            "PreFilter",
+            (muted_piece(""), Piece("PreFilter", "strong"), muted_piece("what each filter found about the pod")),
+        )
+    for one in found:
+        if not one.skipped:
+            words = Piece(": ".join(words for words in (one.key, one.found) if words) or "asked on every node")
+            yield Row(f"PreFilter {one.filter}", (Piece(YES, "good"), Piece(f"  {one.filter}"), words))
+    skipped = ", ".join(one.filter for one in found if one.skipped)
+    if skipped:
+        words = muted_piece(f"nothing to say about this pod, for the rest of the session: {skipped}")
+        yield Row("PreFilter skipped", (muted_piece(SKIPPED), Piece("  skipped"), words))
+
+
+def _iter_group_rows(
+    recording: Recording,
+    seq: Seq,
+    number: int,
+    statuses: tuple[FitStatus, ...],
+    nodes: Sequence[NodeName],
+    hits: dict[NodeName, CacheHit],
+) -> Iterator[Row]:
+    shown, more = nodes[0], f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
+    mark = Piece(NO, "bad") if statuses else Piece(YES, "good")
+    reason = ", ".join(status.reason for status in statuses) or "fits"
+    style: Style = "bad" if statuses else "good"
+    yield Row(f"group {number}", (mark, Piece(shown, "strong"), Piece(f"{reason}{more}", style)), 0, ("node", shown))
+    hit = hits.get(shown)
+    if hit is not None:
+        yield from _iter_hit_rows(hit)
+    yield from _check_rows(shown, checks_of_node(recording, seq if hit is None else hit.seq, shown))
+
+
+def _iter_hit_rows(hit: CacheHit) -> Iterator[Row]:
+    words = f"nobody was asked: event {hit.seq} had refused the node under the key {hit.key}"
+    yield Row(f"{hit.node} cached", (muted_piece(SKIPPED), Piece("  error cache"), Piece(words, "accent")), hit.seq)
+
+
+def _check_rows(node: NodeName, found: Sequence[NodeCheck], *, folded: bool = True) -> Iterator[Row]:
+    """Those that hold in one line, then each that does not with what it compares; unfolded each of them."""
+    passed = ", ".join(_check_title(check.inside, node) for check in found if folded and check.inside.verdict is True)
+    if passed:
+        yield Row(f"{node} passed", (Piece(YES, "good"), Piece("  holds"), muted_piece(passed)))
+    for number, check in enumerate(found):
+        inside, key = check.inside, f"{node} {number}"
+        if folded and inside.verdict is True:
+            continue
+        mark = Piece(NO, "bad") if check.is_refused else muted_piece(SKIPPED) if folded else Piece(YES, "good")
+        yield Row(key, (mark, Piece(f"  {_check_title(inside, node)}", "strong"), muted_piece(_formula_text(inside))))
+        for place, term in enumerate(inside.terms):
+            yield _term_row(f"{key} {place}", inside, term)
+
+
+def _formula_text(inside: Equation) -> str:
+    return f"{inside.formula}; {inside.compared}" if inside.compared else inside.formula
+
+
+def _check_title(inside: Equation, node: NodeName) -> str:
+    """Without the node, which stands above."""
+    title = short_names(inside.title)
+    for word in ("on", "of", "to", "for"):
+        title = title.replace(f" {word} {node}", "")
+    return title
+
+
+def _term_row(key: str, inside: Equation, term: Term) -> Row:
+    mark = muted_piece("") if term.holds is None else Piece(YES, "good") if term.holds else Piece(NO, "bad")
+    style: Style = "accent" if term.holds is False else ""
+    figures = (
+        f"{head} {figure_text(inside, term, figure)}".strip()
+        for head, figure in zip(inside.columns, term.figures, strict=False)
+        if figure is not None and figure != ""
+    )
+    name = row_name(inside, term)
+    shown, more = ("·", f"{name}:") if len(name) > MAX_LABEL else (name, "")
+    words = "; ".join(text for text in (", ".join(figures), term.note) if text)
+    return Row(key, (mark, Piece(f"    {shown}", style), Piece(f"{more} {words}".strip(), style)))

@@ -1,0 +1,132 @@
+"""How a span came out: an action's statements, a job's fate, a task's node, a node's victims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vcdebug.amount_text import count_noun
+from vcdebug.framework.hooks import JOB_ENQUEUEABLE, OVERUSED, PRE_PREDICATE
+from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEvent, PredicateEvent, Span, StatementEvent
+from vcdebug.framework.registry import ActionFacts
+from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
+from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.views.headline import VICTIM_POINTS
+from vcdebug.views.short_names import bare_name, task_list_or
+from vcdebug.views.table import NO, YES, Piece, muted_piece
+
+_UNDONE = ("unpipeline", "unallocate")
+
+
+@per_recording(most=20_000)
+def span_outcome(recording: Recording, index: int) -> Piece:
+    """The outcome of the span with this index."""
+    span = recording.spans[index]
+    if span.level is Level.ACTION:
+        return _action_outcome(span, action_outcomes(recording)[index], recording.conf.facts_of(span.name))
+    events = recording.events[span.first - 1 : span.last]
+    match span.level:
+        case Level.QUEUE:
+            return _queue_outcome(recording, span, events)
+        case Level.JOB:
+            return _job_outcome(events)
+        case Level.TASK:
+            return _task_outcome(events)
+        case Level.NODE:
+            return _node_outcome(recording, span, events)
+    return Piece("")
+
+
+def _action_outcome(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piece:
+    if facts.admits:
+        if not came.popped:
+            return muted_piece("nothing waits")
+        return Piece(f"{came.popped - came.rejected} of {came.popped} admitted", "bad" if came.rejected else "good")
+    if not came.commits + came.discards:
+        return Piece(f"{came.bound} bound", "good") if came.bound else muted_piece("no statement")
+    parts = [
+        f"○ {came.commits} committed" if came.commits else "",
+        f"◆ {came.discards} discarded" if came.discards else "",
+    ]
+    return Piece(" ".join(part for part in parts if part), "good" if came.commits else "bad")
+
+
+def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    for event in events[:3]:
+        if isinstance(event, HookEvent) and event.point == OVERUSED.upstream and event.result:
+            return Piece(f"{NO} overused", "bad")
+    jobs = [child for child in recording.span_tree.children_of(span) if child.level is Level.JOB]
+    if len(jobs) == 1:
+        return _only_job_outcome(bare_name(jobs[0].name), span_outcome(recording, jobs[0].index))
+    return muted_piece(count_noun(len(jobs), "job") if jobs else "no job")
+
+
+def _only_job_outcome(job: str, came: Piece) -> Piece:
+    """The one job of a queue's turn goes by its name, after the sign of what came of it."""
+    sign, space, _ = came.text.partition(" ")
+    return Piece(f"{sign} {job}", came.style) if space and not sign.isalnum() else muted_piece(job)
+
+
+def _job_outcome(events: Sequence[Event]) -> Piece:
+    for _, plugin in iter_rejections(events):
+        return Piece(f"{NO} {plugin} rejects", "bad")
+    if any(isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream for event in events):
+        return Piece(f"{YES} admitted", "good")
+    fates = [event for event in events if isinstance(event, StatementEvent) and event.what in ("commit", "discard")]
+    if any(event.what == "commit" and event.ops for event in fates):
+        return Piece("○ committed", "good")
+    if any(event.ops for event in fates):
+        return Piece("◆ discarded", "bad")
+    if any(isinstance(event, OpEvent) and event.op == "bind" for event in events):
+        return Piece("○ bound", "good")
+    return muted_piece("nothing done")
+
+
+def _task_outcome(events: Sequence[Event]) -> Piece:
+    node, op = "", ""
+    for event in events:
+        if isinstance(event, OpEvent) and event.op in PLACING_OPS:
+            node, op = event.node, event.op
+        elif isinstance(event, OpEvent) and event.op in _UNDONE:
+            node, op = "", ""
+    if node:
+        return Piece(f"{'▸' if op == 'pipeline' else '●'} {node}", "good")
+    return Piece(f"{NO} {_task_obstacle(events)}", "bad")
+
+
+def _task_obstacle(events: Sequence[Event]) -> str:
+    """The last gate that the task did not pass."""
+    for event in reversed(events):
+        if isinstance(event, OpEvent) and event.op in _UNDONE:
+            return f"undone on {event.node}"
+        if isinstance(event, HookEvent) and event.point in VICTIM_POINTS:
+            return "no victims"
+        if isinstance(event, HookEvent) and event.result is False:
+            return f"{event.point}: {event.plugin}"
+        if isinstance(event, HookEvent) and event.point == PRE_PREDICATE.upstream and event.result is not None:
+            return f"PrePredicate: {event.plugin}"
+        if isinstance(event, PredicateEvent) and not len(event.feasible):
+            return f"0/{event.processed} nodes"
+    return "no place"
+
+
+def _node_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    from vcdebug.explain.decisions.dry_runs import dry_run_at
+
+    run = dry_run_at(recording, span.first)
+    if run is None:
+        return _tried_outcome(events)
+    return Piece(f"{YES} {run.outcome_words}", "good") if run.victims else Piece(f"{NO} {run.outcome_words}", "bad")
+
+
+def _tried_outcome(events: Sequence[Event]) -> Piece:
+    evicted = [event.task for event in events if isinstance(event, OpEvent) and event.op == "evict"]
+    if any(isinstance(event, OpEvent) and event.op in _UNDONE for event in events):
+        return Piece(f"{NO} undone", "bad")
+    if any(isinstance(event, OpEvent) and event.op in PLACING_OPS for event in events):
+        return Piece(f"▲ {task_list_or(evicted, 'nobody')}", "good")
+    asked = [event for event in events if isinstance(event, HookEvent) and event.point in VICTIM_POINTS]
+    if asked and not any(event.candidates for event in asked):
+        return muted_piece("no candidates")
+    if asked and not asked[-1].result:
+        return Piece(f"{NO} {asked[-1].plugin}", "bad")
+    return Piece(f"{NO} not enough" if evicted or asked else "", "bad" if evicted or asked else "")

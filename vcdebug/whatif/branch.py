@@ -1,0 +1,189 @@
+"""What if: edits make a branch of a recording; the recording itself stays. Nothing here changes what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal
+
+from vcdebug.errors import VcdebugError
+from vcdebug.model.names import Seq
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.edit import CONF, Edit, parse_edit
+from vcdebug.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from vcdebug.comparison.cycles import CycleComparison
+
+
+def replay_like(snapshot: Snapshot, like: Recording) -> Recording:
+    """Execute one cycle, with the extender's webhook if the other recording had it."""
+    from vcdebug.recording.replay import replay_cycle
+
+    return replay_cycle(snapshot, ask_extender=like.session.ask_extender, beside=like)
+
+
+def edited_snapshot(snapshot: Snapshot, edits: Iterable[Edit]) -> Snapshot:
+    """A snapshot with the edits made; raises EditError, also for a configuration that the scheduler would refuse."""
+    from vcdebug.snapshot.edited_snapshot import apply_edits
+
+    for edit in edits:
+        snapshot = _with_conf(snapshot, edit) if edit.kind == CONF else apply_edits(snapshot, [edit], "")
+    return snapshot
+
+
+def _with_conf(snapshot: Snapshot, edit: Edit) -> Snapshot:
+    from vcdebug.recording.replay import parse_conf
+    from vcdebug.snapshot.edited_snapshot import apply_edits
+
+    before = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    snapshot = apply_edits(snapshot, [edit], before.text)
+    after = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    new = [problem for problem in after.problems if problem not in before.problems]
+    if new:
+        raise edit.make_error(f"the configuration would be wrong: {new[0].format_line()}", edit.value_at)
+    return snapshot
+
+
+def with_edits(open_: OpenRecordings, texts: Iterable[str]) -> OpenRecordings:
+    """Further edits of the shown cycle, and the branch that they make; what was undone is forgotten."""
+    if open_.edits and open_.cycle != open_.start:
+        raise NoRecordingError(
+            f"the edits are about cycle {open_.start}, and this is cycle {open_.cycle}",
+            f"goto {open_.start}:1 first, or undo them",
+        )
+    start = open_.start if open_.edits else open_.cycle
+    edits = (*open_.edits, *map(parse_edit, texts))
+    return _rerun_branch(replace(open_, start=start, undone=()), edits)
+
+
+def without_last(open_: OpenRecordings) -> OpenRecordings:
+    """The last edit undone."""
+    if not open_.edits:
+        raise NoRecordingError("there is no edit to undo")
+    undone = (*open_.undone, open_.edits[-1])
+    return _rerun_branch(replace(open_, undone=undone), open_.edits[:-1])
+
+
+def without_any(open_: OpenRecordings) -> OpenRecordings:
+    """All edits undone, the last one first."""
+    if not open_.edits:
+        return open_
+    return _rerun_branch(replace(open_, undone=(*open_.undone, *reversed(open_.edits))), ())
+
+
+def with_redone(open_: OpenRecordings) -> OpenRecordings:
+    """The edit that was undone last made again."""
+    if not open_.undone:
+        raise NoRecordingError("there is no edit to redo")
+    return _rerun_branch(replace(open_, undone=open_.undone[:-1]), (*open_.edits, open_.undone[-1]))
+
+
+def _rerun_branch(open_: OpenRecordings, edits: tuple[Edit, ...]) -> OpenRecordings:
+    """The branch of these edits shown, or the original where there are none."""
+    open_ = replace(open_, edits=edits, cycle=open_.start, found=None)
+    if not edits:
+        return replace(open_, branch=(), side=ORIGINAL)
+    base = open_.original[open_.start - 1]
+    branch = replay_like(edited_snapshot(base.snapshot, edits), base)
+    return replace(open_, branch=(branch,), side=BRANCH)
+
+
+def with_comparison(open_: OpenRecordings) -> OpenRecordings:
+    """What the edits changed in the shown cycle; raises where one side has no such cycle."""
+    from vcdebug.comparison.cycles import compare_cycles
+
+    return open_ if open_.found is not None else replace(open_, found=compare_cycles(*open_.both_sides()))
+
+
+def divergence_seq(before: OpenRecordings, after: OpenRecordings) -> Seq:
+    """The first event that differs between what is shown before and after; beyond the last one where none does."""
+    from vcdebug.comparison.cycles import find_divergence
+
+    found = after.found if after.found is not None else before.found
+    if found is not None and _is_about(found_in=after, one=before.shown_recording, other=after.shown_recording):
+        divergence = found.divergence
+    else:
+        divergence = find_divergence(before.shown_recording, after.shown_recording)
+    side = None if divergence is None else divergence.before or divergence.after
+    return len(after.shown_recording) + 1 if side is None else side.seq
+
+
+def _is_about(*, found_in: OpenRecordings, one: Recording, other: Recording) -> bool:
+    """Whether the comparison of the shown cycle is that of these two recordings."""
+    pair = found_in.both_sides() if found_in.branch else ()
+    return any(one is side for side in pair) and any(other is side for side in pair)
+
+
+# All recordings that lie open side by side: the original's cycles, and those of the branch that edits make of it.
+
+RecordingSide = Literal["original", "branch"]
+ORIGINAL: Final[RecordingSide] = "original"
+BRANCH: Final[RecordingSide] = "branch"
+
+
+class NoRecordingError(VcdebugError):
+    """A cycle or branch that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRecordings:
+    """What lies open, and which recording of it is shown. Cycles count from 1; the original always stays."""
+
+    original: tuple[Recording, ...]
+    branch: tuple[Recording, ...] = ()
+    """Empty without edits; the first one is the edited cycle `start`, each further one follows from it."""
+    start: int = 1
+    """The cycle that the edits are about."""
+    edits: tuple[Edit, ...] = ()
+    """The edits in force, in order."""
+    undone: tuple[Edit, ...] = ()
+    """Edits that redo would bring back, the next one last."""
+    side: RecordingSide = ORIGINAL
+    cycle: int = 1
+    found: CycleComparison | None = None
+    """What the edits changed in the shown cycle, once it has been looked for."""
+
+    @property
+    def shown_recording(self) -> Recording:
+        """The recording that one looks at."""
+        return self.cycles_of(self.side)[self.cycle - 1]
+
+    @property
+    def cycle_count(self) -> int:
+        """How many cycles the shown side has."""
+        return len(self.cycles_of(self.side))
+
+    @property
+    def other_side(self) -> RecordingSide:
+        """The side that is not shown."""
+        return ORIGINAL if self.side == BRANCH else BRANCH
+
+    @property
+    def edit_texts(self) -> tuple[str, ...]:
+        """The edits in force as they are written."""
+        return tuple(edit.text for edit in self.edits)
+
+    def cycles_of(self, side: RecordingSide) -> tuple[Recording, ...]:
+        """All cycles of one side; what comes before the edited cycle is the original's."""
+        return self.original if side == ORIGINAL else (*self.original[: self.start - 1], *self.branch)
+
+    def both_sides(self) -> tuple[Recording, Recording]:
+        """The shown cycle of the original and of the branch; raises where one of them is missing."""
+        if not self.branch:
+            raise NoRecordingError("there are no edits to compare with", "set EDIT makes one")
+        lines = self.original, self.cycles_of(BRANCH)
+        for side, line in zip((ORIGINAL, BRANCH), lines, strict=True):
+            if len(line) < self.cycle:
+                raise NoRecordingError(f"the {side} has no cycle {self.cycle}", f"{side}, then advance")
+        return lines[0][self.cycle - 1], lines[1][self.cycle - 1]
+
+    def show_cycle(self, side: RecordingSide, cycle: int) -> OpenRecordings:
+        """Another recording shown."""
+        if side == BRANCH and not self.branch:
+            raise NoRecordingError("there is no branch yet", "set EDIT makes one")
+        last = len(self.cycles_of(side))
+        if not 1 <= cycle <= last:
+            there = "there is only cycle 1" if last == 1 else f"there are cycles 1 to {last}"
+            raise NoRecordingError(f"there is no cycle {cycle}", f"{there}; advance runs the next one")
+        return replace(self, side=side, cycle=cycle, found=self.found if cycle == self.cycle else None)

@@ -1,0 +1,128 @@
+"""Would a job ever fit, and how many more of it: the job alone on the cluster, and copies of it beside what runs.
+
+Both run the cycle again on an edited snapshot, with admission and placing only: nobody is evicted for the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import explain_by_name
+from vcdebug.explain.pending.gates.missing_action import NOT_CONFIGURED_CAUSE
+from vcdebug.gotime import api_time_text
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.recording.recording import Recording, disposing
+from vcdebug.recording.replay import parse_conf, replay_cycle
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_conf import edit_conf_text
+from vcdebug.snapshot.manifest import JsonDict
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+
+POD_GROUP: Final = "PodGroup"
+DEFAULT_ACTIONS: Final = 'actions: "enqueue, allocate, backfill"\n'
+
+
+class AloneFit(NamedTuple):
+    """The job on the cluster without any other pod that this scheduler places."""
+
+    tasks: int
+    placed: int
+    explanation: Explanation
+
+    @property
+    def has_place(self) -> bool:
+        """Whether the gang gets its places."""
+        return self.explanation.scheduled
+
+    @property
+    def failure_reason(self) -> str:
+        """Why it does not fit, in a sentence."""
+        return no_place_reason(self.explanation)
+
+
+class FittingCopies(NamedTuple):
+    """How many copies of the job fit on the cluster as it stands, of how many that were tried."""
+
+    fitting: int
+    tried: int
+    stopped: str
+    """Why the next one does not fit; empty where all that were tried fit."""
+
+
+def probe_alone(recording: Recording, job: JobId) -> AloneFit:
+    """Everything else that this scheduler places is taken away; quotas, taints and other schedulers' pods stay."""
+    info, snapshot = recording.session.jobs[job], recording.snapshot
+    names = snapshot.flags.scheduler_names
+    others = [manifest for manifest in snapshot.objects_of("Pod") if Pod(manifest).scheduler_name not in names]
+    groups = [_fresh_group(snapshot, info, info.name)]
+    pods = list(_iter_fresh_pods(info, info.name))
+    objects = {**snapshot.objects, "Pod": [*others, *pods], POD_GROUP: groups}
+    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
+        counts = run.timeline.state_at(len(run)).job_counts(job)
+        return AloneFit(len(pods), counts.ready_count + counts.waiting_count, explain_by_name(run, job))
+
+
+def probe_copies(recording: Recording, job: JobId, most: int) -> FittingCopies:
+    """Up to so many copies are tried, one after the other in the order of their names."""
+    info, snapshot = recording.session.jobs[job], recording.snapshot
+    names = [f"{info.name}-copy-{number:03}" for number in range(1, most + 1)]
+    objects = {
+        **snapshot.objects,
+        "Pod": [*snapshot.objects_of("Pod"), *(pod for name in names for pod in _iter_fresh_pods(info, name))],
+        POD_GROUP: [*snapshot.objects_of(POD_GROUP), *(_fresh_group(snapshot, info, name) for name in names)],
+    }
+    with disposing(replay_cycle(_placing_only(replace(snapshot, objects=objects)), beside=recording)) as run:
+        for number, name in enumerate(names):
+            told = explain_by_name(run, f"{info.namespace}/{name}")
+            if not told.scheduled:
+                return FittingCopies(number, most, no_place_reason(told))
+    return FittingCopies(most, most, "")
+
+
+def no_place_reason(told: Explanation) -> str:
+    """Why there is no place; that nobody is evicted for it is the question's own condition, no reason."""
+    found = (finding for finding in (told.dominant, *told.contributing) if finding.cause != NOT_CONFIGURED_CAUSE)
+    return next(found, told.dominant).sentence
+
+
+def _placing_only(snapshot: Snapshot) -> Snapshot:
+    """The same configuration without the actions that evict, and nothing forced."""
+    conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
+    kept = [name for name in conf.actions if not conf.facts_of(name).evicts]
+    text = snapshot.scheduler_conf or DEFAULT_ACTIONS
+    edited = edit_conf_text(text, parse_edit(f'conf:actions="{", ".join(kept)}"'))
+    return replace(snapshot, scheduler_conf=edited if snapshot.scheduler_conf else None, answers=())
+
+
+def _fresh_group(snapshot: Snapshot, job: JobInfo, name: str) -> Manifest:
+    """The job's PodGroup as it would be created now."""
+    manifest: JsonDict = deepcopy(dict(job.pod_group.manifest))
+    manifest["metadata"] = _renamed_metadata(
+        manifest, name, f"{job.pod_group.manifest['metadata'].get('uid', '')}-{name}"
+    )
+    manifest["metadata"]["creationTimestamp"] = api_time_text(snapshot.now)
+    manifest["status"] = {"phase": "Pending"}
+    return manifest
+
+
+def _iter_fresh_pods(job: JobInfo, name: str) -> Iterator[Manifest]:
+    """The job's pods, pending in a group of this name."""
+    for task in sorted(job.tasks.values(), key=lambda task: task.key):
+        manifest: JsonDict = deepcopy(dict(task.pod.manifest))
+        own = task.name.replace(job.name, name, 1) if job.name in task.name else f"{name}-{task.name}"
+        manifest["metadata"] = _renamed_metadata(manifest, own, f"{task.uid}-{name}")
+        manifest["metadata"].setdefault("annotations", {})[GROUP_ANNOTATION] = name
+        manifest["metadata"].pop("deletionTimestamp", None)
+        manifest["spec"] = {key: value for key, value in manifest["spec"].items() if key != "nodeName"}
+        manifest["status"] = {"phase": "Pending"}
+        yield manifest
+
+
+def _renamed_metadata(manifest: Manifest, name: str, uid: str) -> JsonDict:
+    return {**manifest["metadata"], "name": name, "uid": uid}

@@ -1,0 +1,255 @@
+"""Lever: one change that may let a job in, written as the edits that `--set` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from vcdebug.amount_text import format_number
+from vcdebug.explain.answer import AdviceHarm, Explanation
+from vcdebug.model.job import JobInfo
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.recording.recording import Recording
+from vcdebug.snapshot.quantity import milli_value, whole_value
+from vcdebug.snapshot.snapshot import Snapshot
+
+AMOUNT_BLANK = "{amount}"
+"""Stands in edits and words for an amount that is searched for."""
+
+Unit = Literal["milli", "bytes", "count", "hundredths"]
+_MILLI = 1000
+_MEBI, _GIBI = 1 << 20, 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class AmountRange:
+    """A whole number of units between one that does not do and one that should; it may go up or down."""
+
+    fails: int
+    """Known not to be enough."""
+    works: int
+    """Surely enough, if any amount is."""
+    unit: Unit = "count"
+    step: int = 1
+    """The distance between two amounts that a person would choose from."""
+
+    def format_amount(self, value: int) -> str:
+        """As manifests and configurations write it."""
+        if self.unit == "milli":
+            return str(value // _MILLI) if value % _MILLI == 0 else f"{value}m"
+        if self.unit == "bytes":
+            return f"{value // _GIBI}Gi" if value % _GIBI == 0 else f"{-(-value // _MEBI)}Mi"
+        if self.unit == "hundredths":
+            return format_number(value / 100)
+        return str(value)
+
+
+class FixSize(NamedTuple):
+    """One size of a change whose edits are not a matter of filling in a number."""
+
+    text: str
+    """What stands for the amount in the words."""
+    edits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One change; with an amount, a family of changes of which the mildest that works is wanted."""
+
+    words: str
+    """What to do, as an imperative."""
+    edits: tuple[str, ...]
+    harm: AdviceHarm
+    causes: tuple[str, ...] = ()
+    """Codes of the causes that it is made for; a trailing `*` stands for any ending."""
+    amount: AmountRange | None = None
+    family: str = ""
+    """Levers of one family are the same remedy in several sizes, the mildest proposed first."""
+    choices: tuple[FixSize, ...] = ()
+    """Sizes of the change, the mildest first; the amount then counts them from 1."""
+    less: bool = False
+    """Whether the job gets less than it asks for: smaller pods, or fewer at a time."""
+    risky: bool = False
+    """Whether it goes against what somebody has said about a node; such a remedy comes behind all others that work."""
+    mends: bool = False
+    """Whether it puts right what is broken: such a remedy comes before any that works around it."""
+    aspect: str = ""
+    """What it changes, where it may be one of very many changes at once; of one aspect only one is made."""
+
+    @property
+    def at_widest(self) -> Fix:
+        """With an amount that is surely enough, if any is."""
+        return self if self.amount is None else self.with_amount(self.amount.works)
+
+    def with_amount(self, value: int) -> Fix:
+        """The lever with one amount."""
+        assert self.amount is not None
+        if self.choices:
+            text, edits = self.choices[value - 1]
+        else:
+            text = self.amount.format_amount(value)
+            edits = tuple(edit.replace(AMOUNT_BLANK, text) for edit in self.edits)
+        return replace(self, words=self.words.replace(AMOUNT_BLANK, text), edits=edits, amount=None, choices=())
+
+    def with_sizes(self, *choices: FixSize) -> Fix:
+        """The lever in several sizes, of which the mildest that works is wanted."""
+        return replace(self, choices=choices, amount=AmountRange(0, len(choices)))
+
+    def is_for_cause(self, cause: str) -> bool:
+        """Whether it was made for this cause."""
+        return any(cause == code or (code.endswith("*") and cause.startswith(code[:-1])) for code in self.causes)
+
+
+class FixSituation:
+    """A job that waits, in one recording, as those who propose levers look at it."""
+
+    def __init__(self, recording: Recording, explanation: Explanation) -> None:
+        self.recording = recording
+        self.explanation = explanation
+        self.snapshot: Snapshot = recording.snapshot
+        self.job: JobInfo | None = recording.session.jobs.get(explanation.job)
+        """None where the session never saw it."""
+
+    @property
+    def cause_codes(self) -> tuple[str, ...]:
+        """The dominant cause first."""
+        return tuple(one.cause for one in (self.explanation.dominant, *self.explanation.contributing))
+
+    @cached_property
+    def pod_group(self) -> PodGroup | None:
+        """The job's PodGroup, where there is one."""
+        groups = (PodGroup(manifest) for manifest in self.snapshot.objects_of("PodGroup"))
+        return next((one for one in groups if f"{one.namespace}/{one.name}" == self.explanation.job), None)
+
+    @property
+    def group_path(self) -> str:
+        """How edits name the PodGroup."""
+        return f"PodGroup/{self.explanation.job}"
+
+    @cached_property
+    def pending_pods(self) -> tuple[Pod, ...]:
+        """The job's pods that have no node, by name."""
+        pods = (Pod(manifest) for manifest in self.snapshot.objects_of("Pod"))
+        own = [pod for pod in pods if self._is_own(pod) and not pod.node_name and not pod.deleting]
+        return tuple(sorted(own, key=lambda pod: pod.key))
+
+    @cached_property
+    def model_pod(self) -> Pod | None:
+        """A pod of the job that others could be made like, one that waits where there is one."""
+        own = [pod for pod in map(Pod, self.snapshot.objects_of("Pod")) if self._is_own(pod)]
+        return next(iter((*self.pending_pods, *sorted(own, key=lambda pod: pod.key))), None)
+
+    @cached_property
+    def has_pods(self) -> bool:
+        """Whether any pod of the job exists: a controller may make them only once the job is admitted."""
+        return any(self._is_own(pod) for pod in map(Pod, self.snapshot.objects_of("Pod")))
+
+    def _is_own(self, pod: Pod) -> bool:
+        return pod.job_id == self.explanation.job if pod.job_id else pod.key == self.explanation.pod
+
+    @property
+    def queue_name(self) -> str:
+        """The name of the job's queue."""
+        if self.job is not None:
+            return self.job.queue
+        return (self.pod_group.queue if self.pod_group is not None else "") or self.snapshot.flags.default_queue
+
+    def rank_fixes(self, levers: Iterator[Fix]) -> list[Fix]:
+        """Those that are made for one of the causes, for the dominant one first, the mildest first."""
+        ranked = [(self._cause_rank(lever), lever.risky, lever.harm, at, lever) for at, lever in enumerate(levers)]
+        return [lever for *_, lever in sorted(ranked, key=lambda entry: entry[:4])]
+
+    def _cause_rank(self, lever: Fix) -> int:
+        for rank, cause in enumerate(self.cause_codes[:3]):
+            if lever.is_for_cause(cause):
+                return min(rank, 1)
+        return 2
+
+
+def pod_edits(pods: tuple[Pod, ...], change: str) -> tuple[str, ...]:
+    """The same change of several pods."""
+    return tuple(f"Pod/{pod.key}:{change}" for pod in pods)
+
+
+def coarsest_step(unit: Unit, *values: int) -> int:
+    """The coarsest step that all these amounts are whole multiples of: 18 cores are wanted, not 17,996m."""
+    choices = {"milli": (1000, 100), "bytes": (_GIBI, 256 * _MEBI)}.get(unit, ())
+    finest = {"milli": 10, "bytes": _MEBI}.get(unit, 1)
+    return next((one for one in choices if all(value % one == 0 for value in values)), finest)
+
+
+# Amounts of resources as edits write them: units, steps, and fields of resource lists.
+
+_BYTES = ("memory", "ephemeral-storage", "storage")
+
+
+def unit_of(resource: str) -> Unit:
+    """How amounts of the resource are counted here."""
+    name = resource.rpartition("requests.")[2].rpartition("limits.")[2]
+    if name == "cpu":
+        return "milli"
+    return "bytes" if name in _BYTES or name.startswith("hugepages-") else "count"
+
+
+def count_units(resource: str, quantity: object) -> int:
+    """A Kubernetes quantity in these units."""
+    return milli_value(quantity) if unit_of(resource) == "milli" else whole_value(quantity)
+
+
+def field_step(resource: str) -> str:
+    """The resource as a step of a path."""
+    return f"[{resource}]" if "." in resource or "/" in resource else f".{resource}"
+
+
+_LEAST: Mapping[Unit, tuple[int, ...]] = {"milli": (100, 10), "bytes": (256 << 20, 16 << 20), "count": (1,)}
+"""The smallest requests that a pod is told to make do with, the usual one first: nobody is told to ask for nothing."""
+
+
+def smaller_amount(resource: str, present: int) -> AmountRange | None:
+    """From what is asked for down to very little; None where it is very little already."""
+    unit = unit_of(resource)
+    step = coarsest_step(unit, present)
+    if step < present:
+        return AmountRange(present, step, unit, step)
+    least = next((one for one in _LEAST.get(unit, (1,)) if one < present), None)
+    return None if least is None else AmountRange(present, least, unit, least)
+
+
+def larger_amount(resource: str, present: int, request: int) -> AmountRange:
+    """From what is granted up to far beyond it; `request` only sets how finely is searched."""
+    unit = unit_of(resource)
+    step = coarsest_step(unit, present, request)
+    return AmountRange(present, present + max(1000 * step, 20 * request), unit, step)
+
+
+def total_request(pods: Iterable[Pod], resource: str) -> int:
+    """What containers of these pods ask for together."""
+    return sum(one for pod in pods for one in container_requests(pod, resource))  # exact: ints
+
+
+def container_requests(pod: Pod, resource: str) -> list[int]:
+    """Each container's request; 0 where it names none."""
+    found = []
+    for container in pod.spec.get("containers") or ():
+        stated = container.get("resources") or {}
+        asked = (stated.get("requests") or {}).get(resource, (stated.get("limits") or {}).get(resource))
+        found.append(0 if asked is None else count_units(resource, asked))
+    return found
+
+
+def resources_of(pods: Iterable[Pod]) -> list[str]:
+    """Every resource that some container asks for, in order of appearance."""
+    found: dict[str, None] = {}
+    for pod in pods:
+        for container in pod.spec.get("containers") or ():
+            stated = container.get("resources") or {}
+            found.update(dict.fromkeys((*(stated.get("requests") or ()), *(stated.get("limits") or ()))))
+    return list(found)
+
+
+def known_amounts(amounts: Mapping[str, object] | None) -> dict[str, int]:
+    """A resource list in units."""
+    return {name: count_units(name, quantity) for name, quantity in (amounts or {}).items()}

@@ -1,0 +1,192 @@
+"""What an administrator can change about nodes: repair, labels and taints, and more or larger ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.answer import AdviceHarm
+from vcdebug.grouping import group_by_key
+from vcdebug.kube.taints import Taint, is_tolerated, may_be_lifted, may_be_tolerated, parse_taints, parse_tolerations
+from vcdebug.model.names import NodeName
+from vcdebug.plugins import DRF, GANG
+from vcdebug.snapshot.manifest import JsonObject, labels_of, name_of, spec_of, status_of
+from vcdebug.snapshot.snapshot import Manifest
+from vcdebug.whatif.fixes.fix import (
+    AMOUNT_BLANK,
+    AmountRange,
+    Fix,
+    FixSituation,
+    FixSize,
+    field_step,
+    known_amounts,
+    pod_edits,
+    resources_of,
+    total_request,
+    unit_of,
+)
+
+_NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "node-not-ready", "no-hypernode")
+_ROOM_CAUSES = (*_NODE_CAUSES, "enqueue-overcommit", "enqueue-held-*", "action-not-configured", GANG, DRF, "victims-*")
+_MAX_ADDED_NODES: Final = 8
+_DEVICES_OF_A_NODE: Final = 8
+_BLOCKING_MARKS: Final = ("taints", "unschedulable")
+_NOT_READY: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_REPORTED_DOMAINS: Final = ("kubernetes.io", "k8s.io")
+"""Domains of labels that describe a node."""
+_CORDON: Final = "node.kubernetes.io/unschedulable"
+
+
+def propose_node_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Levers on nodes."""
+    yield from _propose_repair_fixes(situation)
+    yield from _propose_uncordon_fixes(situation)
+    yield from _propose_label_fixes(situation)
+    yield from _propose_node_addition_fixes(situation)
+
+
+def _propose_repair_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Nodes whose kubelet does not report Ready, as they would be if it did."""
+    for node in situation.snapshot.objects_of("Node"):
+        name, conditions = name_of(node), status_of(node).get("conditions") or ()
+        if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions):
+            taints = [taint.get("key") or "" for taint in spec_of(node).get("taints") or ()]
+            lifted = [key for key in dict.fromkeys(taints) if key in _NOT_READY and taints.count(key) == 1]
+            edits = (
+                f'Node/{name}:status.conditions[Ready].status="True"',
+                *(f"Node/{name}:spec.taints[{key}]-" for key in lifted),
+            )
+            yield Fix(f"repair node {name}, which is NotReady", edits, AdviceHarm.CLUSTER, _NODE_CAUSES, mends=True)
+
+
+def _propose_uncordon_fixes(situation: FixSituation) -> Iterator[Fix]:
+    for node in situation.snapshot.objects_of("Node"):
+        spec, name = spec_of(node), name_of(node)
+        if spec.get("unschedulable"):
+            taints = spec.get("taints") or ()
+            edits = [f"Node/{name}:spec.unschedulable-"]
+            edits += [f"Node/{name}:spec.taints[{at}]-" for at, one in enumerate(taints) if one.get("key") == _CORDON][
+                :1
+            ]
+            words = f"uncordon node {name}, once what it was cordoned for is over"
+            yield Fix(words, tuple(edits), AdviceHarm.CLUSTER, _NODE_CAUSES)
+
+
+def _propose_label_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """The labels that the node selector asks for, on a node that lacks them."""
+    for pod in situation.pending_pods[:1]:
+        wanted: Mapping[str, str] = pod.spec.get("nodeSelector") or {}
+        for node in situation.snapshot.objects_of("Node")[:3] if wanted else ():
+            labels, name = labels_of(node), name_of(node)
+            lacking = {key: value for key, value in wanted.items() if labels.get(key) != value}
+            if lacking and not any(_is_reported_label(key) for key in lacking):
+                edits = tuple(f'Node/{name}:metadata.labels[{key}]="{value}"' for key, value in lacking.items())
+                shown = ", ".join(f"{key}={value}" for key, value in lacking.items())
+                yield Fix(
+                    f"label node {name} with {shown}, if that is true of it", edits, AdviceHarm.CLUSTER, _NODE_CAUSES
+                )
+
+
+def _is_reported_label(key: str) -> bool:
+    """Whether Kubernetes or a cloud reports the label: nobody makes it true by writing it."""
+    domain = key.rpartition("/")[0]
+    return any(domain == one or domain.endswith(f".{one}") for one in _REPORTED_DOMAINS)
+
+
+def _propose_node_addition_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Nodes like the one that suits the job best, with more of what a pod asks for where that is not enough."""
+    model = _best_model_node(situation)
+    if model is None:
+        return
+    larger, name = _missing_amounts(situation, model), name_of(model)
+    shown = join_names(f"{amount} {resource}" for resource, amount in larger.items())
+    like = f"like {name}{f' but with {shown}' if larger else ''}"
+    sizes = []
+    for count in range(1, _MAX_ADDED_NODES + 1):
+        names = [f"{name}-added-{number}" for number in range(1, count + 1)]
+        edits = tuple(edit for added in names for edit in _iter_added_node_edits(model, added, larger))
+        sizes.append(FixSize(count_noun(count, "node"), edits))
+    lever = Fix(f"add {AMOUNT_BLANK} {like}", (), AdviceHarm.CLUSTER, _ROOM_CAUSES, aspect="nodes")
+    yield lever.with_sizes(*sizes)
+
+
+def _iter_added_node_edits(model: Manifest, name: str, larger: Mapping[str, str]) -> Iterator[str]:
+    """A copy that no taint and no cordon keeps pods from."""
+    yield f"Node/{name}:+={model['metadata']['name']}"
+    yield from (f"Node/{name}:spec.{mark}-" for mark in _BLOCKING_MARKS if spec_of(model).get(mark))
+    for resource, amount in larger.items():
+        yield f'Node/{name}:status.allocatable{field_step(resource)}="{amount}"'
+        yield f'Node/{name}:status.capacity{field_step(resource)}="{amount}"'
+
+
+def _missing_amounts(situation: FixSituation, model: Manifest) -> dict[str, str]:
+    """What the model has less of than the job's largest pod asks for, and how much would do."""
+    has, found = known_amounts(status_of(model).get("allocatable")), {}
+    for resource in resources_of(situation.pending_pods):
+        unit = unit_of(resource)
+        request = max(total_request([pod], resource) for pod in situation.pending_pods)
+        if request > has.get(resource, 0):
+            together = (
+                min(total_request(situation.pending_pods, resource), _DEVICES_OF_A_NODE) if unit == "count" else 0
+            )
+            found[resource] = AmountRange(0, request, unit).format_amount(max(request, together))
+    return found
+
+
+def _best_model_node(situation: FixSituation) -> Manifest | None:
+    """The node that suits the job best but for its room."""
+    needed = resources_of(situation.pending_pods)
+    labels: Mapping[str, str] = next((pod.spec.get("nodeSelector") or {} for pod in situation.pending_pods), {})
+    return max(
+        situation.snapshot.objects_of("Node"), key=partial(_suitability_key, needed=needed, labels=labels), default=None
+    )
+
+
+def _suitability_key(node: Manifest, needed: Sequence[str], labels: Mapping[str, str]) -> tuple[int, int, bool, float]:
+    """Labels first, then what it has at all, no taint, and its size."""
+    own = labels_of(node)
+    has = known_amounts(status_of(node).get("allocatable"))
+    matching = len([key for key, value in labels.items() if own.get(key) == value])
+    marked = any(spec_of(node).get(mark) for mark in _BLOCKING_MARKS)
+    return matching, len([name for name in needed if has.get(name)]), not marked, has.get("cpu", 0)
+
+
+_TAINT_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
+
+
+def propose_taint_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Who set a taint may take it away, or let a pod stand there all the same; never where the node is out of order.
+
+    What it was set for cannot be told by its key, so that both come behind everything else that works.
+    """
+    for taint, nodes in _blocking_taints(situation, may_be_tolerated).items():
+        match = f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
+        change = f"spec.tolerations[+]={{key: {taint.key}, {match}, effect: {taint.effect}}}"
+        shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+        words = (
+            f"tolerate taint {shown} of {count_noun(len(nodes), 'node')}, if whoever set it agrees: it keeps pods away"
+        )
+        edits = pod_edits(situation.pending_pods, change)
+        yield Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True, aspect=f"taint {shown}")
+    kept = _blocking_taints(situation, may_be_lifted)
+    for key, nodes in group_by_key((taint.key, name) for taint, names in kept.items() for name in names).items():
+        names = [name for name in dict.fromkeys(nodes) if nodes.count(name) == 1]
+        edits = tuple(f"Node/{name}:spec.taints[{key}]-" for name in names)
+        words = f"remove taint {key} from {count_noun(len(names), 'node')}, once what it was set for is over"
+        if names:
+            yield Fix(words, edits, AdviceHarm.CLUSTER, _TAINT_CAUSES, risky=True)
+
+
+def _blocking_taints(
+    situation: FixSituation, allowed: Callable[[Taint, JsonObject], bool]
+) -> dict[Taint, list[NodeName]]:
+    """Taints that some pod of the job does not tolerate, and the nodes that have them."""
+    tolerations = [parse_tolerations(pod.spec.get("tolerations")) for pod in situation.pending_pods]
+    return group_by_key(
+        (taint, NodeName(name_of(node)))
+        for node in situation.snapshot.objects_of("Node")
+        for taint in parse_taints(spec_of(node).get("taints"))
+        if allowed(taint, node) and not all(is_tolerated(taint, one) for one in tolerations)
+    )

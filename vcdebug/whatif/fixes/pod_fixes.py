@@ -1,0 +1,221 @@
+"""What the owner of a job can change about its pods: smaller requests, fewer conditions on nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.answer import AdviceHarm
+from vcdebug.grouping import group_by_key
+from vcdebug.kube.ports import host_ports
+from vcdebug.model.pod import Pod
+from vcdebug.model.pod_claims import LIMIT_PREFIX
+from vcdebug.plugins import DRF, GANG, PRIORITY
+from vcdebug.snapshot.manifest import name_of
+from vcdebug.whatif.fixes.fix import (
+    AMOUNT_BLANK,
+    Fix,
+    FixSituation,
+    container_requests,
+    field_step,
+    pod_edits,
+    resources_of,
+    smaller_amount,
+    total_request,
+)
+
+_NODE_CAUSES = ("predicates-*", "gang-discard", "larger-than-any-node", "pod-count", "no-hypernode")
+_SIZE_CAUSES = (
+    *_NODE_CAUSES,
+    "queue-*",
+    DRF,
+    PRIORITY,
+    GANG,
+    "action-not-configured",
+    "victims-*",
+    "enqueue-*",
+    "preemptive",
+)
+_MAX_EDITED_PODS: Final = 64
+"""Pods of one job up to which requests are edited: beyond, the edits are no advice for a person any more."""
+
+
+def propose_pod_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Levers on the pods that wait."""
+    for change, words, concerned in _NODE_CONDITIONS:
+        pods = tuple(pod for pod in situation.pending_pods if _is_stated(pod.spec, concerned))
+        if pods:
+            yield Fix(words, pod_edits(pods, change), AdviceHarm.JOB, _NODE_CAUSES, aspect=change)
+    yield from _propose_port_fixes(situation)
+    if len(situation.pending_pods) <= _MAX_EDITED_PODS:
+        yield from _propose_smaller_request_fixes(situation)
+        yield from _propose_left_out_fixes(situation)
+
+
+_NODE_CONDITIONS: Final = (
+    ("spec.nodeSelector-", "drop the node selector", ("nodeSelector",)),
+    ("spec.affinity.nodeAffinity-", "drop the node affinity", ("affinity", "nodeAffinity")),
+    ("spec.affinity.podAffinity-", "drop the pod affinity", ("affinity", "podAffinity")),
+    ("spec.affinity.podAntiAffinity-", "drop the pod anti-affinity", ("affinity", "podAntiAffinity")),
+    ("spec.topologySpreadConstraints-", "drop the topology spread constraints", ("topologySpreadConstraints",)),
+)
+
+
+def _is_stated(spec: object, path: tuple[str, ...]) -> bool:
+    for step in path:
+        spec = spec.get(step) if isinstance(spec, Mapping) else None
+    return bool(spec)
+
+
+def _propose_smaller_request_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Pods that ask alike shrink alike, in the container that asks for most."""
+    for resource in resources_of(situation.pending_pods):
+        if is_offered_nowhere(situation, resource):
+            continue
+        alike: dict[tuple[int, int], list[Pod]] = {}
+        for pod in situation.pending_pods:
+            requests = container_requests(pod, resource)
+            largest = max(requests, default=0)
+            if largest:
+                alike.setdefault((requests.index(largest), largest), []).append(pod)
+        for (container, present), pods in alike.items():
+            amount = smaller_amount(resource, present)
+            if amount is None:
+                continue
+            who = pods[0].name if len(pods) == 1 else count_noun(len(pods), "pod")
+            words = f"ask for {AMOUNT_BLANK} instead of {amount.format_amount(present)} {resource} in {who}"
+            edits = tuple(edit for pod in pods for edit in _iter_request_edits(pod, container, resource))
+            aspect = f"request of {present} {resource} in container {container}"
+            yield Fix(words, edits, AdviceHarm.JOB, _SIZE_CAUSES, amount, less=True, aspect=aspect)
+
+
+def is_offered_nowhere(situation: FixSituation, resource: str) -> bool:
+    """Whether no node has any of a resource."""
+    return not any(node.allocatable.get(resource) > 0 for node in situation.recording.session.nodes.values())
+
+
+def _propose_left_out_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """What no node has cannot be asked for in a smaller amount."""
+    for resource in resources_of(situation.pending_pods):
+        if not is_offered_nowhere(situation, resource):
+            continue
+        pods = [pod for pod in situation.pending_pods if total_request([pod], resource)]
+        edits = [
+            f"Pod/{pod.key}:spec.containers[{at}].resources.{part}{field_step(resource)}-"
+            for pod in pods
+            for at, container in enumerate(pod.spec.get("containers") or ())
+            for part in ("requests", "limits")
+            if resource in ((container.get("resources") or {}).get(part) or ())
+        ]
+        if situation.pod_group is not None and resource in (situation.pod_group.min_resource_list or ()):
+            edits.append(f"{situation.group_path}:spec.minResources{field_step(resource)}-")
+        words = f"leave {resource}, which no node offers, out of {count_noun(len(pods), 'pod')}"
+        yield Fix(words, tuple(edits), AdviceHarm.JOB, _SIZE_CAUSES, less=True, aspect=f"no {resource}")
+
+
+def _iter_request_edits(pod: Pod, container: int, resource: str) -> Iterator[str]:
+    """Smaller requests; a device's limit is lowered with its request."""
+    stated = (pod.spec.get("containers") or ())[container].get("resources") or {}
+    for part in ("requests", "limits"):
+        if resource in (stated.get(part) or ()) and (
+            part == "requests" or "/" in resource or resource not in (stated.get("requests") or ())
+        ):
+            yield f"Pod/{pod.key}:spec.containers[{container}].resources.{part}{field_step(resource)}={AMOUNT_BLANK}"
+
+
+def _propose_port_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Another host port, one that no pod of the snapshot takes."""
+    taken = {
+        used.port
+        for pod in map(Pod, situation.snapshot.objects_of("Pod"))
+        for used in host_ports(pod.spec, situation.snapshot.release)
+    }
+    wanted = [(pod, *place) for pod in situation.pending_pods for place in _iter_host_ports(pod)]
+    for port in dict.fromkeys(place[-1] for place in wanted):
+        other = next(number for number in range(port + 1, port + len(taken) + 2) if number not in taken)
+        edits = tuple(
+            f"Pod/{pod.key}:spec.containers[{container}].ports[{at}].{name}={other}"
+            for pod, container, at, number in wanted
+            if number == port
+            for name in (("hostPort", "containerPort") if pod.spec.get("hostNetwork") else ("hostPort",))
+        )
+        yield Fix(
+            f"use another host port than {port}, say {other}",
+            edits,
+            AdviceHarm.JOB,
+            _NODE_CAUSES,
+            aspect=f"port {port}",
+        )
+
+
+def _iter_host_ports(pod: Pod) -> Iterator[tuple[int, int, int]]:
+    """(container, place, host port): where an edit finds it."""
+    for at, container in enumerate(pod.spec.get("containers") or ()):
+        for place, port in enumerate(container.get("ports") or ()):
+            if port.get("hostPort"):
+                yield at, place, int(port["hostPort"])
+
+
+# What can be changed about the volumes of a job: its claims, and the drivers that nodes run.
+
+_VOLUME_CAUSES = ("predicates-*", "larger-than-any-node", "gang-discard", "queue-not-allocatable")
+_MAX_DRIVER_NODES = 8
+_DRIVER_COUNT = 32
+
+
+def propose_volume_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Levers on claims and on drivers."""
+    yield from _propose_claim_fixes(situation)
+    yield from _propose_driver_fixes(situation)
+
+
+def _propose_claim_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """Room on the node itself in place of a claim."""
+    edits = group_by_key(
+        (claim, f"Pod/{pod.key}:spec.volumes[{at}]={{name: {name}, emptyDir: {{}}}}")
+        for pod in situation.pending_pods
+        for at, name, claim in _iter_volume_claims(pod)
+    )
+    names = [name_of(m) for m in situation.snapshot.objects_of("PersistentVolumeClaim")]
+    for claim, changes in edits.items():
+        missing = "" if claim in names else ", which does not exist"
+        words = f"mount an emptyDir in place of claim {claim}{missing} ({count_noun(len(changes), 'pod')})"
+        yield Fix(words, tuple(changes), AdviceHarm.JOB, _VOLUME_CAUSES, less=True, aspect=f"claim {claim}")
+
+
+def _iter_volume_claims(pod: Pod) -> Iterator[tuple[int, str, str]]:
+    """(place, volume, claim)."""
+    for at, volume in enumerate(pod.spec.get("volumes") or ()):
+        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if claim:
+            yield at, volume["name"], claim
+
+
+def _propose_driver_fixes(situation: FixSituation) -> Iterator[Fix]:
+    """A driver that a claim needs and that no node runs."""
+    if situation.job is None:
+        return
+    asked = dict.fromkeys(
+        name.removeprefix(LIMIT_PREFIX)
+        for task in situation.job.tasks.values()
+        for name in task.init_resreq.resource_names()
+        if name.startswith(LIMIT_PREFIX)
+    )
+    nodes = situation.recording.session.nodes
+    known = {name_of(m) for m in situation.snapshot.objects_of("CSINode")}
+    for driver in asked:
+        if any(node.allocatable.get(LIMIT_PREFIX + driver) > 0 for node in nodes.values()):
+            continue
+        entry = f"{{name: {driver}, nodeID: n, allocatable: {{count: {_DRIVER_COUNT}}}}}"
+        places = list(nodes)[:_MAX_DRIVER_NODES]
+        edits = tuple(
+            f"CSINode/{name}:spec.drivers[+]={entry}" if name in known else _csi_node_edit(name, entry)
+            for name in places
+        )
+        words = f"run the volume driver {driver} on {count_noun(len(places), 'node')}"
+        yield Fix(words, edits, AdviceHarm.CLUSTER, _VOLUME_CAUSES, aspect=f"driver {driver}")
+
+
+def _csi_node_edit(node: str, entry: str) -> str:
+    return f"CSINode/{node}:+={{apiVersion: storage.k8s.io/v1, spec: {{drivers: [{entry}]}}}}"

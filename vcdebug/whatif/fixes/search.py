@@ -1,0 +1,287 @@
+"""The search for remedies: single changes first, then changes on top of those that got further, then the amounts.
+
+It never runs anything itself: it says what to try next and is told what came of it, so that trials may run anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Final
+
+from vcdebug.amount_text import count_noun
+from vcdebug.explain.answer import AdviceHarm, Explanation
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.recording import Recording
+from vcdebug.whatif.fixes.fix import Fix, FixSituation
+from vcdebug.whatif.fixes.plan import AmountBisection, FixPlan, TriedPlan, combined_plan, has_amount
+from vcdebug.whatif.fixes.trial import AssumedPods, EditTexts, FixTrials, TrialOutcome, propose_fixes
+
+FixRounds = Generator[list[EditTexts], "list[TrialOutcome | None]", None]
+"""Yields edits to try, each list independent of order; is sent an outcome for each."""
+RunTrials = Callable[[list[EditTexts]], "list[TrialOutcome | None]"]
+
+MAX_CHANGES: Final = 3
+"""Changes that are combined at most."""
+MAX_SHOWN_PLANS: Final = 8
+"""Remedies that a person would look at."""
+MAX_PARTIAL_PLANS: Final = 2
+"""Changes that only get the job further, shown behind those that work, or where nothing does."""
+TRIALS_PER_ROUND: Final = 8
+"""Trials between two looks at the budget."""
+FRONTIER_SIZE: Final = 4
+"""Plans of one size that are built upon."""
+TRIALS_AT_ONCE: Final = 2
+"""Trials of which often the first decides."""
+MAX_ON_TOP: Final = 12
+"""Levers that are tried on top of each of them."""
+
+
+class FixSearch:
+    """Looks for remedies of one job; what it has found so far can be read at any time."""
+
+    def __init__(self, cause: str, places: int, levers: Sequence[Fix], relevant: int) -> None:
+        self._cause = cause
+        self._places = places
+        self._levers = levers
+        self._relevant = relevant
+        self._proven: list[TriedPlan] = []
+        self._steps: list[TriedPlan] = []
+        """Plans that got the job further, but not in."""
+        self._tried: dict[EditTexts, TrialOutcome | None] = {}
+        self._tight: list[frozenset[str]] = []
+        """Families whose mildest amounts are known."""
+        self.finished = False
+        """Whether everything was tried that was meant to be."""
+
+    @property
+    def trial_count(self) -> int:
+        """How many cycles were run."""
+        return len([outcome for outcome in self._tried.values() if outcome is not None])
+
+    @property
+    def best_plans(self) -> list[TriedPlan]:
+        """The best ones; steps that lead nowhere yet where nothing works, or where they admit the job at least."""
+        further = [step for step in self._steps if step.outcome.admitted or step.outcome.places > self._places]
+        if not self._proven:
+            return _best_of_each(further)[:MAX_PARTIAL_PLANS]
+        half_way = [step for step in self._steps if step.outcome.admitted and len(step.plan.levers) == 1]
+        return [*_best_of_each(self._proven), *_best_of_each(half_way)[:MAX_PARTIAL_PLANS]][:MAX_SHOWN_PLANS]
+
+    def trial_rounds(self) -> FixRounds:
+        """All trials, what is most likely to help first."""
+        for harm in AdviceHarm:
+            levers = [lever for lever in self._levers[: self._relevant] if lever.harm is harm]
+            if len(self.best_plans) < MAX_SHOWN_PLANS or not self._proven:
+                yield from self._try_plans([FixPlan.of_fixes(lever) for lever in levers])
+                yield from self._tighten_amounts()
+        if not self._proven:
+            yield from self._try_plans([FixPlan.of_fixes(lever) for lever in self._levers[self._relevant :]])
+        if not self._proven:
+            yield from self._try_everything()
+        yield from self._try_chains()
+        yield from self._shorten_plans()
+        yield from self._tighten_amounts()
+        self.finished = True
+
+    def _try_everything(self) -> FixRounds:
+        """All changes that go together at once, and of them the few that matter; then on top of what got further."""
+        bases = [((), self._levers), *((step.plan.levers, step.outcome.levers) for step in self._furthest_steps(1)[:2])]
+        for first, levers in bases:
+            for harm in AdviceHarm:
+                plan = combined_plan(levers, harm, first)
+                if len(plan.levers) < len(first) + 2:
+                    continue
+                yield from self._try_plans([plan])
+                outcome = self._tried.get(plan.all_edits)
+                if outcome is not None and outcome.reached:
+                    yield from self._reduce_plan(TriedPlan(plan, outcome))
+                    return
+
+    def _reduce_plan(self, remedy: TriedPlan) -> FixRounds:
+        """Leave out halves, then quarters, at last single changes, the most harmful first."""
+        self._proven = [remedy]
+        size = (len(remedy.plan.levers) + 1) // 2
+        while size:
+            count = len(remedy.plan.levers)
+            plans = [remedy.plan.without_places(range(max(0, end - size), end)) for end in range(count, 0, -size)]
+            shorter = yield from self._first_that_works([plan for plan in plans if plan.levers])
+            if shorter is None:
+                size //= 2
+                continue
+            remedy = shorter
+            self._proven = [remedy]
+            size = min(size, (len(remedy.plan.levers) + 1) // 2)
+
+    def _first_that_works(
+        self, plans: Sequence[FixPlan]
+    ) -> Generator[list[EditTexts], list[TrialOutcome | None], TriedPlan | None]:
+        """Try plans, a few at a time."""
+        for start in range(0, len(plans), TRIALS_AT_ONCE):
+            some = plans[start : start + TRIALS_AT_ONCE]
+            fresh = [plan.all_edits for plan in some if plan.all_edits not in self._tried]
+            if fresh:
+                self._tried.update(zip(fresh, (yield fresh), strict=True))
+            for plan in some:
+                outcome = self._tried[plan.all_edits]
+                if outcome is not None and outcome.reached:
+                    return TriedPlan(plan, outcome)
+        return None
+
+    def _try_chains(self) -> FixRounds:
+        """Changes on top of those that got further, as long as they are fewer than what is known to work."""
+        for size in range(2, MAX_CHANGES + 1):
+            safe = [len(remedy.plan.levers) for remedy in self._proven if not remedy.plan.is_risky]
+            if safe and min(safe) <= size:
+                return
+            yield from self._try_plans(_built_upon(self._furthest_steps(size - 1)))
+
+    def _try_plans(self, plans: Sequence[FixPlan]) -> FixRounds:
+        """Try plans in rounds; what is new goes to the proven ones or to the steps."""
+        fresh = list({frozenset(plan.all_edits): plan for plan in plans if plan.all_edits not in self._tried}.values())
+        for start in range(0, len(fresh), TRIALS_PER_ROUND):
+            known = [remedy.plan.family_key for remedy in self._proven]
+            some = [plan for plan in fresh[start : start + TRIALS_PER_ROUND] if plan.family_key not in known]
+            if not some:
+                continue
+            for plan, outcome in zip(some, (yield [plan.all_edits for plan in some]), strict=True):
+                self._tried[plan.all_edits] = outcome
+                if outcome is not None and outcome.reached:
+                    self._proven.append(TriedPlan(plan, outcome))
+                elif outcome is not None and self._is_further(outcome) and len(plan.levers) <= MAX_CHANGES:
+                    self._steps.append(TriedPlan(plan, outcome))
+
+    def _is_further(self, outcome: TrialOutcome) -> bool:
+        return outcome.admitted or outcome.cause != self._cause or outcome.places > self._places
+
+    def _furthest_steps(self, size: int) -> list[TriedPlan]:
+        """The steps of one size that got furthest."""
+        steps = [step for step in self._steps if len(step.plan.levers) == size and step.outcome.levers]
+        ranked = sorted(
+            steps,
+            key=lambda step: (step.plan.is_risky, -step.outcome.places, step.plan.worst_harm, len(step.outcome.costs)),
+        )
+        causes: dict[str, int] = {}
+        kept = []
+        for step in ranked:
+            causes[step.outcome.cause] = causes.get(step.outcome.cause, 0) + 1
+            if causes[step.outcome.cause] <= FRONTIER_SIZE // 2:
+                kept.append(step)
+        return kept[:FRONTIER_SIZE]
+
+    def _shorten_plans(self) -> FixRounds:
+        """Leave out what a plan does not need."""
+        for remedy in [one for one in self._proven if len(one.plan.levers) > 1]:
+            shorter = [remedy.plan.without_places([place]) for place in range(len(remedy.plan.levers))]
+            before = len(self._proven)
+            yield from self._try_plans(shorter)
+            known = [self._tried.get(plan.all_edits) for plan in shorter]
+            if len(self._proven) > before or any(one is not None and one.reached for one in known):
+                self._proven.remove(remedy)
+
+    def _tighten_amounts(self) -> FixRounds:
+        """The mildest amount of each remedy that works, by bisection of all at once."""
+        loose = [one for one in self.best_plans if one.is_proven and one.plan.family_key not in self._tight]
+        for place in range(max((len(remedy.plan.levers) for remedy in loose), default=0)):
+            open_ = [AmountBisection(remedy, place) for remedy in loose if has_amount(remedy.plan, place)]
+            while busy := [one for one in open_ if not one.is_done]:
+                plans = [one.halfway_plan for one in busy]
+                for one, plan, outcome in zip(busy, plans, (yield [plan.all_edits for plan in plans]), strict=True):
+                    self._tried[plan.all_edits] = outcome
+                    one.learn_result(plan, outcome)
+            closed = {id(one.before): one.remedy for one in open_}
+            loose = [closed.get(id(remedy), remedy) for remedy in loose]
+            self._proven = [closed.get(id(remedy), remedy) for remedy in self._proven]
+        self._tight += [remedy.plan.family_key for remedy in loose]
+
+
+def _best_of_each(remedies: Sequence[TriedPlan]) -> list[TriedPlan]:
+    """The best of each family, the best first."""
+    ordered = sorted(remedies, key=lambda remedy: remedy.rank_key)
+    mildest = {remedy.plan.family_key: remedy for remedy in reversed(ordered)}
+    return [remedy for remedy in ordered if mildest[remedy.plan.family_key] is remedy]
+
+
+def _built_upon(frontier: Sequence[TriedPlan]) -> list[FixPlan]:
+    """Levers on top of each step, taken in turn so that none of them waits for the others."""
+    stacks = [
+        [FixPlan.of_fixes(*step.plan.levers, lever) for lever in _other_fixes(step)[:MAX_ON_TOP]] for step in frontier
+    ]
+    return [stack[at] for at in range(MAX_ON_TOP) for stack in stacks if at < len(stack)]
+
+
+def _other_fixes(step: TriedPlan) -> list[Fix]:
+    """What could be tried on top, of another aspect: nothing is changed twice."""
+    there = [lever.aspect for lever in step.plan.levers if lever.aspect]
+    return [lever for lever in step.outcome.levers if lever.aspect not in there]
+
+
+def run_search(
+    search: FixSearch, run: RunTrials, go_on: Callable[[FixSearch], bool] = lambda _search: True
+) -> FixSearch:
+    """Run the search's trials as long as it is wanted."""
+    rounds = search.trial_rounds()
+    wanted = next(rounds, None)
+    while wanted is not None and go_on(search):
+        try:
+            wanted = rounds.send(run(wanted))
+        except StopIteration:
+            break
+    rounds.close()
+    return search
+
+
+# Remedies of one job, from its recording.
+
+
+def start_search(recording: Recording, explanation: Explanation) -> FixSearch:
+    """A search that has not begun."""
+    situation = FixSituation(recording, explanation)
+    proposed = propose_fixes(situation)
+    relevant = len([lever for lever in proposed if any(lever.is_for_cause(cause) for cause in situation.cause_codes)])
+    done = cycle_effects(recording)
+    places = len([one for one in (*done.bound, *done.pipelined) if one.job == explanation.job])
+    return FixSearch(explanation.cause_code, places, proposed, relevant)
+
+
+def trials_of(recording: Recording, explanation: Explanation) -> FixTrials:
+    """What runs its trials."""
+    return FixTrials.of_recording(recording, explanation)
+
+
+def describe_conclusion(search: FixSearch) -> str:
+    """What cannot be had, in one sentence; empty where single changes do."""
+    tried = count_noun(search.trial_count, "cycle")
+    best = search.best_plans[:1]
+    if not search.finished and not (best and best[0].is_proven):
+        return f"Nothing found yet: stopped after {tried}."
+    if not best or not best[0].is_proven:
+        further = "" if best else ", none gets it further"
+        return f"Nothing that was tried places it, not even all changes together{further} ({tried})."
+    fewest = min(len(remedy.plan.levers) for remedy in search.best_plans if remedy.is_proven)
+    if fewest == 1:
+        return ""
+    if not search.finished:
+        return f"Stopped after {tried}: not each of these {fewest} changes may be needed."
+    return f"Nothing below {fewest} changes that was tried places it ({tried})."
+
+
+def _describe_admitted(assumed: AssumedPods | None) -> str:
+    """Of pods that are made once the job is admitted."""
+    admitted = "the job is admitted, and its pods are made then"
+    if assumed is None:
+        return f"{admitted}: how large they will be is not in the snapshot, so no more can be known"
+    if assumed.scheduled:
+        return f"{admitted}; they would fit ({', '.join(assumed.nodes[:4])}), assuming {assumed.words}"
+    return f"{admitted}, but would not fit, assuming {assumed.words}: {assumed.sentence}"
+
+
+def describe_result(remedy: TriedPlan) -> str:
+    """What came of it, in a few words."""
+    outcome = remedy.outcome
+    where = f" ({', '.join(outcome.nodes[:4])}{' …' if len(outcome.nodes) > 4 else ''})" if outcome.nodes else ""
+    places = f"places {count_noun(outcome.places, 'pod')}{where}" if outcome.places else ""
+    if outcome.scheduled:
+        return (places or "the job has what it needs") + (f"; {outcome.later}" if outcome.later else "")
+    if outcome.admitted:
+        return _describe_admitted(outcome.assumed)
+    return f"{places + ', ' if places else ''}then {outcome.cause}: {outcome.sentence}"

@@ -1,0 +1,305 @@
+"""One trial: edits made, the cycle run again, and what became of the job and of everybody else."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from vcdebug.amount_text import count_noun, format_amount, join_names
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_by_name
+from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.model.names import JobId, NodeName, TaskKey
+from vcdebug.model.pod import GROUP_ANNOTATION, Pod
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.resource import Resource
+from vcdebug.recording.effects import Effect, cycle_effects
+from vcdebug.recording.recording import Recording, disposing, require_whole
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.edit_path import EditError
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.fixes.conf_fixes import propose_configuration_fixes
+from vcdebug.whatif.fixes.fix import AmountRange, Fix, FixSituation, count_units, known_amounts, total_request, unit_of
+from vcdebug.whatif.fixes.job_fixes import propose_job_fixes
+from vcdebug.whatif.fixes.node_fixes import propose_node_fixes, propose_taint_fixes
+from vcdebug.whatif.fixes.pod_fixes import propose_pod_fixes, propose_volume_fixes
+from vcdebug.whatif.fixes.queue_fixes import propose_queue_fixes
+
+EditTexts = tuple[str, ...]
+
+
+class AssumedPods(NamedTuple):
+    """What becomes of pods that are made only once the job is admitted."""
+
+    words: str
+    """The pods, and what tells of them."""
+    scheduled: bool
+    nodes: tuple[NodeName, ...]
+    cause: str
+    sentence: str
+
+
+class TrialOutcome(NamedTuple):
+    """What came of one trial; plain values, so that it travels between processes."""
+
+    reached: bool
+    """Whether the job gets what it waits for: its places, where it has no pods yet those of the pods to come."""
+    scheduled: bool
+    """Whether the job then counts as scheduled."""
+    places: int
+    """Pods of the job that get a place in this cycle."""
+    nodes: tuple[NodeName, ...]
+    cause: str
+    """What the job then waits for; how it is placed, where it is."""
+    sentence: str
+    costs: tuple[str, ...]
+    """Who else fares otherwise, and how."""
+    levers: tuple[Fix, ...]
+    """What could be tried on top, where the job waits for something else now."""
+    admitted: bool = False
+    """Whether the job is admitted, and has no pods yet."""
+    later: str = ""
+    """What minResources counted for pods that are not there yet, where it is not what it was."""
+    assumed: AssumedPods | None = None
+    """Of a job that is admitted: None where nothing tells how large its pods will be."""
+
+
+class FixTrials:
+    """A function of edits that travels between processes: a cycle per trial, beside one that was run before."""
+
+    def __init__(self, snapshot: Snapshot, word: str, cause: str, before: PodPlaces) -> None:
+        self._snapshot = snapshot
+        self._word = word
+        self._cause = cause
+        """What the job waits for without any change."""
+        self._before = before
+        self._near: Recording | None = None
+        """A cycle of nearly the same snapshot: what it has read is not read again."""
+
+    @classmethod
+    def of_recording(cls, recording: Recording, explanation: Explanation) -> FixTrials:
+        """About one job, beside a recording that is there."""
+        word = explanation.pod or explanation.job
+        trials = cls(recording.snapshot, word, explanation.cause_code, PodPlaces.at_end(recording))
+        trials._base_recording = trials._near = recording
+        return trials
+
+    def __reduce__(self) -> tuple[type[FixTrials], tuple[Snapshot, str, str, PodPlaces]]:
+        """Pickled without its recording: elsewhere the others are run beside the first trial."""
+        return FixTrials, (self._snapshot, self._word, self._cause, self._before)
+
+    def __call__(self, edits: EditTexts) -> TrialOutcome | None:
+        """None for edits that cannot be made here, or that make the scheduler panic."""
+        try:
+            changed = edited_snapshot(self._snapshot, [parse_edit(text) for text in edits])
+        except EditError:
+            return None
+        with self._replay_changed(changed) as recording:
+            return self._judge_recording(changed, recording, edits)
+
+    def _judge_recording(self, changed: Snapshot, recording: Recording, edits: EditTexts) -> TrialOutcome | None:
+        explanation = explain_by_name(recording, self._word)
+        if explanation.cause_code == PANIC_CAUSE:
+            return None
+        situation = FixSituation(recording, explanation)
+        if self._cause != NOT_ENOUGH and explanation.cause_code == NOT_ENOUGH and not situation.has_pods:
+            return self._with_pods(changed, recording, explanation)
+        further = not explanation.scheduled and explanation.cause_code != self._cause
+        outcome = self._build_outcome(recording, explanation, reached=explanation.scheduled)
+        counted = any("spec.minResources" in edit for edit in edits)
+        later = (
+            describe_missing_pods(recording, FixSituation(self._base_recording, self._base_explanation))
+            if counted and explanation.scheduled
+            else ""
+        )
+        return outcome._replace(levers=tuple(propose_fixes(situation)) if further else (), later=later)
+
+    @contextmanager
+    def _replay_changed(self, changed: Snapshot) -> Iterator[Recording]:
+        """The first one stays: the others are run beside it."""
+        recording = replay_cycle(changed, beside=self._near)
+        if self._near is None:
+            self._near = require_whole(recording)
+            yield recording
+            return
+        with disposing(recording):
+            yield require_whole(recording)
+
+    def _build_outcome(self, recording: Recording, explanation: Explanation, *, reached: bool) -> TrialOutcome:
+        after = PodPlaces.at_end(recording)
+        placed = after.placed_pods_of(explanation.job)
+        return TrialOutcome(
+            reached,
+            explanation.scheduled,
+            len(placed),
+            tuple(dict.fromkeys(placed.values())),
+            explanation.cause_code,
+            explanation.sentence,
+            tuple(_iter_cost_words(explanation.job, self._before, after)),
+            (),
+        )
+
+    def _with_pods(self, changed: Snapshot, recording: Recording, explanation: Explanation) -> TrialOutcome:
+        """The cycle after the one that admits the job, with the pods that are made in between."""
+        outcome = self._build_outcome(recording, explanation, reached=True)._replace(admitted=True)
+        pods = placeholder_pods(self._snapshot, changed, explanation.job)
+        if pods is None:
+            return outcome
+        with self._replay_changed(edited_snapshot(changed, map(parse_edit, pods.edits))) as later:
+            then, after = explain_by_name(later, explanation.job), PodPlaces.at_end(later)
+            proposed = () if then.scheduled else propose_fixes(FixSituation(later, then))
+        nodes = tuple(dict.fromkeys(after.placed_pods_of(explanation.job).values()))
+        return outcome._replace(
+            reached=then.scheduled,
+            assumed=AssumedPods(pods.words, then.scheduled, nodes, then.cause_code, then.sentence),
+            costs=tuple(_iter_cost_words(explanation.job, self._before, after)),
+            levers=tuple(one for one in proposed if not are_about_placeholders(one.at_widest.edits, explanation.job)),
+        )
+
+    @cached_property
+    def _base_explanation(self) -> Explanation:
+        """What is said of the job without any change."""
+        return explain_by_name(self._base_recording, self._word)
+
+    @cached_property
+    def _base_recording(self) -> Recording:
+        return require_whole(replay_cycle(self._snapshot))
+
+
+class PodPlaces(NamedTuple):
+    """Who is where after a cycle."""
+
+    evicted: Mapping[TaskKey, JobId]
+    waiting: tuple[JobId, ...]
+    """Jobs that lack a part of their minimum."""
+    tasks: Mapping[TaskKey, JobId]
+    moved: tuple[Effect, ...]
+    """Tasks that got a place."""
+
+    @classmethod
+    def at_end(cls, recording: Recording) -> PodPlaces:
+        """As a recording ends."""
+        done = cycle_effects(recording)
+        return cls(
+            {effect.task: effect.job for effect in done.evicted},
+            tuple(dict.fromkeys(one.job for one in done.jobs if one.ready + one.waiting < one.min_available)),
+            {task.key: uid for uid, job in recording.session.jobs.items() for task in job.tasks.values()},
+            (*done.bound, *done.pipelined),
+        )
+
+    def placed_pods_of(self, job: JobId) -> dict[TaskKey, NodeName]:
+        """Pods of the job that this cycle bound or pipelined, and where."""
+        return {effect.task: effect.node for effect in self.moved if effect.job == job}
+
+
+def _iter_cost_words(job: JobId, before: PodPlaces, after: PodPlaces) -> Iterator[str]:
+    """What others pay, by job."""
+    for verb, lost in (
+        ("evicts", {task: owner for task, owner in after.evicted.items() if task not in before.evicted}),
+        ("ends", {task: owner for task, owner in before.tasks.items() if task not in after.tasks}),
+    ):
+        owners = Counter(lost.values())
+        yield from (f"{verb} {count_noun(count, 'pod')} of {owner}" for owner, count in owners.items() if owner != job)
+    there_before, there_after = dict.fromkeys(before.tasks.values()), dict.fromkeys(after.tasks.values())
+    for one in after.waiting:
+        if one not in before.waiting and one != job and one in there_before and one in there_after:
+            yield f"delays {one}"
+
+
+# Stand-ins: pods that a controller makes once a job is admitted, as far as its PodGroup tells how large they will be.
+
+_MAX_PLACEHOLDERS: Final = 64
+"""Pods that are assumed at most."""
+_PLACEHOLDER_MARK: Final = "stand-in"
+_QUOTA_PREFIXES: Final = ("requests.", "limits.", "count/")
+"""What quotas count under names of their own."""
+
+
+class PlaceholderPods(NamedTuple):
+    """Pods that are not there yet."""
+
+    words: str
+    edits: tuple[str, ...]
+    """What admits the PodGroup and makes the pods."""
+
+
+def placeholder_pods(before: Snapshot, after: Snapshot, job: JobId) -> PlaceholderPods | None:
+    """For a job without pods, that edits have admitted; None where nothing tells how large its pods will be."""
+    was, now = _find_group(before, job), _find_group(after, job)
+    if was is None or now is None:
+        return None
+    stated, count = now.min_resource_list or was.min_resource_list or {}, max(now.min_member, 1)
+    each = {
+        name: AmountRange(0, 0, unit_of(name)).format_amount(count_units(name, stated_of) // max(was.min_member, 1))
+        for name, stated_of in stated.items()
+        if name != "pods" and not name.startswith(_QUOTA_PREFIXES)
+    }
+    if not each or count > _MAX_PLACEHOLDERS:
+        return None
+    manifest = {
+        "apiVersion": "v1",
+        "metadata": {"annotations": {GROUP_ANNOTATION: now.name}},
+        "spec": {
+            "schedulerName": next(iter(after.flags.scheduler_names), "volcano"),
+            "containers": [{"name": "main", "resources": {"requests": each}}],
+        },
+        "status": {"phase": "Pending"},
+    }
+    pods = (f"Pod/{job}-{_PLACEHOLDER_MARK}-{number}:+={json.dumps(manifest)}" for number in range(count))
+    size = ", ".join(f"{value} {name}" for name, value in each.items())
+    words = f"{count_noun(count, 'pod')} of {size}, as minResources and minMember say"
+    return PlaceholderPods(words, (f"PodGroup/{job}:status.phase=Inqueue", *pods))
+
+
+def describe_missing_pods(recording: Recording, situation: FixSituation) -> str:
+    """What minResources counts for pods that are not there yet, beside what is free then; empty where it is none."""
+    group = situation.pod_group
+    if group is None or not situation.has_pods:
+        return ""
+    pods = [pod for pod in map(Pod, situation.snapshot.objects_of("Pod")) if pod.job_id == situation.explanation.job]
+    parts = []
+    for name, stated in known_amounts(group.min_resource_list).items():
+        more = stated - total_request(pods, name)
+        if more <= 0 or name == "pods" or name.startswith(_QUOTA_PREFIXES):
+            continue
+        free = Resource()
+        for node in recording.session.nodes.values():
+            free.add(node.idle)
+        text, left = AmountRange(0, 0, unit_of(name)).format_amount(more), format_amount(name, max(free.get(name), 0.0))
+        parts.append(f"{text} {name} ({left} would be free)")
+    return f"minResources also counted pods that are not there yet: {join_names(parts)}" if parts else ""
+
+
+def are_about_placeholders(edits: tuple[str, ...], job: JobId) -> bool:
+    """Whether edits are about pods that are not there."""
+    return any(edit.startswith(f"Pod/{job}-{_PLACEHOLDER_MARK}-") for edit in edits)
+
+
+def _find_group(snapshot: Snapshot, job: JobId) -> PodGroup | None:
+    groups = (PodGroup(manifest) for manifest in snapshot.objects_of("PodGroup"))
+    return next((one for one in groups if f"{one.namespace}/{one.name}" == job), None)
+
+
+# Everything that could be tried for a job that waits.
+
+FIX_SOURCES: Final[tuple[Callable[[FixSituation], Iterator[Fix]], ...]] = (
+    propose_job_fixes,
+    propose_pod_fixes,
+    propose_volume_fixes,
+    propose_queue_fixes,
+    propose_node_fixes,
+    propose_configuration_fixes,
+    propose_taint_fixes,
+)
+"""Whoever proposes levers, one line each."""
+
+
+def propose_fixes(situation: FixSituation) -> list[Fix]:
+    """All that could be tried, what was made for the dominant cause first."""
+    return situation.rank_fixes(lever for propose in FIX_SOURCES for lever in propose(situation))

@@ -1,0 +1,337 @@
+"""Foresight: cycles from one moment to the next at which anything changes, until a job has its place or never will."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from vcdebug import amount_text
+from vcdebug.amount_text import count_noun, format_duration, join_names
+from vcdebug.explain.pending.explanation import explain_subject
+from vcdebug.explain.pending.gates.placed import PIPELINED_CAUSE
+from vcdebug.explain.questions import QUESTIONS as OF_ONE_CYCLE
+from vcdebug.explain.questions.reply import NamedQuestion, QuestionReply, ReplySheet
+from vcdebug.explain.subject import ExplainSubject, find_subject
+from vcdebug.gotime import parse_time
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, TaskKey
+from vcdebug.model.pod import Pod
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.recording.recording import Recording, disposing, require_whole
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.edit import parse_edit
+from vcdebug.snapshot.manifest import metadata_of
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.between_cycles import DEFAULT_RUN_TIME, RunTimes, is_endless, is_running
+from vcdebug.whatif.branch import edited_snapshot
+from vcdebug.whatif.job_course import MAX_CYCLES, STATUSES_WITH_NODE, ForecastCycle, JobCourse
+from vcdebug.whatif.next_cycle import BetweenCycles
+
+OVERDUE_AFTER: Final = timedelta(minutes=1)
+"""A pod that should have been gone for so long does not leave by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastAssumptions:
+    """What is assumed of the time to come."""
+
+    each: timedelta | None = None
+    """How long every pod runs; by default as long again as it has, and an hour if it has only begun."""
+    stated: Mapping[JobId | TaskKey, timedelta] = field(default_factory=dict)
+    recreate: bool = True
+    """Whether a controller makes a pod again that is evicted."""
+    cycles: int = MAX_CYCLES
+
+
+DEFAULT_ASSUMPTIONS: Final = ForecastAssumptions()
+
+
+def forecast_job(
+    recording: Recording,
+    word: str,
+    assumed: ForecastAssumptions = DEFAULT_ASSUMPTIONS,
+    tell: Callable[[ForecastCycle], None] = lambda _: None,
+) -> QuestionReply:
+    """The answer; raises NotFoundError for a name that nothing has."""
+    return forecast_reply(run_forecast(recording, find_subject(recording.snapshot, word), assumed, tell))
+
+
+def run_forecast(
+    recording: Recording,
+    subject: ExplainSubject,
+    assumed: ForecastAssumptions,
+    tell: Callable[[ForecastCycle], None] = lambda _: None,
+) -> JobForecast:
+    """First as if no pod ended by itself; where the job is not placed that way and pods could end, as if all did."""
+    between = _assumed_interval(recording.snapshot, assumed)
+    course = _run_course(JobCourse(recording, subject, between), assumed, tell)
+    ending = RunTimes(recording.snapshot.now, assumed.each, assumed.stated)
+    ends = [
+        pod.key
+        for pod in map(Pod, recording.snapshot.objects_of("Pod"))
+        if is_running(pod) and ending.end_time(pod) is not None
+    ]
+    if course.outcome in ("never", "repeats", "unknown") and ends:
+        later = BetweenCycles(
+            recreate=between.recreate, run_times=ending, for_good=between.for_good, stuck=between.stuck
+        )
+        course = _run_course(JobCourse(recording, subject, later), assumed, tell)
+        return _build_forecast(subject, course, _assumption_words(assumed, recording.snapshot), between)
+    return _build_forecast(subject, course, (), between)
+
+
+def _run_course(course: JobCourse, assumed: ForecastAssumptions, tell: Callable[[ForecastCycle], None]) -> JobCourse:
+    for stage in course.run_cycles(assumed.cycles):
+        tell(stage)
+    return course
+
+
+def _build_forecast(
+    subject: ExplainSubject, course: JobCourse, words: Sequence[str], between: BetweenCycles
+) -> JobForecast:
+    stopped = course.outcome in ("never", "repeats")
+    found: Deadlock | None = find_deadlock(course.recording, subject) if stopped else None
+    return JobForecast(subject, course, tuple(words), tuple(between.stuck), found)
+
+
+def _assumed_interval(snapshot: Snapshot, assumed: ForecastAssumptions) -> BetweenCycles:
+    """Pods that are leaving already do not come back, and those that are long overdue do not leave."""
+    leaving = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if pod.deleting]
+    overdue = [pod.key for pod in leaving if _is_overdue(pod, snapshot)]
+    return BetweenCycles(
+        recreate=assumed.recreate,
+        for_good=dict.fromkeys(pod.key for pod in leaving),
+        stuck=dict.fromkeys(overdue),
+    )
+
+
+def _is_overdue(pod: Pod, snapshot: Snapshot) -> bool:
+    time = parse_time(metadata_of(pod.manifest).get("deletionTimestamp"))
+    return time is not None and time + OVERDUE_AFTER <= snapshot.now
+
+
+def _assumption_words(assumed: ForecastAssumptions, snapshot: Snapshot) -> list[str]:
+    """The assumptions that a course with ends rests on."""
+    hour = f"{int(DEFAULT_RUN_TIME.total_seconds()) // 3600}h"  # exact: ints
+    words = [f"{name} runs {format_duration(time.total_seconds())}" for name, time in assumed.stated.items()]
+    if assumed.each is not None:
+        words.append(f"each pod runs {format_duration(assumed.each.total_seconds())} from its start")
+    else:
+        words.append(f"each pod that runs now runs as long again as it has, each later one {hour} (assumed)")
+    services = [pod for pod in map(Pod, snapshot.objects_of("Pod")) if is_running(pod) and is_endless(pod)]
+    if services:
+        words.append(f"{len(services)} pods that are restarted whenever they end run for ever")
+    return words
+
+
+WHEN_QUESTION = NamedQuestion("when", "when will it be placed", ("job", "pod"), forecast_job)
+
+
+# A course in words: the answer in one sentence, what it rests on, and cycle by cycle.
+
+_ENDED = " ended"
+
+
+class JobForecast(NamedTuple):
+    """What was foreseen for one job."""
+
+    subject: ExplainSubject
+    course: JobCourse
+    assumed: tuple[str, ...]
+    """What the course rests on; nothing where nobody has to end."""
+    stuck: tuple[TaskKey, ...]
+    """Pods that should have been gone for long."""
+    deadlock: Deadlock | None
+
+
+def forecast_reply(found: JobForecast) -> QuestionReply:
+    """The answer."""
+    return QuestionReply(
+        _answer_sentence(found),
+        tuple(_iter_answer_lines(found)),
+        (_cycle_sheet(found.course),),
+        (),
+        _forecast_data(found),
+    )
+
+
+def _answer_sentence(found: JobForecast) -> str:
+    course, who = found.course, found.subject.pod or found.subject.job
+    last = course.stages[-1]
+    why = last.explanation.sentence
+    if course.outcome in ("placed", "admitted"):
+        return _placed_sentence(found, who, last)
+    if course.outcome == "panic":
+        return f"{who} is not placed before the scheduler panics in cycle {last.cycle}: {why}"
+    if found.deadlock is not None:
+        return _deadlock_sentence(found, who, found.deadlock)
+    if course.outcome == "unknown":
+        return (
+            f"{who} is not placed within {count_noun(last.cycle, 'cycle')}, "
+            f"{format_duration(last.after.total_seconds())}: {why}"
+        )
+    if course.loop is not None:
+        loop = course.loop
+        return (
+            f"{who} is never placed as things stand: cycles {loop.first} to {loop.last} come again for ever, with "
+            f"{join_names(loop.evicted)} evicted each time. {why}"
+        )
+    if found.stuck and last.explanation.cause_code == PIPELINED_CAUSE:
+        verb = "is" if len(found.stuck) == 1 else "are"
+        return (
+            f"Nobody can say when {who} is placed: it waits for {join_names(found.stuck)}, which should have been "
+            "gone for "
+            f"long and {verb} not expected to leave without help: look at the node and at finalizers. {why}"
+        )
+    if not any(_ENDED in words for stage in course.stages for words in stage.before):
+        return f"{who} is never placed by waiting: nothing is under way that could change what stops it. {why}"
+    after = format_duration(last.after.total_seconds())
+    return f"{who} is never placed by waiting, even when all that can end has ended ({after}). {why}"
+
+
+def _placed_sentence(found: JobForecast, who: str, last: ForecastCycle) -> str:
+    what = "admitted" if found.course.outcome == "admitted" else "placed"
+    where = f" ({join_names(found.course.final_nodes)})" if found.course.final_nodes else ""
+    if last.cycle == 1:
+        return f"{who} is {what} in this very cycle{where}: it need not wait."
+    time = f"{format_duration(last.after.total_seconds())} from now, in cycle {last.cycle}"
+    causes = [event for stage in found.course.stages for event in stage.before]
+    after = f", once {causes[-1]}" if causes else ""
+    if found.assumed:
+        return (
+            f"{who} is {what} {time}{where}{after}, if run times are as assumed; without that nothing brings it there."
+        )
+    lost = dict.fromkeys(task for stage in found.course.stages for task in stage.evicted)
+    cost = f"{count_noun(len(lost), 'pod')} evicted on the way" if lost else "nobody has to end or to be evicted for it"
+    return f"{who} is {what} {time}{where}{after}; {cost}."
+
+
+def _deadlock_sentence(found: JobForecast, who: str, lock: Deadlock) -> str:
+    jobs = found.course.recording.session.jobs
+    holders = ", ".join(f"{job} holds {describe_holding(jobs[job])}" for job in lock.holders)
+    gone = "them" if len(lock.holders) > 1 else lock.holders[0]
+    rest = "waits for the rest" if len(lock.holders) == 1 else "wait for the rest"
+    if lock.mutual:
+        own = describe_holding(jobs[found.subject.job])
+        return (
+            f"{who} and {join_names(lock.holders)} are in a deadlock: {who} holds {own}, {holders}, each needs what "
+            "the "
+            f"other holds, and neither ends before it is whole. Without {gone} {who} is placed."
+        )
+    never = f"{who} is never placed by waiting: {holders} and {rest}, so that it never ends"
+    return f"{never}; without {gone} {who} is placed."
+
+
+def _iter_answer_lines(found: JobForecast) -> Iterator[str]:
+    yield from (f"assumed: {words}" for words in found.assumed)
+    if found.stuck:
+        who = join_names(found.stuck)
+        yield f"{who} should have been gone for long: not expected to leave (its node, or a finalizer, holds it)"
+    if found.deadlock is not None:
+        yield f"to break it: {' '.join(f'--set {edit}' for edit in found.deadlock.edits[:4])}"
+
+
+def _cycle_sheet(course: JobCourse) -> ReplySheet:
+    rows = [
+        (
+            str(stage.cycle),
+            format_duration(stage.after.total_seconds()),
+            "; ".join(stage.before) or "-",
+            "; ".join(stage.done) or "-",
+            stage.explanation.cause_code,
+        )
+        for stage in course.stages
+    ]
+    return ReplySheet("cycles", ("#", "after", "happened before", "others", "the job"), tuple(rows))
+
+
+def _forecast_data(found: JobForecast) -> Mapping[str, object]:
+    course = found.course
+    last = course.stages[-1]
+    outcome = "deadlock" if found.deadlock is not None else course.outcome
+    return {
+        "outcome": outcome,
+        "cycle": last.cycle,
+        "seconds": last.after.total_seconds(),
+        "nodes": course.final_nodes,
+        "assumed": list(found.assumed),
+        "stuck": list(found.stuck),
+        "cause": last.explanation.cause_code,
+        "loop": None if course.loop is None else {"first": course.loop.first, "last": course.loop.last},
+        "deadlock": None if found.deadlock is None else list(found.deadlock.holders),
+        "course": [
+            {
+                "cycle": stage.cycle,
+                "seconds": stage.after.total_seconds(),
+                "happened": list(stage.before),
+                "others": list(stage.done),
+                "cause": stage.explanation.cause_code,
+            }
+            for stage in course.stages
+        ],
+    }
+
+
+# Deadlocks: jobs that are not whole, hold what another one needs, and so never end.
+
+_MAX_HOLDERS: Final = 6
+"""Holders that are tried one by one."""
+
+
+class Deadlock(NamedTuple):
+    """Who holds the job up by waiting itself."""
+
+    holders: tuple[JobId, ...]
+    """With these gone the job is placed: one where one is enough."""
+    mutual: bool
+    """Whether the job itself holds something, as they do."""
+    edits: tuple[str, ...]
+    """What ends them."""
+
+
+def find_deadlock(recording: Recording, subject: ExplainSubject) -> Deadlock | None:
+    """None unless the job would be placed if others that wait for the rest of their gang let go of what they hold."""
+    jobs = recording.session.jobs
+    holders = [job for job in jobs.values() if job.uid != subject.job and holds_while_pending(job)]
+    if not holders:
+        return None
+    groups = [*([job] for job in holders[:_MAX_HOLDERS]), *([holders] if len(holders) > 1 else [])]
+    for group in groups:
+        edits = tuple(f"Pod/{task.key}:-" for job in group for task in _held_tasks(job))
+        changed = edited_snapshot(recording.snapshot, [parse_edit(edit) for edit in edits])
+        with disposing(replay_cycle(changed, beside=recording)) as run:
+            placed = explain_subject(require_whole(run), subject).scheduled
+        if placed:
+            own = jobs.get(subject.job)
+            return Deadlock(tuple(job.uid for job in group), own is not None and holds_while_pending(own), edits)
+    return None
+
+
+def holds_while_pending(job: JobInfo) -> bool:
+    """Whether some of its gang run and others find no place."""
+    return (
+        0 < len(_held_tasks(job)) < job.min_available and job.count_tasks(TaskStatus.PENDING, TaskStatus.PIPELINED) > 0
+    )
+
+
+def describe_holding(job: JobInfo) -> str:
+    """`1 of the 2 pods of its gang, 4 cpu`."""
+    return (
+        f"{len(_held_tasks(job))} of the {job.min_available} pods of its gang "
+        f"({amount_text.format_resource(job.allocated)})"
+    )
+
+
+def _held_tasks(job: JobInfo) -> list[TaskInfo]:
+    return [
+        task
+        for task in job.tasks.values()
+        if task.status in STATUSES_WITH_NODE and task.status is not TaskStatus.SUCCEEDED
+    ]
+
+
+# Every question beside "why does it wait": those that one recording answers, and those that need further cycles.
+
+QUESTIONS: Final[tuple[NamedQuestion, ...]] = (*OF_ONE_CYCLE, WHEN_QUESTION)

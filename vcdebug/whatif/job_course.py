@@ -1,0 +1,334 @@
+"""The course of a job: cycles from moment to moment until it has its place, or nothing can change any more."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal, NamedTuple
+
+from vcdebug.amount_text import count_noun, join_names
+from vcdebug.explain.answer import Explanation
+from vcdebug.explain.pending.explanation import PANIC_CAUSE, explain_subject
+from vcdebug.explain.pending.gates.validity import NOT_ENOUGH
+from vcdebug.explain.subject import ExplainSubject
+from vcdebug.gotime import ClockError, clock_minutes, clock_time, parse_time
+from vcdebug.model.names import JobId, NodeName, TaskKey
+from vcdebug.model.pod import Pod
+from vcdebug.model.task import TaskStatus
+from vcdebug.plugins.cdp import Cdp, Cooldown
+from vcdebug.plugins.rescheduling import Rescheduling
+from vcdebug.plugins.sla import Sla
+from vcdebug.plugins.tdm import Tdm
+from vcdebug.recording.effects import Effect, cycle_effects
+from vcdebug.recording.recording import Recording, require_whole
+from vcdebug.recording.replay import replay_cycle
+from vcdebug.snapshot.manifest import metadata_of
+from vcdebug.snapshot.snapshot import Snapshot
+from vcdebug.whatif.between_cycles import BetweenCycles, is_running
+from vcdebug.whatif.cycles import state_counts, states_by_name
+from vcdebug.whatif.next_cycle import ONE_SECOND, next_snapshot, pods_in_broken_gangs
+
+ForecastOutcome = Literal["placed", "admitted", "never", "repeats", "panic", "unknown"]
+"""unknown: not within the cycles that were run."""
+MAX_CYCLES: Final = 60
+QUIET_CYCLES: Final = 2
+"""Cycles that change nothing, one after the other, from which on only the clock can."""
+STATUSES_WITH_NODE: Final = (TaskStatus.BINDING, TaskStatus.BOUND, TaskStatus.RUNNING, TaskStatus.SUCCEEDED)
+
+
+class ForecastCycle(NamedTuple):
+    """One cycle of a course."""
+
+    cycle: int
+    after: timedelta
+    """Since the first cycle."""
+    before: tuple[str, ...]
+    """What happened since the cycle before it."""
+    done: tuple[str, ...]
+    """What the cycle did to others."""
+    evicted: tuple[TaskKey, ...]
+    explanation: Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class CycleLoop:
+    """Cycles that come again and again: from one to the last before the first comes again."""
+
+    first: int
+    last: int
+    evicted: tuple[TaskKey, ...]
+
+
+class JobCourse:
+    """Runs cycles for one job; what it has seen so far can be read at any time."""
+
+    def __init__(self, first: Recording, subject: ExplainSubject, between: BetweenCycles) -> None:
+        self.recording = first
+        """The last cycle."""
+        self.stages: list[ForecastCycle] = []
+        self.outcome: ForecastOutcome = "unknown"
+        self.loop: CycleLoop | None = None
+        self._subject = subject
+        self._between = between
+        self._start = first.snapshot.now
+        self._whole_gang = _is_gang_ready(first, subject)
+        self._quiet = 0
+        self._quiet_since = self._start
+        self._seen: dict[object, int] = {}
+        self._ever: dict[object, None] = {}
+
+    def run_cycles(self, most: int = MAX_CYCLES) -> Iterator[ForecastCycle]:
+        """Each cycle as it is over; ends with an outcome other than unknown, or after so many cycles."""
+        before: tuple[str, ...] = ()
+        while True:
+            stage = self._describe_cycle(before)
+            self.stages.append(stage)
+            yield stage
+            self.outcome = self._judge_cycle(stage)
+            if self.outcome != "unknown" or len(self.stages) >= most:
+                return
+            following = self._next_recording()
+            if following is None:
+                self.outcome = "repeats" if self.loop is not None else "never"
+                return
+            before = tuple(describe_changes(self.recording, following.snapshot))
+            self.recording = following
+
+    @property
+    def final_nodes(self) -> list[NodeName]:
+        """Where the job's pods are in the end."""
+        job = self.recording.session.jobs.get(self._subject.job)
+        own = [] if job is None else [t for t in job.tasks.values() if self._subject.pod in (None, t.key)]
+        return list(
+            dict.fromkeys(task.node_name for task in own if task.status in STATUSES_WITH_NODE and task.node_name)
+        )
+
+    def _describe_cycle(self, before: tuple[str, ...]) -> ForecastCycle:
+        number = len(self.stages) + 1
+        explanation = explain_subject(self.recording, self._subject)
+        after = self.recording.snapshot.now - self._start
+        others = tuple(describe_deeds(self.recording, self._subject.job))
+        gone = tuple(effect.task for effect in cycle_effects(self.recording).evicted)
+        return ForecastCycle(number, after, before, others, gone, explanation)
+
+    def _judge_cycle(self, stage: ForecastCycle) -> ForecastOutcome:
+        if stage.explanation.cause_code == PANIC_CAUSE:
+            return "panic"
+        if self._has_place():
+            return "placed"
+        return "admitted" if self._waits_for_its_pods(stage.explanation) else "unknown"
+
+    def _has_place(self) -> bool:
+        """Every pod, where the gang was whole from the start; else the gang, or the pod that was asked about."""
+        job = self.recording.session.jobs.get(self._subject.job)
+        if job is None:
+            return False
+        if self._subject.pod is not None:
+            return any(
+                task.status in STATUSES_WITH_NODE for task in job.tasks.values() if task.key == self._subject.pod
+            )
+        placed = job.count_tasks(*STATUSES_WITH_NODE)
+        return placed >= (len(job.tasks) if self._whole_gang else job.min_available) and placed > 0
+
+    def _waits_for_its_pods(self, explanation: Explanation) -> bool:
+        """Admitted, so that a controller makes its pods."""
+        pods = map(Pod, self.recording.snapshot.objects_of("Pod"))
+        return explanation.cause_code == NOT_ENOUGH and not any(pod.job_id == self._subject.job for pod in pods)
+
+    def _next_recording(self) -> Recording | None:
+        """The next cycle that may differ; None where no more will."""
+        number = len(self.stages) + 1
+        soon = next_snapshot(self.recording, replace(self._between, every=ONE_SECOND), number)
+        changed = states_by_name(soon) != states_by_name(self.recording.snapshot)
+        self._note_repeat()
+        self._quiet = 0 if changed else self._quiet + 1
+        if self._quiet < QUIET_CYCLES and self.loop is None:
+            return self._replay_next(ONE_SECOND)
+        at = next_change_time(self.recording, soon, self._between_outside_the_loop(), self._quiet_since)
+        if at is None:
+            return None
+        self.loop = None
+        return self._replay_next(at - self.recording.snapshot.now)
+
+    def _replay_next(self, every: timedelta) -> Recording:
+        snapshot = next_snapshot(self.recording, replace(self._between, every=every), len(self.stages) + 1)
+        return require_whole(
+            replay_cycle(snapshot, ask_extender=self.recording.session.ask_extender, beside=self.recording)
+        )
+
+    def _note_repeat(self) -> None:
+        """A cycle that starts like an earlier one, with evictions in between."""
+        key = frozenset(state_counts(self.recording.snapshot).items())
+        if key not in self._ever:
+            self._ever[key], self._quiet_since = None, self.recording.snapshot.now
+        earlier = self._seen.get(key)
+        number = len(self.stages)
+        between = dict.fromkeys(task for stage in self.stages[(earlier or number) - 1 : -1] for task in stage.evicted)
+        if earlier is not None and between:
+            self.loop = CycleLoop(earlier, number - 1, tuple(between))
+            self._seen.clear()
+        self._seen.setdefault(key, number)
+
+    def _between_outside_the_loop(self) -> BetweenCycles:
+        """Without the ends of pods that a loop evicts before they come."""
+        if self.loop is None or self._between.run_times is None:
+            return self._between
+        return replace(self._between, stuck={**self._between.stuck, **dict.fromkeys(self.loop.evicted)})
+
+
+def _is_gang_ready(recording: Recording, subject: ExplainSubject) -> bool:
+    """Whether the gang is whole already when the first cycle ends, so that the rest of its pods is asked about."""
+    job = recording.session.jobs.get(subject.job)
+    opening = recording.timeline.opening_tasks
+    if job is None:
+        return False
+    before = [task for task in job.tasks.values() if opening[task.key].status in STATUSES_WITH_NODE]
+    return len(before) >= job.min_available
+
+
+# What happened between two cycles, and what a cycle did to others, in words.
+
+
+def describe_changes(recording: Recording, after: Snapshot) -> Iterator[str]:
+    """What no cycle did: pods that ended, left or came back, windows, promises."""
+    before = {pod.key: pod for pod in map(Pod, recording.snapshot.objects_of("Pod"))}
+    now = {pod.key: pod for pod in map(Pod, after.objects_of("Pod"))}
+    ended = [key for key, pod in now.items() if pod.phase == "Succeeded" and before[key].phase != "Succeeded"]
+    left = [key for key in before if key not in now]
+    back = [key for key, pod in now.items() if key in before and pod.uid != before[key].uid]
+    for keys, verb in ((ended, "ended"), (left, "left"), (back, "left and came back")):
+        if keys:
+            yield f"{join_names(keys)} {verb}"
+    for moment in iter_clock_changes(recording):
+        if moment.words and recording.snapshot.now < moment.at <= after.now:
+            yield moment.words
+
+
+def describe_deeds(recording: Recording, job: JobId) -> Iterator[str]:
+    """Evictions, and what others got."""
+    done = cycle_effects(recording)
+    if done.evicted:
+        yield f"evicts {join_names(effect.task for effect in done.evicted)}"
+    for verb, moved in (("binds", done.bound), ("promises room to", done.pipelined)):
+        yield from _count_by_job(verb, [effect for effect in moved if effect.job != job])
+
+
+def _count_by_job(verb: str, moved: list[Effect]) -> Iterator[str]:
+    counts = Counter(effect.job for effect in moved)
+    if counts:
+        yield f"{verb} {join_names(count_noun(count, 'pod') + ' of ' + job for job, count in counts.items())}"
+
+
+# Times at which something changes without anybody doing anything: windows, promises, deletions, ends.
+
+_ONE_SECOND: Final = timedelta(seconds=1)
+_DAY: Final = timedelta(days=1)
+_EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+class TimedChange(NamedTuple):
+    """A time, and words for what changes then where no pod shows it."""
+
+    at: datetime
+    words: str = ""
+    again: bool = False
+    """Whether it comes again and again."""
+
+
+def next_change_time(
+    recording: Recording, after: Snapshot, between: BetweenCycles, quiet_since: datetime
+) -> datetime | None:
+    """The first time after a cycle at which anything may change; None where nothing will any more.
+
+    What comes again and again is waited for once.
+    """
+    now = recording.snapshot.now
+    clock = [*iter_clock_changes(recording), *_iter_periodic_changes(recording, quiet_since)]
+    coming = [*_iter_deletion_times(after, between), *_iter_end_times(recording, after, between)]
+    coming += [change.at for change in clock if not change.again or change.at <= quiet_since + _DAY]
+    return min((max(at, now + _ONE_SECOND) for at in coming if at > now), default=None)
+
+
+def iter_clock_changes(recording: Recording) -> Iterator[TimedChange]:
+    """What plugins wait for, from the last cycle on."""
+    plugins, now = recording.session.plugins, recording.snapshot.now
+    sla, tdm, cdp = plugins.get(Sla.name), plugins.get(Tdm.name), plugins.get(Cdp.name)
+    if isinstance(sla, Sla):
+        yield from _iter_sla_deadlines(recording, sla)
+    if isinstance(tdm, Tdm):
+        yield from (change for change in _iter_window_changes(tdm, now) if change.at > now)
+    if isinstance(cdp, Cdp):
+        for pod in map(Pod, recording.snapshot.objects_of("Pod")):
+            cooldown = Cooldown.of_pod(pod)
+            if cooldown.time_left(cdp.now):
+                yield TimedChange(
+                    _time_of(cdp.now + cooldown.time_left(cdp.now)), f"{pod.key} is protected no more (cdp)"
+                )
+
+
+def _iter_deletion_times(after: Snapshot, between: BetweenCycles) -> Iterator[datetime]:
+    for pod in map(Pod, after.objects_of("Pod")):
+        gone = parse_time(metadata_of(pod.manifest).get("deletionTimestamp"))
+        if gone is not None and pod.key not in between.stuck:
+            yield gone
+
+
+def _iter_end_times(recording: Recording, after: Snapshot, between: BetweenCycles) -> Iterator[datetime]:
+    if between.run_times is None:
+        return
+    broken = dict.fromkeys(pods_in_broken_gangs(recording))
+    for pod in map(Pod, after.objects_of("Pod")):
+        end = (
+            between.run_times.end_time(pod)
+            if is_running(pod) and pod.key not in broken and pod.key not in between.stuck
+            else None
+        )
+        if end is not None:
+            yield end
+
+
+def _iter_sla_deadlines(recording: Recording, sla: Sla) -> Iterator[TimedChange]:
+    for job in recording.session.jobs.values():
+        deadline = sla.job_deadline(job)
+        if deadline is not None and deadline > sla.now and job.has_pending_tasks():
+            yield TimedChange(_time_of(deadline), f"{job.uid} has waited as long as sla lets it")
+
+
+def _iter_window_changes(tdm: Tdm, now: datetime) -> Iterator[TimedChange]:
+    """Where windows open and shut, today and tomorrow."""
+    for zone, window in tdm.windows.items():
+        ends = window.strip().split("-")
+        try:
+            opens, shuts = (clock_minutes(end) for end in ends)
+        except (ClockError, ValueError):
+            continue
+        for day in range(2):
+            yield TimedChange(
+                clock_time(now, opens, days=day), f"the window of zone {zone} opens ({window})", again=True
+            )
+            shut = clock_time(now, shuts, days=day) + _ONE_SECOND
+            yield TimedChange(shut, f"the window of zone {zone} shuts ({window})", again=True)
+    if tdm.windows:
+        yield TimedChange(clock_time(now, 0, days=1), "a new day begins", again=True)
+
+
+def _iter_periodic_changes(recording: Recording, quiet_since: datetime) -> Iterator[TimedChange]:
+    """When tdm and rescheduling, which look for victims now and then, look again."""
+    rescheduling, last_run = (
+        recording.session.plugins.get(Rescheduling.name),
+        recording.session.process.last_rescheduling,
+    )
+    looked = last_run is not None and last_run >= quiet_since
+    if isinstance(rescheduling, Rescheduling) and not looked and (due := rescheduling.next_run) is not None:
+        yield TimedChange(due, again=True)
+    tdm = recording.session.plugins.get(Tdm.name)
+    if isinstance(tdm, Tdm) and any(tdm.zones.zone_error(zone) and tdm.evictable_in(zone) for zone in tdm.windows):
+        last = recording.session.process.last_eviction or recording.snapshot.now
+        yield TimedChange(last + timedelta(microseconds=tdm.evict_period // 1000), again=True)  # exact: ints
+
+
+def _time_of(nanoseconds: int) -> datetime:
+    """Not before it: a fraction of a microsecond counts as a whole one."""
+    return _EPOCH + timedelta(microseconds=-(-nanoseconds // 1000))  # exact: ints

@@ -1,0 +1,311 @@
+"""What happens between two cycles: each rule in a part of its own, and `advance`, which applies them in order.
+
+Differs: of the cluster's other actors only those act that a cycle itself sets going, or that `Between` names. No volume
+is provisioned, binds and evictions always succeed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from vcdebug.framework.persistence import AnnotationPatch, annotation_patches
+from vcdebug.framework.process_state import process_after
+from vcdebug.framework.record import CloseEvent
+from vcdebug.framework.session import Session
+from vcdebug.gotime import api_time_text, parse_time
+from vcdebug.kube.dynamic_resources import ReservedClaim, users_of
+from vcdebug.model.go_fields import condition_fields
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, NodeName, TaskKey
+from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
+from vcdebug.model.pod import ENDED_PHASES, Pod
+from vcdebug.model.pod_group import Condition, PodGroup
+from vcdebug.recording.effects import cycle_effects
+from vcdebug.recording.predicates_view import reserved_claims
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.writes import POD_SCHEDULED, PodStatusWrite, pod_group_changes, pod_status_writes
+from vcdebug.snapshot.cycle_inputs import SchedulerProcess
+from vcdebug.snapshot.gathered_objects import with_arrivals
+from vcdebug.snapshot.manifest import JsonDict, JsonObject, key_of, metadata_of, name_of, spec_of, status_of
+from vcdebug.snapshot.snapshot import Manifest, Snapshot
+from vcdebug.whatif.between_cycles import ONE_SECOND, RUNNING, BetweenCycles
+
+__all__ = ["ONE_SECOND", "BetweenCycles", "next_snapshot"]
+
+
+def next_snapshot(recording: Recording, between: BetweenCycles = BetweenCycles(), number: int = 2) -> Snapshot:  # noqa: B008
+    """The snapshot from which cycle `number` starts, with what the process remembers of the cycles before it.
+
+    After a panic another process starts: it finds what was bound and evicted before, and what the close has written.
+    """
+    snapshot = recording.snapshot
+    closed = recording.session.close is not None
+    lives = len(recording) > 0 and isinstance(recording.event_at(len(recording)), CloseEvent)
+    objects = dict(snapshot.objects)
+    if closed:
+        objects["PodGroup"] = next_pod_groups(recording)
+        objects["Queue"] = next_queues(recording)
+    objects["Pod"] = next_pods(recording, between, number, closed=closed)
+    if snapshot.objects_of("ResourceClaim"):
+        objects["ResourceClaim"] = next_claims(recording, objects["Pod"])
+    for kind, manifests in between.iter_arrivals_before(number):
+        objects[kind] = with_arrivals(objects.get(kind, []), manifests)
+    return replace(
+        snapshot,
+        objects=objects,
+        now=snapshot.now + between.every,
+        answers=(),
+        bound={},
+        persistence="on" if recording.session.persistence.on else snapshot.persistence,
+        chance=replace(snapshot.chance, search_start=recording.session.node_search_start if lives else 0),
+        process=_next_process(recording, objects["Pod"]) if lives else SchedulerProcess(),
+    )
+
+
+def _next_process(recording: Recording, pods: Iterable[Manifest]) -> SchedulerProcess:
+    """A pod that is gone leaves its CPUs on the node where it was bound, and there alone."""
+    process = process_after(recording.session)
+    if not process.reserved_cpus:
+        return process
+    there = dict.fromkeys(Pod(manifest).uid for manifest in pods)
+    bound = {pod.uid: pod.node_name for pod in map(Pod, recording.snapshot.objects_of("Pod")) if pod.uid not in there}
+    kept = tuple(one for one in process.reserved_cpus if bound.get(one.uid) != one.node)
+    return replace(process, reserved_cpus=kept)
+
+
+# What becomes of resource claims: written down for the pods that are bound, and given back after the last one.
+
+
+def next_claims(recording: Recording, pods: Iterable[Manifest]) -> list[Manifest]:
+    """All claims of the next cycle; the very same list where nothing was done to them."""
+    reserved = reserved_claims(recording)
+    there = {pod.key: pod for pod in map(Pod, pods) if pod.phase not in ENDED_PHASES}
+    uids = {pod.uid for pod in there.values()}
+    before = recording.snapshot.objects_of("ResourceClaim")
+    after = [_next_claim(claim, reserved.get(key_of(claim)), there, uids) for claim in before]
+    return after if any(new is not old for new, old in zip(after, before, strict=True)) else before
+
+
+def _next_claim(
+    claim: Manifest, reserved: ReservedClaim | None, there: Mapping[TaskKey, Pod], uids: Collection[str]
+) -> Manifest:
+    if reserved is not None and reserved.allocation is not None:
+        pod = there.get(reserved.pod)
+        return _allocated_claim(claim, reserved, pod) if pod is not None and pod.node_name else claim
+    users = users_of(claim)
+    if users and not any(user.get("uid") in uids for user in users):
+        return {**claim, "status": {}}
+    return claim
+
+
+def _allocated_claim(claim: Manifest, reserved: ReservedClaim, pod: Pod) -> Manifest:
+    """As PreBind writes it. Upstream: k8s plugin dynamicresources.bindClaim."""
+    assert reserved.allocation is not None
+    allocation: JsonDict = {"devices": {"results": list(reserved.allocation.results)}}
+    if reserved.allocation.selector is not None:
+        allocation["nodeSelector"] = reserved.allocation.selector
+    status: JsonObject = status_of(claim)
+    users = [*users_of(claim), {"resource": "pods", "name": pod.name, "uid": pod.uid}]
+    return {**claim, "status": {**status, "allocation": allocation, "reservedFor": users}}
+
+
+# What the close of a session writes: PodGroups whose status it changed, all of it, and what queues have allocated.
+
+
+def next_pod_groups(recording: Recording) -> list[Manifest]:
+    """All PodGroups of the next cycle, in their order."""
+    return [_written_group(manifest, recording.session) for manifest in recording.snapshot.objects_of("PodGroup")]
+
+
+def _written_group(manifest: Manifest, ssn: Session) -> Manifest:
+    group = PodGroup(manifest)
+    job = ssn.jobs.get(JobId(f"{group.namespace}/{group.name}"))
+    return manifest if job is None or not pod_group_changes(job) else {**manifest, "status": _group_status(job, ssn)}
+
+
+def _group_status(job: JobInfo, ssn: Session) -> Manifest:
+    manifest, after = job.pod_group.manifest, job.pod_group
+    times = {
+        (raw.get("type"), raw.get("transitionID") or ""): raw.get("lastTransitionTime")
+        for raw in status_of(manifest).get("conditions") or ()
+    }
+    now = ssn.snapshot.now
+    return {
+        **status_of(manifest),
+        "phase": after.phase,
+        "running": after.running,
+        "succeeded": after.succeeded,
+        "failed": after.failed,
+        "conditions": [
+            _written_condition(one, times.get((one.type, one.transition_id)), now) for one in after.conditions
+        ],
+    }
+
+
+def _written_condition(condition: Condition, time: str | None, now: datetime) -> Manifest:
+    """A condition of this session is as old as the session."""
+    return {**condition_fields(condition), "lastTransitionTime": time or api_time_text(now)}
+
+
+def next_queues(recording: Recording) -> list[Manifest]:
+    """All queues of the next cycle, in their order."""
+    close = recording.session.close
+    assert close is not None
+    return [_written_queue(manifest, close) for manifest in recording.snapshot.objects_of("Queue")]
+
+
+def _written_queue(manifest: Manifest, close: CloseEvent) -> Manifest:
+    allocated = close.queues.get(name_of(manifest))
+    if allocated is None:
+        return manifest
+    return {**manifest, "status": {**status_of(manifest), "allocated": dict(allocated)}}
+
+
+# What becomes of pods: bound, evicted, told why they wait, finished, gone.
+
+DEFAULT_GRACE: Final = 30
+"""Kubernetes' default grace period in seconds."""
+MAX_GRACE: Final = 10**9
+NOMINATED_NODE: Final = "nominatedNodeName"
+
+
+def next_pods(recording: Recording, between: BetweenCycles, number: int, *, closed: bool) -> list[Manifest]:
+    """All pods of the next cycle, in their order."""
+    changes = PodChanges(recording, closed=closed)
+    before = recording.snapshot.objects_of("Pod")
+    after = [changes.apply_to(manifest) for manifest in before]
+    now = recording.snapshot.now + between.every
+    staying = [pod.key for pod in map(Pod, after) if pod.deleting]
+    if between.run_times is not None:
+        staying += pods_in_broken_gangs(recording)
+    finishing = between.finishing_pods(before, staying, number, now)
+    finished = (_finished_pod(one) if Pod(one).key in finishing else one for one in after)
+    return [one for manifest in finished for one in _iter_pods_after(manifest, now, between)]
+
+
+def pods_in_broken_gangs(recording: Recording) -> list[TaskKey]:
+    """Pods of jobs that lack others of their gang: they wait for these."""
+    jobs = recording.session.jobs.values()
+    broken = [job for job in jobs if job.ready_task_num() < job.min_available]
+    return [task.key for job in broken for task in job.tasks.values()]
+
+
+class PodChanges:
+    """What a cycle did to pods."""
+
+    def __init__(self, recording: Recording, *, closed: bool) -> None:
+        done = cycle_effects(recording)
+        jobs = recording.session.jobs.values() if closed else ()
+        self.now = recording.snapshot.now
+        self._nodes = recording.session.nodes
+        taken = recording.snapshot.bound
+        self._own = {effect.task: effect.node for effect in done.bound if effect.task not in taken}
+        self.bound: Mapping[TaskKey, NodeName] = {**self._own, **taken}
+        """The node of every pod that is bound; where another scheduler was quicker, the node that it chose."""
+        self.evicted = dict.fromkeys(effect.task for effect in done.evicted)
+        self.statuses = {status.pod: status for job in jobs for status in pod_status_writes(job)}
+        self.patches = {patch.pod: patch for patch in annotation_patches(recording.session)}
+
+    def apply_to(self, manifest: Manifest) -> Manifest:
+        """The pod as the cycle leaves it; the very same one where nothing was done to it."""
+        pod = Pod(manifest)
+        if pod.key in self.bound:
+            given = _with_annotations(manifest, self._device_annotations(pod))
+            manifest = _bound_pod(given, self.bound[pod.key], self.now)
+        elif pod.key in self.evicted and not pod.deleting:
+            manifest = _leaving_pod(manifest, self.now)
+        elif pod.key in self.statuses:
+            manifest = _unscheduled_pod(manifest, self.statuses[pod.key], self.now)
+        patch = self.patches.get(pod.key)
+        return manifest if patch is None else _patched_pod(manifest, patch)
+
+    def _device_annotations(self, pod: Pod) -> Mapping[str, str]:
+        """What the bind request says of the devices that the pod was given."""
+        node = self._nodes.get(self._own.get(pod.key, ""))
+        ledgers = node.devices.values() if node is not None else ()
+        asked = [ledger.bind_annotations(pod) for ledger in ledgers if ledger.has_device_request(pod)]
+        return {key: text for annotations in asked for key, text in annotations.items()}
+
+
+def _with_annotations(manifest: Manifest, annotations: Mapping[str, str]) -> Manifest:
+    if not annotations:
+        return manifest
+    metadata = metadata_of(manifest)
+    return {**manifest, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
+
+
+def _bound_pod(manifest: Manifest, node: NodeName, now: datetime) -> Manifest:
+    """On its node, where it runs at once."""
+    status = {key: value for key, value in status_of(manifest).items() if key != NOMINATED_NODE}
+    scheduled = {"type": POD_SCHEDULED, "status": "True"}
+    return {
+        **manifest,
+        "spec": {**spec_of(manifest), "nodeName": node},
+        "status": {**status, "phase": RUNNING, "conditions": with_condition(status, scheduled, now)},
+    }
+
+
+def _unscheduled_pod(manifest: Manifest, said: PodStatusWrite, now: datetime) -> Manifest:
+    """A nominated node is never removed, only replaced."""
+    status = dict(status_of(manifest))
+    told = {"type": POD_SCHEDULED, "status": "False", "reason": said.reason, "message": said.message}
+    status["conditions"] = with_condition(status, told, now)
+    if said.nominated:
+        status[NOMINATED_NODE] = said.nominated
+    return {**manifest, "status": status}
+
+
+def with_condition(status: JsonObject, condition: JsonObject, now: datetime) -> list[JsonObject]:
+    """The conditions with this one in its type's place, or at the end; a time stays while the status does."""
+    present: list[JsonObject] = list(status.get("conditions") or ())
+    types = [one.get("type") for one in present]
+    if condition["type"] not in types:
+        return [*present, {**condition, "lastTransitionTime": api_time_text(now)}]
+    place = types.index(condition["type"])
+    old = present[place]
+    same = old.get("status") == condition["status"]
+    time = old.get("lastTransitionTime") if same else api_time_text(now)
+    return [*present[:place], {**condition, "lastTransitionTime": time}, *present[place + 1 :]]
+
+
+def _leaving_pod(manifest: Manifest, now: datetime) -> Manifest:
+    """Deleted, as the API server marks it: the time at which the grace period ends."""
+    grace = spec_of(manifest).get("terminationGracePeriodSeconds")
+    grace = DEFAULT_GRACE if grace is None else max(int(grace), 0)
+    gone = api_time_text(now + timedelta(seconds=min(grace, MAX_GRACE)))
+    return {
+        **manifest,
+        "metadata": {**manifest["metadata"], "deletionTimestamp": gone, "deletionGracePeriodSeconds": grace},
+    }
+
+
+def _patched_pod(manifest: Manifest, patch: AnnotationPatch) -> Manifest:
+    metadata = metadata_of(manifest)
+    kept = {key: text for key, text in (metadata.get("annotations") or {}).items() if key not in patch.remove}
+    return {**manifest, "metadata": {**metadata, "annotations": {**kept, **patch.set}}}
+
+
+def _finished_pod(manifest: Manifest) -> Manifest:
+    return {**manifest, "status": {**status_of(manifest), "phase": "Succeeded"}}
+
+
+def _iter_pods_after(manifest: Manifest, now: datetime, between: BetweenCycles) -> Iterator[Manifest]:
+    """The pod, its successor, or nothing once its time is over."""
+    gone = parse_time(metadata_of(manifest).get("deletionTimestamp"))
+    if gone is None or gone > now or Pod(manifest).key in between.stuck:
+        yield manifest
+    elif between.recreate and Pod(manifest).key not in between.for_good:
+        yield _successor_pod(manifest, now)
+
+
+def _successor_pod(manifest: Manifest, now: datetime) -> Manifest:
+    left_out = ("deletionTimestamp", "deletionGracePeriodSeconds")
+    metadata = {key: value for key, value in manifest["metadata"].items() if key not in left_out}
+    metadata |= {"uid": f"{metadata.get('uid', '')}+", "creationTimestamp": api_time_text(now)}
+    if metadata.get("annotations"):
+        metadata["annotations"] = {key: text for key, text in metadata["annotations"].items() if key not in OF_TASKS}
+    spec = {key: value for key, value in spec_of(manifest).items() if key != "nodeName"}
+    return {**manifest, "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}

@@ -127,13 +127,13 @@ def test_the_engine_iterates_over_no_set() -> None:
 
 
 def test_a_blind_except_is_only_at_the_three_boundaries() -> None:
-    survey = PACKAGE / "causes" / "survey.py"
+    survey = PACKAGE / "explain" / "pending" / "survey.py"
     engine = [source for source in sources(*ENGINE_ROOMS, "capture") if source.path != survey]
-    bounds = [source for source in sources("cli", "tui", "causes") if source not in engine]
+    bounds = [source for source in sources("cli", "tui", "explain") if source not in engine]
     inside = [s.where(n) for s in engine for n in blind_handlers(s)]
     unmarked = [s.where(n) for s in bounds for n in blind_handlers(s) if not s.excused(n, BOUNDARY)]
     assert [] == inside + unmarked
-    assert 1 >= sum(len(blind_handlers(source)) for source in sources("causes"))
+    assert 1 >= sum(len(blind_handlers(source)) for source in sources("explain"))
     assert 1 >= sum(len(blind_handlers(source)) for source in sources("cli"))
     assert 1 >= sum(len(blind_handlers(source)) for source in sources("tui"))
 
@@ -205,7 +205,7 @@ def caches(source: Source) -> Iterator[str]:
 
 def test_a_cache_that_may_hold_a_recording_lies_in_the_recording() -> None:
     """vcdebug/recording/recording.py: what is kept beside recordings would keep them for ever."""
-    rooms = ("trace", "explain", "causes", "logs", "questions", "compare", "debugger", "views", "cli", "tui")
+    rooms = ("recording", "explain", "comparison", "whatif", "debugger", "views", "cli", "tui")
     assert [] == [found for source in sources(*rooms) for found in caches(source)]
 
 

@@ -39,7 +39,7 @@ OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
         "views/queue_page.py",
     ),
     # a field of nodes, volumes and devices
-    "capacity": ("kube/", "model/", "snapshot/", "verify/", "debugger/figures.py", "plugins/rescheduling.py"),
+    "capacity": ("kube/", "model/", "snapshot/", "conformance/", "debugger/figures.py", "plugins/rescheduling.py"),
     # parts of a snapshot, and an option of the command line
     "usage": ("framework/reuse.py",),
     "extender": ("cli/", "framework/reuse.py"),

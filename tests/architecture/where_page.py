@@ -17,7 +17,7 @@ from vcdebug.framework.hooks import HOOKS
 
 PAGE = ROOT / "docs" / "where.md"
 NAMES = Path(__file__).with_name("upstream_functions.txt")
-ROOMS = ("actions", "plugins", "framework", "model", "kube", "snapshot", "trace")
+ROOMS = ("actions", "plugins", "framework", "model", "kube", "snapshot", "recording")
 FILE = r"(?:actions|framework|plugins|api|cache|util)(?:/[\w-]+)*"
 SPEC = "framework/hooks.py"
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cli.transcripts import call
-from tests.compare.test_dump import own_documents, text_of
+from tests.comparison.test_dump import own_documents, text_of
 from tests.logs.log_cases import CASES, copied, log_file, position
 
 SNAPSHOT = str(CASES / "preempt-0003")

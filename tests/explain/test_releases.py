@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.causes.test_contradictions import told
+from tests.pending.test_contradictions import told
 from tests.explain import test_agreement, test_equations, test_queues
 from tests.golden.test_releases import copies
 from tests.recorded import COPIES

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 RECORDING_SUFFIX: Final = ".vcrec"
-DIGESTED_ROOMS: Final = (*NAMED, "stored")
+DIGESTED_ROOMS: Final = NAMED
 """Rooms that make a recording and the answers in it: what the others show of it is made anew each time."""
 
 

@@ -73,6 +73,7 @@ ALLOWED_FIELD: Final = "allowedGeometries"
 INSTANCES_FIELD: Final = "geometries"
 FACTOR_FIELD: Final = "gpuMemoryFactor"
 BUILT_IN_NAMES: Final = VgpuNames()
+BUILT_IN_MIG: Final = MigSettings()
 FIXED_NAMES: Final = VgpuNames(percentage="volcano.sh/vgpu-memory-percentage")
 """Those of schedulers that take no others."""
 

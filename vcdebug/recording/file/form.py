@@ -120,13 +120,14 @@ NAMEABLE_ROOMS: Final = (
     "framework",
     "plugins",
     "actions",
-    "trace",
+    "recording",
     "explain",
-    "causes",
 )
 """Rooms whose classes may be named."""
-CALLABLE_ROOMS: Final = ("model", "kube", "framework", "plugins", "trace")
+CALLABLE_ROOMS: Final = ("model", "kube", "framework", "plugins", "recording")
 """Rooms whose functions may be named: the others read files."""
+FILE_FORMAT_PACKAGE: Final = "vcdebug.recording.file"
+"""What writes and reads stored recordings: none of it may be named, since a file must not drive its own reader."""
 BUILT_IN_TYPES: Final[dict[str, type]] = {
     kind.__name__: kind for kind in (float, int, str, bool, object, dict, list, tuple)
 }
@@ -156,7 +157,7 @@ def object_named(name: str) -> NamedThing:
     if module == "builtins":
         return _built_in_type(path)
     room = module.split(".")[1] if module.startswith("vcdebug.") else ""
-    if room not in NAMEABLE_ROOMS:
+    if room not in NAMEABLE_ROOMS or module.startswith(FILE_FORMAT_PACKAGE):
         raise DamagedRecordingError(f"{name} is no part of a recording")
     qualname, _, member = path.partition(":")
     found = _find_in_module(module, qualname)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group, pods, priority_class
 from tests.cli.transcripts import call
-from tests.verify.deeds import recorded, scheduler
+from tests.conformance.deeds import recorded, scheduler
 from vcdebug.conformance import SchedulerProgram, verify_program
 from vcdebug.conformance.api_requests import ApiAddress
 from vcdebug.conformance.api_server import ApiWrite

@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from tests.recorded import GOLDEN, bundled, golden
-from tests.trace.scan import subjects
+from tests.recording.scan import subjects
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Record, Span, StatementEvent
 from vcdebug.recording.event_index import JOB, NODE, PLUGIN, QUEUE, TASK, EventIndex, seq_after, seq_before
 from vcdebug.recording.spans import SpanTree

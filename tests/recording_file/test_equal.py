@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import cluster, conf_of, node, pod, pod_group
 from tests.recorded import GOLDEN, ROOT, bundled
-from tests.stored.shown import shown
+from tests.recording_file.shown import shown
 from vcdebug.recording.file.read import open_stored_recording
 from vcdebug.recording.file.write import store_recording
 from vcdebug.recording.recording import Recording, disposing

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.builders import cluster, queue
-from tests.causes.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
+from tests.pending.situations import CLASSES, FULL, PREEMPT, WANTED, conf, nodes, running, wanted
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.replay import replay_cycle

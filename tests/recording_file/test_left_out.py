@@ -9,7 +9,7 @@ from pathlib import Path
 import vcdebug
 from vcdebug.recording.file.contents import STORED_INSTEAD
 
-ROOMS = ("model", "kube", "framework", "plugins", "actions", "trace")
+ROOMS = ("model", "kube", "framework", "plugins", "actions", "recording")
 NEVER_STORED = ("PodReader", "PodRequestCache", "RequestSums", "StatedAmounts", "Past", "Standing")
 """They live while a session opens, or while its actions run; a session that is stored has none."""
 

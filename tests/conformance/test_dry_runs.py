@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.actions.outcome import ops
 from tests.builders import cluster, conf_of, node, pod_group, pods, priority_class
-from tests.verify.deeds import recorded, scheduler
+from tests.conformance.deeds import recorded, scheduler
 from vcdebug.conformance import verify_program
 from vcdebug.conformance.scheduler_log import DryRunLog
 from vcdebug.recording.replay import replay_cycle

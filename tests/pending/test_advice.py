@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.builders import cluster, node, queue
-from tests.causes.situations import (
+from tests.pending.situations import (
     CLASSES,
     FULL,
     GUARDED,

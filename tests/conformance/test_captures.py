@@ -11,7 +11,7 @@ import yaml
 
 from tests.apiserver.clusters import Direct
 from tests.apiserver.server import ApiServer
-from tests.verify.deeds import after
+from tests.conformance.deeds import after
 from vcdebug.capture import CaptureOptions
 from vcdebug.capture.permission import cluster_role
 from vcdebug.cli.commands.capture import config_map_name

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import cluster, node, pod, pod_group, priority_class, queue
-from tests.causes.contradictions import contradictions, not_in_the_survey
+from tests.pending.contradictions import contradictions, not_in_the_survey
 from tests.recorded import ROOT, bundled
 from tests.scenarios.questions import QUESTIONS, Question, asked
 from vcdebug.explain.pending.explanation import Survey, explain_by_name
@@ -65,7 +65,7 @@ def test_room_that_is_called_released_where_nobody_leaves_is_found() -> None:
 
 def test_a_job_that_the_survey_leaves_out_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = evicting()
-    monkeypatch.setattr("tests.causes.contradictions.survey_jobs", lambda _: Survey(0, (), 0))
+    monkeypatch.setattr("tests.pending.contradictions.survey_jobs", lambda _: Survey(0, (), 0))
     assert {"default/new", "default/old"} <= set(not_in_the_survey(recording))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import cluster, metadata, node, pod, pod_group, pods, queue
-from tests.causes.situations import Situation, situations
+from tests.pending.situations import Situation, situations
 from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
 from vcdebug.cli.reports.explanation import explanation_document
 from vcdebug.explain.answer import Explanation

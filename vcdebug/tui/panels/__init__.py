@@ -35,7 +35,10 @@ def _extra(shows: PanelView) -> type[Extra] | None:
 
 def panel(shows: PanelView) -> Panel:
     """The widget of a panel."""
-    return Panel(shows, _extra(shows))
+    extra = _extra(shows)
+    # Textual reads keys from a class only, so each panel is the only object of a class with its keys.
+    with_keys: type[Panel] = type(Panel.__name__, (Panel,), {"BINDINGS": [*base.keys_of(shows, extra)]})
+    return with_keys(shows, extra)
 
 
 def keys_of(shows: PanelView) -> tuple[Binding, ...]:

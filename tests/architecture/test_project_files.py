@@ -116,3 +116,22 @@ def test_each_required_package_is_pinned_within_its_range() -> None:
 def test_textual_is_required_as_a_range_that_leaves_room_for_other_programs() -> None:
     (textual,) = (text for text in PROJECT["project"]["dependencies"] if text.startswith("textual"))
     assert Requirement("textual>=8.2.8,<9") == Requirement(textual)
+
+
+DECISIONS = ROOT / "docs" / "decisions"
+
+
+def test_each_decision_record_has_a_row_with_its_title_and_status() -> None:
+    index = re.findall(
+        r"^\| \[(.+?)\]\((.+?)\) \| (\w+) \|$", (DECISIONS / "README.md").read_text(encoding="utf-8"), re.M
+    )
+    records = [path for path in sorted(DECISIONS.glob("*.md")) if path.name != "README.md"]
+    heads = {path.name: path.read_text(encoding="utf-8").splitlines()[:3] for path in records}
+    found = {name: [f"# {title}", "", f"Status: {status}"] for title, name, status in index}
+    assert sorted(found) == sorted(heads)
+    assert [] == [name for name in heads if not "\n".join(heads[name]).startswith("\n".join(found[name]))]
+
+
+def test_a_decision_record_is_short() -> None:
+    lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in DECISIONS.glob("*.md")}
+    assert {} == {name: length for name, length in lengths.items() if not 5 <= length <= 40}

@@ -37,7 +37,8 @@ def panel(shows: PanelView) -> Panel:
     """The widget of a panel."""
     extra = _extra(shows)
     # Textual reads keys from a class only, so each panel is the only object of a class with its keys.
-    with_keys: type[Panel] = type(Panel.__name__, (Panel,), {"BINDINGS": [*base.keys_of(shows, extra)]})
+    body = {"BINDINGS": [*base.keys_of(shows, extra)], "__module__": __name__}
+    with_keys: type[Panel] = type(Panel.__name__, (Panel,), body)
     return with_keys(shows, extra)
 
 

@@ -36,7 +36,7 @@ def quirk_rows() -> Iterator[str]:
 
 def releases_of(quirk: Quirk) -> str:
     """`all`, or which ones beside the newest rules."""
-    if all(quirk.happens_under(lambda change, tag=tag: change.in_force(tag)) for tag in SUPPORTED_TAGS):  # type: ignore[misc]
+    if all(quirk.happens_under(lambda change, tag=tag: change.is_in_force(tag)) for tag in SUPPORTED_TAGS):  # type: ignore[misc]
         return "all"
     found = who(lambda tag: quirk.happens_under(lambda change: change.is_in_force(tag)))
     return f"master, {found}" if not found.startswith("before") else "master"

@@ -1,6 +1,7 @@
 """What a part of vcdebug costs to import, seen in a fresh interpreter."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -42,6 +43,7 @@ def written_by(script: str, *arguments: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")},
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -40,9 +40,9 @@ def test_an_example_of_the_readme_answers(example: str, capsys: pytest.CaptureFi
 
 
 def test_each_file_that_a_document_points_to_is_there() -> None:
-    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     missing = [
-        f"{document.name}: {target}"
+        f"{document.relative_to(ROOT)}: {target}"
         for document in documents
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8"))
         if not (document.parent / target).exists()

@@ -13,12 +13,12 @@ from vcdebug.releases.change import Change
 REGISTRIES = [
     ("plugins", "PLUGINS", ()),
     ("actions", "ACTIONS", ()),
-    ("causes/gates", "GATES", ()),
+    ("explain/pending/gates", "ALL_GATES", ()),
     ("explain/plugins", "PLUGINS", ()),
     ("cli/commands", "COMMANDS", ("base",)),
-    ("tui/panels", "EXTRAS", ("base",)),
-    ("debugger/breakpoints", "KINDS", ("base",)),
-    ("debugger/commands", "GROUPS", ("base",)),
+    ("tui/panels", "PANEL_EXTRAS", ("base",)),
+    ("debugger/breakpoints", "BREAKPOINT_KINDS", ()),
+    ("debugger/commands", "COMMAND_GROUPS", ("base",)),
 ]
 
 

@@ -130,15 +130,15 @@ def _handler(api: Any) -> type[BaseHTTPRequestHandler]:
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             body = json.loads(content) if content else None
             groups = tuple(self.headers.get_all("Impersonate-Group") or ())
-            reply = api.reply(ApiRequest(self.command, address.path, query, dict(self.headers), body, groups))
+            reply = api.answer_request(ApiRequest(self.command, address.path, query, dict(self.headers), body, groups))
             self.send_response_only(reply.status)
             for name, value in ({"Content-Type": "application/json"} | reply.headers).items():
                 self.send_header(name, value)
             if api.date:
                 self.send_header("Date", api.date)
-            self.send_header("Content-Length", str(len(reply.content)))
+            self.send_header("Content-Length", str(len(reply.content_bytes)))
             self.end_headers()
-            self.wfile.write(reply.content)
+            self.wfile.write(reply.content_bytes)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _any  # noqa: N815 (the base class's names)
 

@@ -271,7 +271,7 @@ def test_a_report_of_another_recording_says_how_to_get_there(tmp_path: Path, bef
 
 @FORMS
 def test_long_lists_end_with_how_many_more_there_are(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, most in (("MOST_PROBLEMS", 1), ("MOST_MOVES", 1), ("MOST_JOBS", 2), ("MOST_EXPLAINED", 1)):
+    for name, most in (("MAX_PROBLEMS", 1), ("MAX_MOVES", 1), ("MAX_JOBS", 2), ("MAX_EXPLAINED", 1)):
         monkeypatch.setattr(report_view, name, most)
     text = document(form, case="mixed-0004")
     assert 3 <= len(re.findall(r"and \d+ more", text))

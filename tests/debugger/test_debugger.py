@@ -106,7 +106,7 @@ def test_a_step_beyond_the_ends_stays_there_and_says_so() -> None:
 def test_k_steps_forward_and_k_steps_back_lead_to_the_same_position_and_state(name: str) -> None:
     recording = golden(name)
     chance = random.Random(name)
-    for verb in ("into", "over", "out"):
+    for verb in ("step_into", "step_over", "step_out"):
         result = Debugger(recording)
         for _ in range(5):
             start = result.goto_event(chance.randint(1, len(recording))).position
@@ -123,7 +123,7 @@ def test_k_steps_back_and_k_steps_forward_lead_to_the_same_position(name: str) -
     recording = golden(name)
     chance = random.Random(name)
     result = Debugger(recording)
-    for verb in ("into", "over", "out"):
+    for verb in ("step_into", "step_over", "step_out"):
         start = result.goto_event(chance.randint(1, len(recording))).position
         move: Move = getattr(result, verb)
         moved(result, move, moved(result, move, 20, back=True), back=False)

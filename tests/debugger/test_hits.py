@@ -20,7 +20,7 @@ def looks(point: Breakpoint, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         found.append(seq)
         return means(self, recording, seq)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(type(point.kind), "means", counted)
+    monkeypatch.setattr(type(point.kind), "is_match", counted)
     return found
 
 

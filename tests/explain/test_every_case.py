@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from tests.pending.contradictions import not_in_the_survey
-from tests.pending.test_contradictions import told
 from tests.explain import test_equations, test_queues
 from tests.explain.gang_bundles import check_bundles
 from tests.explain.test_agreement import disagreements, unlike_the_equation
+from tests.pending.contradictions import not_in_the_survey
+from tests.pending.test_contradictions import told
 from tests.recorded import each_case, recorded
 
 WRONG = {

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.pending.test_contradictions import told
 from tests.explain import test_agreement, test_equations, test_queues
 from tests.golden.test_releases import copies
+from tests.pending.test_contradictions import told
 from tests.recorded import COPIES
 from vcdebug.comparison.invariants import find_violations
 from vcdebug.recording.recording import Recording

@@ -193,8 +193,8 @@ def test_a_pod_that_asks_for_memory_and_for_whole_cards(release: str, taken: int
     ssn = opened(gpus(), limited(both), GPUSharingEnable="true", release=release)
     placed(ssn)
     ledger: Any = ssn.nodes["n1"].devices["GpuShare"]
-    assert taken == len([index for index in ledger.indexes if ledger.pods_on(index)])
-    assert {"volcano.sh/gpu-index": str(taken - 1)} == ledger.reservation(task(ssn, "j-0").pod)
+    assert taken == len([index for index in ledger.card_indexes if ledger.pods_on(index)])
+    assert {"volcano.sh/gpu-index": str(taken - 1)} == ledger.bind_annotations(task(ssn, "j-0").pod)
     ssn = opened(gpus(memory="8", number="1"), limited(both), GPUSharingEnable="true", release=release)
     refused = ssn.nodes["n1"].devices["GpuShare"].allocate(task(ssn, "j-0").pod)
     assert (taken == 1) is (refused is None)

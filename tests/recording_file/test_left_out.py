@@ -10,7 +10,7 @@ import vcdebug
 from vcdebug.recording.file.contents import STORED_INSTEAD
 
 ROOMS = ("model", "kube", "framework", "plugins", "actions", "recording")
-NEVER_STORED = ("PodReader", "PodRequestCache", "RequestSums", "StatedAmounts", "Past", "Standing")
+NEVER_STORED = ("PodReader", "PodRequestCache", "RequestSums", "StatedAmounts", "PreviousCycle", "NodeVerdictCache")
 """They live while a session opens, or while its actions run; a session that is stored has none."""
 
 

@@ -75,7 +75,7 @@ EFFECTS: dict[str, Callable[[Desk], bool]] = {
     "bookmark": lambda desk: "bookmark" in desk.status(),
     "what_if": prompt_open,
     "edit": lambda desk: desk.status() != "",
-    "quit": lambda desk: not desk.app.is_running or desk.app._exit,
+    "quit": lambda desk: not desk.app.is_running or desk.app.return_code is not None,
 }
 
 

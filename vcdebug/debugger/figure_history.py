@@ -95,7 +95,7 @@ def _iter_counts(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, in
         if figure.part in STATUS_COUNTS:
             yield seq, counts.get(STATUS_COUNTS[figure.part], 0)
         else:
-            yield seq, getattr(JobCounts(counts, 0, minimum), figure.part)
+            yield seq, getattr(JobCounts(counts, 0, minimum), f"{figure.part}_count")
 
 
 def _status_moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatus, TaskStatus]]:

@@ -91,7 +91,8 @@ def _job_value(recording: Recording, state: ClusterState, figure: Figure) -> Val
     counts = state.job_counts(figure.name)
     if figure.part in STATUS_COUNTS:
         return counts.status.get(STATUS_COUNTS[figure.part], 0)
-    return getattr(counts, figure.part)
+    counted: int = getattr(counts, f"{figure.part}_count")
+    return counted
 
 
 def _task_value(recording: Recording, state: ClusterState, figure: Figure) -> Value:

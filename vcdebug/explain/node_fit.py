@@ -420,7 +420,7 @@ def victim_filter_of(recording: Recording, action: str, asker: TaskInfo, *, with
 def gang_victim_filter(recording: Recording, action: str, job: JobId) -> CandidateFilter:
     """The filter of gangpreempt or gangreclaim."""
     eviction = resolve_reference(recording.conf.known[action])(recording.conf.arguments_of(action)).eviction
-    return partial(eviction.spares, recording.session, recording.session.jobs[job])
+    return partial(eviction.skip_reason, recording.session, recording.session.jobs[job])
 
 
 def skipped_victim(recording: Recording, spares: CandidateFilter, victim: TaskInfo) -> SkippedVictim | None:

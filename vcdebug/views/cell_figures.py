@@ -98,7 +98,7 @@ def _limit_figure(recording: Recording, plugin: str, name: str, dim: str) -> Fig
     """The first limit that says something about the dimension."""
     for part in LIMIT_PARTS:
         found = recording.timeline.opening_books.get((plugin, name, part))
-        if found is not None and found.has(dim):
+        if found is not None and found.has_dimension(dim):
             return Figure(QUEUE, name, part, dim, plugin)
     return None
 

@@ -136,7 +136,7 @@ class LazyMapping(Mapping[Value, Value]):
 
     def _find_row(self, key: object) -> int | None:
         """A few keys are searched for; after that it is cheaper to read all of them."""
-        if "_rows" in self.__dict__ or type(key) is not str or self._looks > len(self) // READS_PER_SEARCH:
+        if "_row_by_key" in self.__dict__ or type(key) is not str or self._looks > len(self) // READS_PER_SEARCH:
             return self._row_by_key.get(key)
         self._looks += 1
         return self._row_by_key.get(key) if self._find_place is None else self._find_place(key)

@@ -35,7 +35,11 @@ def _find_extra(shows: PanelView) -> type[PanelExtra] | None:
 
 def new_panel(shows: PanelView) -> Panel:
     """The widget of a panel."""
-    return Panel(shows, _find_extra(shows))
+    extra = _find_extra(shows)
+    # Textual reads keys from a class only, so each panel is the only object of a class with its keys.
+    body = {"BINDINGS": [*base.extra_keys(shows, extra)], "__module__": __name__}
+    with_keys: type[Panel] = type(Panel.__name__, (Panel,), body)
+    return with_keys(shows, extra)
 
 
 def panel_keys(shows: PanelView) -> tuple[Binding, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Final
@@ -10,7 +10,7 @@ from weakref import ref
 
 from rich.cells import cell_len
 from textual import events, on
-from textual.binding import Binding, BindingsMap
+from textual.binding import Binding
 from textual.message import Message
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -65,11 +65,6 @@ class Panel(Grid):
         super().__init__(id=shows.command_name)
         self.shows = shows
         self.extra = extra(self) if extra is not None else None
-        self._bind_keys(extra_keys(shows, extra))
-
-    def _bind_keys(self, keys: Iterable[Binding]) -> None:
-        """Textual binds keys by class; these belong to one panel and go before those of any table."""
-        self._bindings.key_to_bindings.update(BindingsMap(keys).key_to_bindings)
 
     def build_table(self, moment: DebuggerState) -> Table:
         """What to draw."""

@@ -61,7 +61,7 @@ SLOW = (
 """What `make quick` leaves out: whole processes, screens, and many runs of one kind."""
 PLACES: dict[Path | str, int] = {case: place for place, case in enumerate(CASES)}
 PLACES |= {case.name: place for place, case in enumerate(CASES) if case.name in GOLDEN and case.parent.name == "random"}
-"""A test names the case that it looks at by its folder, or a copied random case by its name."""
+"""A test names the case that it looks at by its folder, or a loose random case by its name."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,7 @@
 """The recorded cases, and replays that several tests look at: each is made once in a process.
 
-The cases under `tests/golden` are copies; where the whole corpus lies beside the checkout, its other cases count too.
+A case lies loose under `tests/golden`, in the archive there, or in a folder beside the checkout, which may have newer
+cases and those of upstream's own tests; the first of these that has it counts.
 """
 
 import marshal
@@ -9,33 +10,53 @@ from pathlib import Path
 
 import pytest
 
+from tests.golden.archive import unpack_once
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import EventEncoder
 from vcdebug.snapshot.loader import load_snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
-CORPUS = ROOT.parent / "shared" / "golden"
-"""Where the whole corpus lies, if it does."""
+LOOSE = ROOT / "tests" / "golden"
+"""The cases that many tests look at, and that are easy to open by hand."""
+BESIDE = ROOT.parent / "shared" / "golden"
+"""Where more cases lie, if they do."""
+PLACES = (LOOSE, unpack_once(), BESIDE)
 FOLDERS = ("random", "causes", "upstream", "crash")
-"""The parts of the corpus that are one cycle each."""
+"""The parts that are one cycle each."""
 WITHOUT_IDENTITY = 2
 """The newest form of marshal that writes equal values alike, one object or two."""
 BLOCKED = "preempt-blocked-by-gang"
 """The bundled snapshot of a preemption that is discarded because of gang."""
 
 
-def cases(folder: Path) -> list[Path]:
-    """The cases of a folder, in order."""
-    return sorted(trace.parent for trace in folder.glob("*/trace.jsonl.gz"))
+def find_recorded(pattern: str) -> list[Path]:
+    """Files or folders of recordings by a pattern such as `random/*/trace.jsonl.gz`, each once, in order."""
+    found: dict[Path, Path] = {}
+    for place in PLACES:
+        for path in place.glob(pattern):
+            found.setdefault(path.relative_to(place), path)
+    return [found[name] for name in sorted(found)]
 
 
-COPIES = [case for name in FOLDERS for case in cases(ROOT / "tests" / "golden" / name)]
+def recorded_path(name: str) -> Path:
+    """One file or folder of recordings, such as `random/basic-0000`."""
+    (found,) = find_recorded(name)
+    return found
+
+
+def cases(part: str) -> list[Path]:
+    """The cases of a part, in order."""
+    return [trace.parent for trace in find_recorded(f"{part}/*/trace.jsonl.gz")]
+
+
+_ALL = [case for part in FOLDERS for case in cases(part)]
+COPIES = [case for case in _ALL if LOOSE in case.parents]
+"""The loose cases."""
 GOLDEN = [case.name for case in COPIES if case.parent.name == "random"]
-"""Names of the copied random cases."""
-_COPIED = dict.fromkeys((case.parent.name, case.name) for case in COPIES)
-ELSEWHERE = [case for name in FOLDERS for case in cases(CORPUS / name) if (case.parent.name, case.name) not in _COPIED]
-"""The cases of the corpus of which there is no copy."""
+"""Names of the loose random cases."""
+ELSEWHERE = [case for case in _ALL if LOOSE not in case.parents]
+"""The cases of the archive and of the folder beside the checkout."""
 
 CASES = [*COPIES, *ELSEWHERE]
 each_case = pytest.mark.parametrize(
@@ -46,18 +67,25 @@ each_case = pytest.mark.parametrize(
 """A test of every recorded case; tests/conftest.py lets those of one case follow each other."""
 
 
+def one_of_each_family(names: list[str]) -> list[str]:
+    """Of names such as `basic-0001`, the first of each family that lies loose: a sample for quick tests."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name in GOLDEN:
+            found.setdefault(name.rpartition("-")[0], name)
+    return list(found.values())
+
+
 @lru_cache(maxsize=2)
 def recorded(case: Path) -> Recording:
     """The replay of a case, kept while its tests follow each other."""
-    return (
-        golden(case.name) if case.parent == ROOT / "tests" / "golden" / "random" else replay_cycle(load_snapshot(case))
-    )
+    return golden(case.name) if case.parent == LOOSE / "random" else replay_cycle(load_snapshot(case))
 
 
 @cache
 def golden(name: str) -> Recording:
-    """The replay of a copied random case, to which many tests come back."""
-    return replay_cycle(load_snapshot(ROOT / "tests" / "golden" / "random" / name))
+    """The replay of a loose random case, to which many tests come back."""
+    return replay_cycle(load_snapshot(LOOSE / "random" / name))
 
 
 @cache

@@ -1,6 +1,6 @@
 """The tables of docs/fidelity.md: quirks and recorded cases by release; run as a module, it writes them anew.
 
-Cases are counted in the corpus, where it lies beside the checkout.
+Cases of upstream's unit tests are counted only where they lie beside the checkout.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.architecture.releases_page import who
 from tests.architecture.source_tree import ROOT
-from tests.recorded import CORPUS, cases
+from tests.recorded import BESIDE, cases, find_recorded
 from vcdebug.framework.quirks import QUIRKS, Quirk
 from vcdebug.releases.release import SUPPORTED_TAGS
 
@@ -56,13 +56,13 @@ def case_rows() -> Iterator[str]:
 
 def recorded_releases() -> list[str]:
     """Newest first."""
-    return sorted((path.name for path in (CORPUS / "releases").glob("v*")), reverse=True)
+    return sorted((path.name for path in find_recorded("releases/v*")), reverse=True)
 
 
 def families(part: str, release: str) -> dict[str, int]:
     """How many cases of each family are recorded."""
     found: dict[str, int] = {}
-    for case in cases(CORPUS / "releases" / release / part if release else CORPUS / part):
+    for case in cases(f"releases/{release}/{part}" if release else part):
         family = WHOLE.get(part) or re.split(r"-\d", case.name)[0]
         found[family] = found.get(family, 0) + 1
     return found
@@ -78,9 +78,9 @@ def with_table(text: str, title: str, rows: Sequence[str]) -> str:
 
 
 def page(text: str) -> str:
-    """The page with its tables as they should be; without the corpus, its cases stay as they are counted."""
+    """The page with its tables as they should be; without the cases of upstream, the counts stay."""
     text = with_table(text, "Quirks", list(quirk_rows()))
-    return with_table(text, "Cases", list(case_rows())) if CORPUS.is_dir() else text
+    return with_table(text, "Cases", list(case_rows())) if BESIDE.is_dir() else text
 
 
 def main() -> None:

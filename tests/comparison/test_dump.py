@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.logs.log_cases import CASES
-from tests.recorded import CORPUS
+from tests.recorded import recorded_path
 from vcdebug.comparison.cache_dump import (
     DOCUMENT_NAMES,
     FieldDifference,
@@ -25,7 +25,7 @@ from vcdebug.model.cluster import ClusterInfo
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 
-PAIR = CORPUS / "dumps" / "preempt-0000.dump.json.gz"
+PAIR = recorded_path("dumps/preempt-0000.dump.json.gz")
 Documents = dict[str, Any]
 
 
@@ -60,18 +60,16 @@ def differences(alter: Callable[[Documents], object]) -> tuple[FieldDifference, 
     return compare_dump(text_of(documents), snapshot()).differences
 
 
-@pytest.mark.skipif(not PAIR.exists(), reason="the corpus is not beside the checkout")
 def test_the_given_pair_has_no_difference() -> None:
     text = gzip.decompress(PAIR.read_bytes()).decode()
-    comparison = compare_dump(text, load_snapshot(CORPUS / "random" / "preempt-0000"))
+    comparison = compare_dump(text, load_snapshot(recorded_path("random/preempt-0000")))
     assert ((), (), 9, 15) == (comparison.differences, comparison.unread, comparison.nodes, comparison.jobs)
     assert comparison.fields > 2000
 
 
-@pytest.mark.skipif(not PAIR.exists(), reason="the corpus is not beside the checkout")
 def test_an_altered_value_of_the_given_pair_is_named() -> None:
     text = gzip.decompress(PAIR.read_bytes()).decode().replace('"pods":109}', '"pods":108}', 1)
-    comparison = compare_dump(text, load_snapshot(CORPUS / "random" / "preempt-0000"))
+    comparison = compare_dump(text, load_snapshot(recorded_path("random/preempt-0000")))
     assert (FieldDifference("node node-000", "Idle.ScalarResources.pods", "108", "109"),) == comparison.differences
 
 

@@ -6,21 +6,20 @@ import pytest
 
 from tests.logs.log_cases import (
     CASES,
-    COPIES,
     copied,
     lines_in,
     own_log,
     position,
     quieter,
 )
-from tests.recorded import CORPUS, recorded
+from tests.recorded import find_recorded, recorded, recorded_path
 from vcdebug.comparison.scheduler_log import Disagreement, check_log
 from vcdebug.errors import VcdebugError
 
-NAMES = sorted(path.name.removesuffix(".log.gz") for path in COPIES.glob("*.log.gz"))
+NAMES = ("basic-0001", "preempt-0003")
 PREEMPT = "preempt-0003"
 BINDING = "Binding Task <default/"
-CORPUS_LOGS = sorted((CORPUS / "logs").glob("*.log.gz"))
+OTHER_LOGS = [path for path in find_recorded("logs/*.log.gz") if not path.name.startswith(NAMES)]
 
 
 def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
@@ -32,18 +31,17 @@ def disagreement(lines: list[str], name: str = PREEMPT) -> Disagreement:
 
 @pytest.mark.parametrize("level", [3, 4, 5])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_copied_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
+def test_a_log_agrees_at_any_level_from_3(name: str, level: int) -> None:
     lines, recording = copied(name)
     check = check_log(quieter(lines, level), recording)
     assert (True, level) == (check.has_no_disagreement, check.best.level)
     assert check.best.covered == check.best.compared > 20
 
 
-@pytest.mark.skipif(not CORPUS_LOGS, reason="the corpus is not beside the checkout")
 @pytest.mark.parametrize("level", [3, 4, 5])
-@pytest.mark.parametrize("path", CORPUS_LOGS, ids=lambda path: path.name.removesuffix(".log.gz"))
-def test_a_log_of_the_corpus_agrees_at_any_level_from_3(path: Path, level: int) -> None:
-    recording = recorded(CORPUS / "random" / path.name.removesuffix(".log.gz"))
+@pytest.mark.parametrize("path", OTHER_LOGS, ids=lambda path: path.name.removesuffix(".log.gz"))
+def test_another_log_agrees_at_any_level_from_3(path: Path, level: int) -> None:
+    recording = recorded(recorded_path(f"random/{path.name.removesuffix('.log.gz')}"))
     check = check_log(quieter(lines_in(path), level), recording)
     assert check.best.disagreement is None
     assert level == check.best.level

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.explain import test_agreement, test_equations, test_queues
-from tests.golden.test_releases import copies
+from tests.golden.test_releases import sample
 from tests.pending.test_contradictions import told
 from tests.recorded import COPIES
 from vcdebug.comparison.invariants import find_violations
@@ -13,7 +13,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot
 
-CASES = [(release, given) for release, _, given in copies()]
+CASES = [(release, given) for release, _, given in sample()]
 
 
 @pytest.fixture(

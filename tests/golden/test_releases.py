@@ -1,46 +1,55 @@
 """The replay of released versions against the recordings of their schedulers, event by event.
 
-The traces in `releases/` are copies, whose inputs lie in `random/`; where the whole corpus lies beside the checkout, it
-is replayed too.
+`releases/` holds the traces only: their inputs are those of `random/` and `causes/`.
 """
 
 import io
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from tests.golden.compare import first_difference_of_lines, read_lines
+from tests.recorded import GOLDEN, find_recorded, one_of_each_family, recorded_path
 from vcdebug.recording.recording import disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import write_jsonl
 from vcdebug.snapshot.loader import load_snapshot
 
-HERE = Path(__file__).parent
-BESIDE = HERE.parents[2] / "shared" / "golden"
-FAMILIES = ("random", "causes")
+RELEASES = ("v1.15.1", "v1.14.4")
 
 
-def copies() -> list[tuple[str, Path, Path]]:
-    """(release, folder of the trace, folder of the input)."""
-    found = sorted((HERE / "releases").glob("*/*/trace.jsonl.gz"))
-    return [(path.parents[1].name, path.parent, HERE / "random" / path.parent.name) for path in found]
+class Case(NamedTuple):
+    """A release, the folder of its trace, and the folder of the input."""
+
+    release: str
+    recorded: Path
+    given: Path
 
 
-def corpus() -> list[tuple[str, Path, Path]]:
-    releases = sorted((BESIDE / "releases").glob("v*")) if BESIDE.is_dir() else []
-    return [
-        (release.name, path.parent, BESIDE / family / path.parent.name)
-        for release in releases
-        for family in FAMILIES
-        for path in sorted((release / family).glob("*/trace.jsonl.gz"))
-    ]
+def cases_of(release: str) -> list[Case]:
+    """All recordings of a release."""
+    traces = find_recorded(f"releases/{release}/*/*/trace.jsonl.gz")
+    folders = [trace.parent for trace in traces]
+    return [Case(release, folder, recorded_path(f"{folder.parent.name}/{folder.name}")) for folder in folders]
 
 
-_COPIED = dict.fromkeys((release, recorded.name) for release, recorded, _ in copies())
-ELSEWHERE = [each for each in corpus() if (each[0], each[1].name) not in _COPIED or each[2].parent.name != "random"]
-"""The recordings of the corpus of which there is no copy."""
-EACH = [pytest.param(*each, id=f"{each[0]}-{each[1].name}") for each in copies()] + [
-    pytest.param(*each, id=f"{each[0]}-{each[1].name}", marks=pytest.mark.corpus) for each in ELSEWHERE
+ALL = [case for release in RELEASES for case in cases_of(release)]
+
+
+def sample() -> list[Case]:
+    """One of each release and family."""
+    chosen: list[Case] = []
+    for release in RELEASES:
+        random = {case.given.name: case for case in ALL if case[0] == release and case.given.parent.name == "random"}
+        chosen += [random[name] for name in one_of_each_family(list(random))]
+    return chosen
+
+
+_SAMPLE = sample()
+EACH = [
+    pytest.param(*case, id=f"{case.release}-{case.given.name}", marks=() if case in _SAMPLE else pytest.mark.corpus)
+    for case in ALL
 ]
 
 
@@ -53,21 +62,10 @@ def test_the_replay_is_what_the_scheduler_of_the_release_did(release: str, recor
     assert first_difference_of_lines(expected, lines.getvalue().splitlines()) is None
 
 
-@pytest.mark.corpus
-@pytest.mark.skipif(not BESIDE.is_dir(), reason="the corpus is not beside the checkout")
-def test_a_copied_trace_is_the_one_of_the_corpus() -> None:
-    originals = {
-        (release, recorded.name): recorded for release, recorded, given in corpus() if given.parent.name == "random"
-    }
-    for release, recorded, _ in copies():
-        original = originals[release, recorded.name]
-        assert read_lines(original / "trace.jsonl.gz") == read_lines(recorded / "trace.jsonl.gz")
-
-
-def test_each_release_has_a_copy_of_each_family() -> None:
+def test_each_release_has_a_recording_of_each_family() -> None:
     """v1.14 refuses the configurations of `gang`: they name actions that came later."""
-    families = {path.name.rpartition("-")[0] for path in (HERE / "random").iterdir() if path.is_dir()}
-    for release in ("v1.15.1", "v1.14.4"):
-        have = {recorded.name.rpartition("-")[0] for name, recorded, _ in copies() if name == release}
+    families = {name.rpartition("-")[0] for name in GOLDEN}
+    for release in RELEASES:
+        have = {case.given.name.rpartition("-")[0] for case in _SAMPLE if case.release == release}
         refused = {"gang"} if release == "v1.14.4" else set()
         assert families - refused == have

@@ -1,6 +1,5 @@
 """The replay against the real scheduler's recordings, event by event."""
 
-import gzip
 import io
 import json
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 
 from tests.golden.compare import first_difference_of_lines, read_lines
 from tests.golden.outcome import Outcome
-from tests.recorded import COPIES, CORPUS, GOLDEN, cases, each_case, golden, recorded
+from tests.recorded import GOLDEN, cases, each_case, golden, recorded
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.trace_schema import write_jsonl
@@ -56,26 +55,11 @@ def test_a_recorded_cycle_is_replayed_exactly(case: Path) -> None:
     assert difference is None, f"{case.name}: {difference}"
 
 
-def unpacked(case: Path, name: str) -> bytes:
-    packed = case / f"{name}.gz"
-    return gzip.decompress(packed.read_bytes()) if packed.exists() else (case / name).read_bytes()
-
-
-@pytest.mark.corpus
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not beside the checkout")
-def test_a_copied_case_is_the_case_of_the_corpus() -> None:
-    for case in COPIES:
-        original = CORPUS / case.parent.name / case.name
-        for name in ("cluster.json", "scheduler.conf", "meta.json", "trace.jsonl"):
-            assert unpacked(original, name) == unpacked(case, name)
-
-
 def expectations() -> list[Path]:
-    return [case for case in cases(CORPUS / "upstream") if (case / "expected.json").is_file()]
+    return [case for case in cases("upstream") if (case / "expected.json").is_file()]
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not beside the checkout")
 @pytest.mark.parametrize("case", expectations(), ids=lambda case: case.name)
 def test_what_upstreams_own_tests_expect_comes_true(case: Path) -> None:
     wanted = json.loads((case / "expected.json").read_text(encoding="utf-8"))

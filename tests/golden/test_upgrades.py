@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.recorded import one_of_each_family, recorded_path
 from vcdebug.releases.release_names import resolve_release
 from vcdebug.snapshot.loader import load_snapshot
 from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.upgrades import run_search, start_search
 
-HERE = Path(__file__).parent
-BESIDE = HERE.parents[2] / "shared" / "golden"
 SAMPLE = {"v1.15.1": 15, "v1.14.4": 12}
-"""Every so many cases of the corpus are looked at."""
+"""Of the measured cases, every so many are looked at beside one of each family."""
 MEASURED = {
     "v1.15.1": (
         "balanced-allocation-absolute",
@@ -64,30 +63,31 @@ class Case(NamedTuple):
         return f"{self.release}-{self.given.name}"
 
 
-def measured(folder: Path) -> Mapping[str, Sequence[str]]:
-    document: Mapping[str, Sequence[str]] = json.loads((folder / "changes.json").read_text())
+def measured(release: str) -> Mapping[str, Sequence[str]]:
+    document: Mapping[str, Sequence[str]] = json.loads(
+        recorded_path(f"releases/{release}/changes.json").read_text(encoding="utf-8")
+    )
     return document
 
 
-def copies() -> list[Case]:
+def sample() -> list[Case]:
     """A case per family and release."""
-    cases: dict[tuple[str, str], Case] = {}
+    found: list[Case] = []
     for release in SAMPLE:
-        for name, altering in measured(HERE / "releases" / release).items():
-            cases.setdefault((release, name.rpartition("-")[0]), Case(release, HERE / "random" / name, altering))
-    return list(cases.values())
+        random = {Path(name).name: altering for name, altering in measured(release).items() if "random/" in name}
+        names = one_of_each_family(list(random))
+        found += [Case(release, recorded_path(f"random/{name}"), random[name]) for name in names]
+    return found
 
 
-def corpus() -> list[Case]:
-    if not BESIDE.is_dir():
-        return []
-    cases: list[Case] = []
+def others() -> list[Case]:
+    """Every so many of all cases, and those in which a change has nothing to work on."""
+    found: list[Case] = []
     for release, step in SAMPLE.items():
-        for index, (name, altering) in enumerate(measured(BESIDE / "releases" / release).items()):
-            given = BESIDE / name
-            if index % step == 0 or (release, given.name) in CANNOT_ALTER:
-                cases.append(Case(release, given, altering))
-    return cases
+        for index, (name, altering) in enumerate(measured(release).items()):
+            if index % step == 0 or (release, Path(name).name) in CANNOT_ALTER:
+                found.append(Case(release, recorded_path(name), altering))
+    return [case for case in found if case not in sample()]
 
 
 def alone(ids: Iterable[str]) -> list[str]:
@@ -96,8 +96,8 @@ def alone(ids: Iterable[str]) -> list[str]:
 
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(case, id=case.name) for case in copies()]
-    + [pytest.param(case, id=f"corpus-{case.name}", marks=pytest.mark.corpus) for case in corpus()],
+    [pytest.param(case, id=case.name) for case in sample()]
+    + [pytest.param(case, id=case.name, marks=pytest.mark.corpus) for case in others()],
 )
 def test_the_changes_that_alter_a_recording_are_those_that_were_measured(case: Case) -> None:
     among = MEASURED[case.release]

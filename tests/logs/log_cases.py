@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from tests.recorded import recorded
+from tests.recorded import recorded, recorded_path
 from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
 from vcdebug.comparison.logs.message import UNKNOWN_TEXT
 from vcdebug.comparison.logs.messages import MESSAGE_BY_KEY, recognise_message
@@ -15,14 +15,13 @@ from vcdebug.comparison.scheduler_log import parse_log
 from vcdebug.recording.recording import Recording
 
 HERE = Path(__file__).resolve().parent
-COPIES = HERE / "logs"
 CASES = HERE.parent / "golden" / "random"
 HEADER = "I1121 12:27:40.000000    9346 {file}:1] {text}"
 
 
 def log_file(name: str) -> Path:
-    """The copy of a log."""
-    return COPIES / f"{name}.log.gz"
+    """The recorded log of a random case."""
+    return recorded_path(f"logs/{name}.log.gz")
 
 
 @cache
@@ -33,7 +32,7 @@ def lines_in(path: Path) -> tuple[str, ...]:
 
 @cache
 def copied(name: str) -> tuple[tuple[str, ...], Recording]:
-    """A copied log and the replay of its snapshot."""
+    """A recorded log and the replay of its snapshot."""
     return lines_in(log_file(name)), recorded(CASES / name)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorded import CORPUS, each_case, recorded
+from tests.recorded import each_case, find_recorded, recorded
 from tests.scenarios.questions import QUESTIONS, Question
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import survey_jobs
@@ -23,7 +23,7 @@ from vcdebug.whatif.fixes.fix import FixSituation
 from vcdebug.whatif.fixes.plan import FixPlan
 from vcdebug.whatif.fixes.trial import propose_fixes
 
-OTHERS = [folder for name in ("threads", "audit") for folder in sorted((CORPUS / name).glob("*"))]
+OTHERS = [*find_recorded("threads/*"), *find_recorded("audit/*")]
 
 
 def faults(recording: Recording) -> list[str]:

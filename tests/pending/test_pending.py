@@ -7,16 +7,13 @@ import pytest
 
 from tests.builders import cluster, metadata, node, pod, pod_group, pods, queue
 from tests.pending.situations import Situation, situations
-from tests.recorded import CORPUS, GOLDEN, bundled, golden, recorded
+from tests.recorded import GOLDEN, bundled, cases, golden, recorded, recorded_path
 from vcdebug.cli.reports.explanation import explanation_document
 from vcdebug.explain.answer import Explanation
 from vcdebug.explain.pending.explanation import explain_by_name
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
-from vcdebug.snapshot.loader import load_snapshot
 
-COPIES = sorted((Path(__file__).parent / "cases").iterdir())
-CAUSES = sorted(path.parent for path in (CORPUS / "causes").glob("*/question.json"))
 SCHEDULED = ("places", "pipelined", "evicted")
 SITUATIONS = list(situations())
 
@@ -43,19 +40,11 @@ def ask(folder: Path) -> tuple[str, Recording, Explanation]:
     return question["cause"], recording, explain_by_name(recording, question["job"])
 
 
-@pytest.mark.parametrize("folder", COPIES, ids=lambda path: path.name)
-def test_the_cause_is_the_recordings(folder: Path) -> None:
-    cause, recording, found = ask(folder)
-    assert cause == found.cause_code
-    assert found.dominant.numbers
-    check(recording, found)
-
-
-@pytest.mark.corpus
-@pytest.mark.parametrize("case", CAUSES, ids=lambda path: path.name)
-def test_the_cause_is_the_recordings_everywhere(case: Path) -> None:
+@pytest.mark.parametrize("case", cases("causes"), ids=lambda path: path.name)
+def test_the_cause_is_the_recordings(case: Path) -> None:
     cause, recording, found = ask(case)
     assert cause == found.cause_code
+    assert found.dominant.numbers or cause == "queue-closed"
     check(recording, found)
 
 
@@ -78,7 +67,7 @@ def test_every_job_of_a_random_cluster_has_an_answer(name: str) -> None:
 
 
 def case(name: str) -> Recording:
-    return replay_cycle(load_snapshot(Path(__file__).parent / "cases" / name))
+    return recorded(recorded_path(f"causes/{name}"))
 
 
 def test_asking_changes_nothing() -> None:

@@ -3,12 +3,12 @@
 import gzip
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders import cluster, conf_of, node, open_session, pod_group, pods, task, tasks
+from tests.recorded import recorded_path
 from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import (
     BATCH_NODE_ORDER,
@@ -40,8 +40,7 @@ VERBS = {
     "open": "onSessionOpenVerb",
 }
 TASK = "default/j-0"
-CORPUS = Path(__file__).parents[3] / "shared" / "golden"
-PAIR = CORPUS / "dumps" / "preempt-0000.dump.json.gz"
+PAIR = recorded_path("dumps/preempt-0000.dump.json.gz")
 
 
 def opened(answers: dict[str, Any], *verbs: str, ask_extender: AskExtender | None = None, **arguments: Any) -> Session:
@@ -298,10 +297,9 @@ def without_kubernetes(value: Any) -> Any:
     return value
 
 
-@pytest.mark.skipif(not PAIR.exists(), reason="the corpus is not beside the checkout")
 def test_nodes_and_jobs_are_sent_as_the_real_scheduler_writes_them() -> None:
     documents = [json.loads(line) for line in gzip.decompress(PAIR.read_bytes()).splitlines() if line.strip()]
-    ssn = open_session(load_snapshot(CORPUS / "random" / "preempt-0000"))
+    ssn = open_session(load_snapshot(recorded_path("random/preempt-0000")))
     sent = json.loads(json.dumps(bodies.opening_body(ssn)))
     assert without_kubernetes(documents[0]) == without_kubernetes(sent["Nodes"])
     assert without_kubernetes(documents[5]) == without_kubernetes(sent["Jobs"])

@@ -53,6 +53,9 @@ class VerifyCommand(Command):
             "--rbac", action="store_true", help="print the ClusterRole that this needs in a cluster, read nothing"
         )
         parser.add_argument("--log", metavar="FILE", help="write what the program logged")
+        parser.add_argument(
+            "--keep", metavar="FOLDER", help="write the snapshot and what the program did with it, as a case for tests"
+        )
         add_shared_arguments(parser, "extender", "json")
 
     def execute(self, args: Namespace, output: Output) -> CommandOutcome:
@@ -65,6 +68,10 @@ class VerifyCommand(Command):
             output.write_text(cluster_role(config_map_name(args.scheduler_configmap), events=True).rstrip())
             return CommandOutcome.DONE
         found = _verify_program(args, output) if args.snapshot is not None else _verify_cluster(args, output)
+        if args.keep:
+            from vcdebug.conformance.case_folder import write_case
+
+            write_case(found, Path(args.keep))
         write_answer(args, output, verification.verification_document, verification.verification_blocks, found)
         return CommandOutcome.DONE if found.is_agreed else CommandOutcome.DIFFERENT
 
@@ -90,8 +97,8 @@ def _verify_cluster(args: Namespace, output: Output) -> Verification:
     """The cluster captured twice."""
     from vcdebug.conformance import Patience, verify_cluster
 
-    if args.arguments or args.log:
-        raise VcdebugError("--argument and --log are for a scheduler's program", "name a SNAPSHOT for it")
+    if args.arguments or args.log or args.keep:
+        raise VcdebugError("--argument, --log and --keep are for a scheduler's program", "name a SNAPSHOT for it")
     args.release = args.release or ""
     options = cluster_options(args)
     return verify_cluster(

@@ -1,0 +1,111 @@
+"""What schedulers' programs did with snapshots (`verify --keep`), against the replay; and how such cases are kept."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.builders import cluster, conf_of, node, pod_group, pods
+from tests.cli.transcripts import call
+from tests.conformance.deeds import recorded, scheduler
+from vcdebug.conformance import SchedulerProgram
+from vcdebug.conformance.case_folder import OUTCOME_FILE, outcome_document, read_outcome, replayed_differences
+from vcdebug.conformance.cycle_outcome import CycleOutcome, WrittenStatus
+from vcdebug.errors import VcdebugError
+from vcdebug.snapshot.loader import load_snapshot
+from vcdebug.snapshot.saved_files import save_snapshot
+from vcdebug.snapshot.snapshot import Snapshot
+
+HERE = Path(__file__).resolve().parent
+KEPT = sorted(path.parent for path in (HERE / "observed").glob(f"*/{OUTCOME_FILE}"))
+EXAMPLE = HERE / "observed" / "synthetic-preemption"
+
+
+@pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)
+def test_the_replay_does_what_the_program_did(folder: Path) -> None:
+    assert [] == replayed_differences(folder)
+
+
+@pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.name)
+def test_the_snapshot_of_a_case_loads_without_problems(folder: Path) -> None:
+    assert () == tuple(load_snapshot(folder / "snapshot").problems)
+
+
+def test_each_case_is_in_the_table_of_the_folder() -> None:
+    page = (HERE / "observed" / "README.md").read_text(encoding="utf-8")
+    assert [] == [folder.name for folder in KEPT if f"| `{folder.name}` |" not in page]
+
+
+def test_the_example_has_one_of_each_kind_of_decision() -> None:
+    outcome = read_outcome(EXAMPLE)
+    assert {"default/web-0": "n1"} == outcome.bound
+    assert ["default/low-1"] == [*outcome.evicted]
+    assert {"default/huge-0", "default/train-0"} == {*outcome.waiting}
+
+
+@pytest.mark.parametrize("field", ["bound", "evicted", "podGroups", "waiting"])
+def test_a_decision_that_the_replay_does_not_make_fails_the_case(field: str, tmp_path: Path) -> None:
+    save_snapshot(load_snapshot(EXAMPLE / "snapshot"), tmp_path / "snapshot")
+    document = json.loads((EXAMPLE / OUTCOME_FILE).read_text(encoding="utf-8"))
+    document[field] = type(document[field])()
+    (tmp_path / OUTCOME_FILE).write_text(json.dumps(document), encoding="utf-8")
+    assert [] != replayed_differences(tmp_path)
+
+
+def test_an_outcome_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    said = WrittenStatus("Inqueue", (("Unschedulable", "True", "NotEnoughResources", "1/1 tasks"),))
+    outcome = CycleOutcome(
+        {"x/a": "n1"}, {"x/b": ""}, {"x/c": "n2"}, {"x/j": said}, {"x/a": {"claim": "gpu-0"}}, {"x/c": ("Why", "words")}
+    )
+    (tmp_path / OUTCOME_FILE).write_text(json.dumps(outcome_document(outcome)), encoding="utf-8")
+    assert outcome == read_outcome(tmp_path)
+
+
+def ties() -> Snapshot:
+    conf = conf_of("priority gang", "predicates nodeorder", actions="enqueue, allocate")
+    return cluster([node(f"n{i}") for i in range(5)], pod_group("j"), pods("j", 1), conf=conf)
+
+
+def keep(program: SchedulerProgram, folder: Path) -> tuple[int, str, str]:
+    """The command as a person types it."""
+    save_snapshot(ties(), folder / "given")
+    arguments = [f"--argument={each}" for each in program.arguments]
+    keeping = ["--keep", str(folder / "kept")]
+    return call(["verify", str(folder / "given"), "--scheduler", program.path, *arguments, *keeping])
+
+
+def test_a_case_is_kept_with_what_the_program_drew(tmp_path: Path) -> None:
+    outcome = replace(recorded(ties()), bound={"default/j-0": "n3"})
+    assert 0 == keep(scheduler(tmp_path, ties(), outcome), tmp_path)[0]
+    assert {"default/j-0": "n3"} == read_outcome(tmp_path / "kept").bound
+    assert {"default/j-0": "n3"} == load_snapshot(tmp_path / "kept" / "snapshot").chance.choices
+    assert [] == replayed_differences(tmp_path / "kept")
+
+
+def test_a_difference_is_kept_too_and_fails_until_the_rule_is_found(tmp_path: Path) -> None:
+    outcome = replace(recorded(ties()), bound={"default/j-0": "a-node-that-is-not-there"})
+    assert 2 == keep(scheduler(tmp_path, ties(), outcome), tmp_path)[0]
+    assert ["default/j-0"] == [one.subject for one in replayed_differences(tmp_path / "kept") if one.is_decision]
+
+
+def test_a_program_that_ended_gives_no_case(tmp_path: Path) -> None:
+    code, _, err = keep(scheduler(tmp_path, ties(), CycleOutcome(), panics="books do not balance"), tmp_path)
+    assert 1 == code
+    assert "a program that ended within its cycle gives no case" in err
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_case_is_not_written_over_another_one(tmp_path: Path) -> None:
+    program = scheduler(tmp_path, ties(), recorded(ties()))
+    assert 0 == keep(program, tmp_path)[0]
+    with pytest.raises(VcdebugError, match="empty"):
+        save_snapshot(ties(), tmp_path / "kept" / "snapshot")
+    (tmp_path / "given").rename(tmp_path / "before")
+    code, _, err = keep(program, tmp_path)
+    assert (1, True) == (code, "kept" in err)
+
+
+def test_a_cluster_gives_no_case(tmp_path: Path) -> None:
+    code, _, err = call(["verify", "--keep", str(tmp_path / "kept")])
+    assert (1, True) == (code, "--argument, --log and --keep are for a scheduler's program" in err)

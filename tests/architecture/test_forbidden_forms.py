@@ -127,7 +127,7 @@ def test_the_engine_iterates_over_no_set() -> None:
 
 
 def test_a_blind_except_is_only_at_the_three_boundaries() -> None:
-    survey = PACKAGE / "explain" / "pending" / "survey.py"
+    survey = PACKAGE / "explain" / "pending" / "explanation.py"
     engine = [source for source in sources(*ENGINE_ROOMS, "capture") if source.path != survey]
     bounds = [source for source in sources("cli", "tui", "explain") if source not in engine]
     inside = [s.where(n) for s in engine for n in blind_handlers(s)]
@@ -187,6 +187,7 @@ CACHES = {"lru_cache", "cache", "WeakKeyDictionary", "WeakValueDictionary"}
 CACHES_WITHOUT_RECORDING = {
     "vcdebug/recording/recording.py": "the cache that lies in the recording",
     "vcdebug/recording/replay.py": "configurations by their texts",
+    "vcdebug/recording/file/form.py": "classes of the program by their names",
     "vcdebug/comparison/logs/message.py": "where upstream's own texts have their blanks",
     "vcdebug/comparison/logs/messages.py": "patterns of upstream's own texts",
     "vcdebug/tui/widgets/strokes.py": "colours of the theme by their text",

@@ -62,9 +62,8 @@ class DeviceSearch:
     def allocate_claims(self) -> bool:
         """Whether every claim gets what it asks for; `found` says what. Raises AllocationError and Undecided."""
         requests = [request for claim, _ in self._claims for request in claim.requests]
-        if (
-            sum(max(one.count for one in request.alternatives) for request in requests) > MAX_SEARCH_DEPTH
-        ):  # exact: ints
+        most = sum(max(one.count for one in request.alternatives) for request in requests)  # exact: ints
+        if most > MAX_SEARCH_DEPTH:
             raise Undecided(f"a pod asks for more than {MAX_SEARCH_DEPTH} devices")
         try:
             return self._try_claim(0)

@@ -195,7 +195,7 @@ def test_the_screen_opens_what_is_kept(tmp_path: Path) -> None:
 
     assert 1 == len(folder.list_entries())
     assert len(first) == len(second)
-    assert "LaterList" == type(second.events).__name__
+    assert "LazyList" == type(second.events).__name__
 
 
 def test_whoever_leaves_does_not_wait_for_it(tmp_path: Path) -> None:

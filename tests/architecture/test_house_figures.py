@@ -1,0 +1,129 @@
+"""How the package reads, in figures. No figure may get worse: who improves one tightens its limit here."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.architecture.source_tree import Function, Source, sources
+from tests.architecture.test_shape import Graph, circles, name_of
+
+SMALL_MODULE = 40
+SHORT_MODULE = 80
+ONE_WORD = re.compile(r"_?[a-z0-9]+")
+
+
+def function_names() -> list[str]:
+    names = (function.name for source in sources() for function in source.functions())
+    return [name for name in names if not name.startswith("__")]
+
+
+def words_per_function_name() -> float:
+    names = function_names()
+    return sum(len([word for word in name.split("_") if word]) for name in names) / len(names)
+
+
+def one_word_function_names() -> float:
+    names = function_names()
+    return 100 * len([name for name in names if ONE_WORD.fullmatch(name)]) / len(names)
+
+
+def class_names_with_two_meanings() -> float:
+    names = Counter(
+        node.name
+        for source in sources()
+        for node in source.tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return 100 * len([name for name, count in names.items() if count > 1]) / len(names)
+
+
+def is_header(node: ast.stmt) -> bool:
+    """Whether it stands before the first statement: a docstring, an import, imports for types alone."""
+    if isinstance(node, ast.If):
+        return "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, ast.Import | ast.ImportFrom) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+
+
+def header_length(source: Source) -> int:
+    first = next((node for node in source.tree.body if not is_header(node)), None)
+    if first is None:
+        return len(source.lines)
+    decorators = first.decorator_list if isinstance(first, Function | ast.ClassDef) else []
+    return min([first.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+
+
+def total_lines() -> int:
+    return sum(len(source.lines) for source in sources())
+
+
+def lines_before_the_first_statement() -> float:
+    return 100 * sum(map(header_length, sources())) / total_lines()
+
+
+def comment_lines() -> float:
+    return 100 * sum(line.strip().startswith("#") for source in sources() for line in source.lines) / total_lines()
+
+
+def modules() -> int:
+    return len(sources())
+
+
+def small_modules() -> int:
+    return len([source for source in sources() if len(source.lines) < SMALL_MODULE])
+
+
+def imported_at_module_level(source: Source, known: set[str]) -> Iterator[str]:
+    """Modules of ours that a module imports when it is loaded, or for types alone; not what a function loads."""
+    in_functions = {id(node) for function in source.functions() for node in ast.walk(function)}
+    for node in source.nodes:
+        if isinstance(node, ast.ImportFrom) and id(node) not in in_functions:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in known else node.module or "" for name in names)
+
+
+def module_level_graph() -> Graph:
+    known = {name_of(source) for source in sources()}
+    return {
+        name_of(source): [
+            name for name in dict.fromkeys(imported_at_module_level(source, known)) if name in known - {name_of(source)}
+        ]
+        for source in sources()
+    }
+
+
+def short_modules_with_one_importer() -> int:
+    importers = Counter(target for targets in module_level_graph().values() for target in targets)
+    return len([each for each in sources() if len(each.lines) < SHORT_MODULE and importers[name_of(each)] == 1])
+
+
+def modules_in_circles() -> int:
+    """Imports for types alone count too: a stranger has to read the whole circle to understand one of its modules."""
+    return len(circles(module_level_graph()))
+
+
+AT_LEAST: list[tuple[Callable[[], float], float]] = [(words_per_function_name, 2.0), (comment_lines, 1.0)]
+AT_MOST: list[tuple[Callable[[], float], float]] = [
+    (one_word_function_names, 35),
+    (class_names_with_two_meanings, 3),
+    (lines_before_the_first_statement, 10),
+    (modules, 500),
+    (small_modules, 40),
+    (short_modules_with_one_importer, 20),
+    (modules_in_circles, 0),
+    (total_lines, 97_500),
+]
+
+
+@pytest.mark.parametrize(("figure", "limit"), AT_LEAST)
+def test_a_figure_is_at_least_its_limit(figure: Callable[[], float], limit: float) -> None:
+    assert limit <= figure()
+
+
+@pytest.mark.parametrize(("figure", "limit"), AT_MOST)
+def test_a_figure_is_at_most_its_limit(figure: Callable[[], float], limit: float) -> None:
+    assert limit >= figure()

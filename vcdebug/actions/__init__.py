@@ -21,7 +21,7 @@ ACTIONS: Registry = {
 
 OTHER_FORMS: OtherForms = {
     "allocate": ((ALLOCATE_FLAT_RETRY, "vcdebug.actions.allocate.flat_retry:RetryingAllocate"),),
-    "reclaim": ((RECLAIM_IMMEDIATE, "vcdebug.actions.reclaim.at_once:ReclaimAtOnce"),),
+    "reclaim": ((RECLAIM_IMMEDIATE, "vcdebug.actions.reclaim:ReclaimAtOnce"),),
 }
 """Actions of which older releases have another form that does not share the newer one's code."""
 

@@ -18,7 +18,7 @@ from vcdebug.model.names import NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, PROPORTION
-from vcdebug.recording import change_index
+from vcdebug.recording import event_index
 from vcdebug.recording.recording import Recording, per_recording
 
 NODE, QUEUE, JOB, STATEMENT = "node", "queue", "job", "statement"
@@ -77,7 +77,7 @@ def _quirk_behind(recording: Recording, violation: InvariantViolation) -> str:
 def _node_violations(recording: Recording) -> Iterator[InvariantViolation]:
     for name, node in recording.session.nodes.items():
         allocatable = node.allocatable
-        seqs = (1, *_seqs_within(recording, recording.timeline.seqs_written(change_index.NODE, name)))
+        seqs = (1, *_seqs_within(recording, recording.timeline.seqs_written(event_index.NODE, name)))
         shares = ((seq, _idle_and_used(recording, name, seq)) for seq in seqs)
         for seq, both in _first_differing(shares, allocatable):
             text = f"{name} has {format_resource(both)} of {format_resource(allocatable)}"
@@ -123,7 +123,7 @@ def _violations_of_book(recording: Recording, plugin: str, rule: str, name: str)
     jobs = list(_jobs_of_book(recording, rule, name))
     moves = sorted(_task_moves(recording, jobs), key=lambda move: move[0])
     held, passed, last = _held_at_opening(recording, jobs), 0, ""
-    written = _seqs_within(recording, recording.timeline.seqs_written(change_index.BOOK, (plugin, name, "allocated")))
+    written = _seqs_within(recording, recording.timeline.seqs_written(event_index.BOOK, (plugin, name, "allocated")))
     for seq in dict.fromkeys(merge((1,), written, (seq for seq, _, _ in moves))):
         upto = bisect_right(moves, seq, key=lambda move: move[0])
         for _, sign, request in moves[passed:upto]:
@@ -170,7 +170,7 @@ def _task_moves(recording: Recording, jobs: Iterable[JobInfo]) -> Iterator[tuple
     for job in jobs:
         for key in recording.timeline.touched.get(job.uid, ()):
             before = _holds_room(recording.timeline.opening_tasks[key].status)
-            for seq in _seqs_within(recording, recording.timeline.seqs_written(change_index.TASK, key)):
+            for seq in _seqs_within(recording, recording.timeline.seqs_written(event_index.TASK, key)):
                 now = _holds_room(recording.timeline.state_at(seq).tasks[key].status)
                 if now != before:
                     yield seq, 1 if now else -1, recording.timeline.tasks[key].resreq

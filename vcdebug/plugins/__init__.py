@@ -55,8 +55,8 @@ LATER_PLUGINS: dict[str, Change] = {"resource-strategy-fit": PROPORTIONAL_PREDIC
 
 OTHER_FORMS: OtherForms = {
     "network-topology-aware": ((NTA_NODE_SCORE_ONLY, "vcdebug.plugins.network_topology_aware.nodes_only:NodesOnly"),),
-    "nodegroup": ((NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup.by_pod:NodeGroupByPod"),),
-    "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder.two_kinds:TwoKinds"),),
-    "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage.measured:MeasuredUsage"),),
+    "nodegroup": ((NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup:NodeGroupByPod"),),
+    "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder:TwoKinds"),),
+    "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage:MeasuredUsage"),),
 }
 """Plugins of which older releases have another form that does not share the newer one's code."""

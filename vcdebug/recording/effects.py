@@ -1,4 +1,7 @@
-"""What a cycle did: who was bound, pipelined and evicted, by action and by job."""
+"""What a cycle did: who was bound, pipelined and evicted, by action and by job.
+
+Upstream: plugins/predicates (AllocateFunc, DeallocateFunc), framework/session (NodeMap).
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
+from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.framework.record import (
     ALLOCATE_OP,
     BIND_OP,
+    CHARGING_OPS,
     EVICT_OP,
     PLACING_OPS,
+    RELEASING_OPS,
     ActionEvent,
     Event,
     HookEvent,
@@ -25,11 +31,15 @@ from vcdebug.framework.record import (
     Span,
     StatementEvent,
 )
+from vcdebug.kube.dynamic_resources import ReservedClaim
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
+from vcdebug.plugins import PREDICATES
+from vcdebug.plugins.predicates import Predicates
 from vcdebug.recording.event_index import seqs_during
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.session_steps import event_handlers
 
 COMMIT, DISCARD = "commit", "discard"
 
@@ -323,3 +333,66 @@ def timeline_marks(recording: Recording) -> TimelineMarks:
     evictions.extend(seq for seq, event in recording.events_of_type(OpEvent) if event.op == "evict")
     actions.extend(seq for seq, event in recording.events_of_type(ActionEvent) if event.what == "start")
     return TimelineMarks(commits, discards, evictions, actions)
+
+
+# How many pods the Kubernetes view of nodes holds, operation by operation: what predicates' event handler changes.
+
+VIEW_PLUGIN: Final = PREDICATES
+"""The plugin that keeps the view in step with the session."""
+
+
+class PodCount(NamedTuple):
+    """How many pods a node of the view holds around one operation."""
+
+    before: int
+    after: int
+
+
+def pods_in_view(recording: Recording, seq: Seq) -> PodCount | None:
+    """The count of the operation's node; None where nobody keeps the view, or it has no such node."""
+    return _pod_counts(recording).get(seq)
+
+
+@per_recording()
+def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
+    """From the counts that the cycle left, backward to those that it found."""
+    if VIEW_PLUGIN not in dict(event_handlers(recording)):
+        return {}
+    steps = _pod_count_steps(recording)
+    view = recording.session.view
+    held: dict[NodeName, int] = {name: int(view.pod_count[row]) for name, row in view.row_of.items()}
+    found: dict[Seq, PodCount] = {}
+    for seq, node, step in reversed(steps):
+        found[seq] = PodCount(held[node] - step, held[node])
+        held[node] -= step
+    return found
+
+
+def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
+    """(operation, node, pods more): a pod whose return was refused is not there to leave again."""
+    steps: list[tuple[Seq, NodeName, int]] = []
+    lost: dict[TaskKey, None] = {}
+    rows = recording.session.view.row_of
+    for seq in recording.index.seqs_of_type(OpEvent):
+        event = recording.event_at(seq)
+        if not isinstance(event, OpEvent) or event.node not in rows or event.op not in (*CHARGING_OPS, *RELEASING_OPS):
+            continue
+        if event.op in RELEASING_OPS:
+            steps.append((seq, event.node, 0 if event.task in lost else -1))
+        elif any(note.code == VIEW_LOST_POD for note in recording.notes_at(seq)):
+            lost[event.task] = None
+            steps.append((seq, event.node, 0))
+        else:
+            lost.pop(event.task, None)
+            steps.append((seq, event.node, 1))
+    return steps
+
+
+# Resource claims that pods of a cycle are to have, and their devices.
+
+
+def reserved_claims(recording: Recording) -> Mapping[str, ReservedClaim]:
+    """What each claim gets that is still being allocated at the end, by namespace and name."""
+    plugin = recording.session.plugins.get(Predicates.name)
+    claims = plugin.claim_filter if isinstance(plugin, Predicates) else None
+    return {} if claims is None else claims.in_flight_claims

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
-from vcdebug.framework.hooks import JOB_VALID
+from vcdebug.framework.conf import PluginOption
+from vcdebug.framework.hooks import HOOKS, JOB_VALID, AnyHook, all_switches
 from vcdebug.framework.record import HookEvent, JobState, StateEvent
 from vcdebug.framework.session_close import quantity_texts
 from vcdebug.grouping import group_by_key
@@ -22,7 +24,6 @@ from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.input_problems import noteworthy_nodes
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.registrations import HookRegistration, event_handlers, iter_registrations
 from vcdebug.snapshot.manifest import metadata_of, name_of
 
 UNKNOWN_PLUGIN = "no plugin of this name: nothing is opened"
@@ -312,3 +313,96 @@ def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
     if pod.job_id not in recording.session.jobs:
         return f"its job {pod.job_id} is not in the session{held}"
     return "its volumes cannot be read, or another pod has its uid"
+
+
+# What each plugin registered when the session opened, and whether the configuration lets it take part.
+
+SwitchState = Literal["on", "on by default", "off", "off by default", "no switch"]
+ALLOCATION_EVENTS: Final = "placements"
+NEVER_REGISTERED: Final = ("NodeMap", "NodeReduce")
+"""Extension points for scores that none of upstream's plugins registers: they are asked for nothing."""
+DEALLOCATION_EVENTS: Final = "evictions and undone placements"
+
+
+class HookRegistration(NamedTuple):
+    """One hook of one plugin at its place in the configuration."""
+
+    tier: int
+    plugin: str
+    hook: str
+    switch: str
+    state: SwitchState
+    misspelt: str
+    """A switch of the file that is none, and is nearest to this hook's."""
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the session asks it."""
+        return self.state in ("on", "on by default", "no switch")
+
+
+def iter_registrations(recording: Recording) -> Iterator[HookRegistration]:
+    """Every hook, plugin by plugin in configuration order."""
+    functions = recording.session.functions
+    for number, tier in enumerate(recording.conf.tiers, start=1):
+        for option in tier:
+            for hook in HOOKS:
+                if (hook.method, option.name) in functions:
+                    yield _build_registration(recording, number, option, hook)
+
+
+def unregistered_points(recording: Recording) -> list[str]:
+    """Extension points of the release that no plugin of the session registered."""
+    release, taken = recording.snapshot.release, dict.fromkeys(method for method, _ in recording.session.functions)
+    known = [hook for hook in HOOKS if hook.later is None or not release.has_older_form(hook.later)]
+    return [hook.upstream for hook in known if hook.method not in taken]
+
+
+def _build_registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> HookRegistration:
+    misspelt = next(
+        (word for word in _unknown_switches(recording, option) if _nearest_switch(word) in hook.switches), ""
+    )
+    switch = " or ".join(hook.switches)
+    return HookRegistration(tier, option.name, hook.upstream, switch, switch_state(option, hook), misspelt)
+
+
+def switch_state(option: PluginOption, hook: AnyHook) -> SwitchState:
+    """What the file says about the hook's switches, or what silence means."""
+    if not hook.switches:
+        return "no switch"
+    stated = any(name in option.switches for name in hook.switches)
+    if option.is_enabled(hook.switches):
+        return "on" if stated and all(option.switches.get(name, True) for name in hook.switches) else "on by default"
+    return "off" if stated else "off by default"
+
+
+def _unknown_switches(recording: Recording, option: PluginOption) -> list[str]:
+    places = [
+        f"tiers[{number}].plugins[{index}]"
+        for number, tier in enumerate(recording.conf.tiers)
+        for index, one in enumerate(tier)
+        if one is option
+    ]
+    return [problem.field for problem in recording.conf.problems if problem.object in places and problem.field]
+
+
+def _nearest_switch(word: str) -> str:
+    return next(iter(get_close_matches(word, list(all_switches()), 1)), "")
+
+
+def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:
+    """(plugin, what it is told of), once for each, in the order in which they are told."""
+    session = recording.session
+    for words, listed in (
+        (ALLOCATION_EVENTS, session.allocate_handlers),
+        (DEALLOCATION_EVENTS, session.deallocate_handlers),
+    ):
+        for name, plugin in session.plugins.items():
+            if any(getattr(handler, "__self__", None) is plugin for handler in listed):
+                yield name, words
+
+
+def event_handlers(recording: Recording) -> Iterator[tuple[str, str]]:
+    """(plugin, all that it is told of) for event handlers, in the order in which they are told."""
+    for name, each in group_by_key(handler_subjects(recording)).items():
+        yield name, f"told of {' and '.join(each)}"

@@ -20,8 +20,7 @@ from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import READY_STATUSES
 from vcdebug.model.task import STATUS_BY_LABEL, TaskInfo, TaskStatus, status_on_node
-from vcdebug.recording.change_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey
-from vcdebug.recording.event_index import Owners, Seqs
+from vcdebug.recording.event_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey, Owners, Seqs
 
 GROUPED_FIGURES = ("jobs", "queues")
 """Parts of a plugin's books that are kept by job or queue; other figures belong to the plugin as a whole."""

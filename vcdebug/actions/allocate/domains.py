@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.actions.allocate.tasks import TaskPlacement, place_task
+from vcdebug.actions.allocate.tasks import TaskPlacement, is_ready, place_task
 from vcdebug.framework.hooks import (
     ALLOCATABLE,
     HYPER_NODE_GRADIENT_FOR_JOB,
@@ -26,12 +26,14 @@ from vcdebug.framework.record import BestEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.framework.worksheet import Worksheet
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, SubJobId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import SUBGROUP_WITHOUT_HARD
 
 ALLOCATE_PURPOSE = 0
 
@@ -240,6 +242,26 @@ class DomainSearch:
         chosen = tied[ssn.draws.draw_domain([nodes.get(name, ()) for name in tied], [task.key for task in tasks])]
         ssn.record.append(BestEvent("hypernode", chosen, best, tied))
         return chosen, best
+
+
+def goes_by_domains(ssn: Session, job: JobInfo) -> bool:
+    """Whether hypernodes are tried for the job."""
+    if job.contains_hard_topology():
+        return True
+    return bool(job.pod_group.sub_group_policies) and not ssn.release.has_older_form(SUBGROUP_WITHOUT_HARD)
+
+
+def allocate_in_domains(ssn: Session, domains: DomainSearch, job: JobInfo, worksheet: Worksheet) -> bool:
+    """Jobs with hard topology or sub groups: True when the job goes back into its queue.
+    Upstream: actions/allocate.allocateForJob.
+    """
+    statement = domains.allocate_job(job, worksheet, TOP_HYPER_NODE)
+    if statement is None or not is_ready(ssn, job, statement):
+        return False
+    statement.commit()
+    ssn.mark_job_dirty(job)
+    domains.decisions.update_decision_to_job(job)
+    return not worksheet.empty
 
 
 # The fast path of a sub job whose gang action nominated a hypernode in this session.

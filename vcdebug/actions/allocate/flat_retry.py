@@ -11,14 +11,14 @@ import json
 from functools import partial
 from typing import NamedTuple
 
-from vcdebug.actions.allocate.domains import DomainSearch
-from vcdebug.actions.allocate.tasks import TaskPlacement, TaskVisit, place_task
-from vcdebug.actions.allocate.visits import (
-    allocate_in_domains,
-    goes_by_domains,
+from vcdebug.actions.allocate.domains import DomainSearch, allocate_in_domains, goes_by_domains
+from vcdebug.actions.allocate.tasks import (
+    TaskPlacement,
+    TaskVisit,
     is_placeable,
     not_admitted,
     note_left_open,
+    place_task,
     take_turns,
 )
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid

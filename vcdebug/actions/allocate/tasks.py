@@ -5,14 +5,16 @@ Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocate
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.framework import transitions
-from vcdebug.framework.action import pre_predicate_errors
-from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
+from vcdebug.framework.action import QueuedJobs, pre_predicate_errors
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_READY, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.placement import PredicateHelper, allocate_judge, predicate_for_allocate_action
-from vcdebug.framework.quirks import TASK_LOST_TO_QUEUE
+from vcdebug.framework.quirks import STATEMENT_LEFT_OPEN, TASK_LOST_TO_QUEUE
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
@@ -22,6 +24,8 @@ from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
+from vcdebug.model.pod_group import INQUEUE
+from vcdebug.model.queue import QueueInfo
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
 from vcdebug.releases.scheduling import (
@@ -29,6 +33,7 @@ from vcdebug.releases.scheduling import (
     NOMINATION_IN_HYPERNODE,
     NOMINATION_NEEDS_IDLE,
     PREPREDICATE_ALWAYS_BREAKS,
+    QUEUE_ALLOCATION_GATE,
 )
 
 
@@ -236,3 +241,61 @@ def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: No
                 return RestoredOutcome.PLACED if statement.allocate(task, node.name) is None else RestoredOutcome.WAITS
     transitions.unplace_task(ssn, task, "unpipeline")
     return RestoredOutcome.RELEASED
+
+
+# What both forms of allocate share: who waits, whose turn it is, and a visit of a job that hypernodes are tried for.
+
+
+def not_admitted(ssn: Session, job: JobInfo) -> bool:
+    """Whether the job waits for the action enqueue; where there is none, it is admitted now."""
+    if not job.is_pending():
+        return False
+    if ENQUEUE in ssn.conf.actions:
+        ssn.log("pending", job.uid, job.queue)
+        return True
+    ssn.log("inqueue", job.uid, job.queue)
+    ssn.set_phase(job, INQUEUE)
+    return False
+
+
+def is_placeable(ssn: Session, task: TaskInfo) -> bool:
+    """Not best-effort, and behind no gate but Volcano's own."""
+    if task.sch_gated and not task.pod.has_only_volcano_gate:
+        if not ssn.release.has_older_form(QUEUE_ALLOCATION_GATE):
+            ssn.log("gate", task.key)
+        return False
+    if task.resreq.is_empty():
+        ssn.log("best-effort", task.key)
+        return False
+    return True
+
+
+def take_turns(ssn: Session, waiting: QueuedJobs, visit: Callable[[QueueInfo], None], turn: str = "") -> None:
+    """Pop queues until none has a job left; a visit puts its queue back. `turn` is the line that tells of each."""
+    while waiting.queues:
+        queue = waiting.queues.pop()
+        with ssn.open_span(Level.QUEUE, queue.name):
+            if ssn.ask_plugins(OVERUSED, queue):
+                ssn.log("overused", queue.name)
+                continue
+            if turn:
+                ssn.log(turn, queue.name)
+            if waiting.jobs[queue.name]:
+                visit(queue)
+            else:
+                ssn.log("no-jobs", queue.name)
+
+
+def is_ready(ssn: Session, job: JobInfo, statement: Statement) -> bool:
+    """Whether the job's statement may be committed; else it stays open."""
+    if ssn.ask_plugins(JOB_READY, job):
+        return True
+    note_left_open(ssn, job, statement)
+    return False
+
+
+def note_left_open(ssn: Session, job: JobInfo, statement: Statement) -> None:
+    """The statement is neither committed nor discarded."""
+    if len(statement):
+        text = f"{job.uid} keeps {len(statement)} operations uncommitted until the session closes"
+        ssn.note_quirk(STATEMENT_LEFT_OPEN, text, at_last=True)

@@ -1,6 +1,7 @@
 """Lines about searches for nodes: every node considered, every failure, the candidates and their scores.
 
 Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, binpack and predicates.
+Upstream: plugins/usage.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.comparison.logs import usage_lines
 from vcdebug.comparison.logs.message import (
     UNKNOWN_TEXT,
     LogCall,
@@ -28,9 +28,11 @@ from vcdebug.framework.record import PredicateEvent, ScoreEvent
 from vcdebug.gomath import int_mod
 from vcdebug.model.fit_errors import POD_NUMBER_EXCEEDED, FitStatus, fit_error_text
 from vcdebug.model.names import IntArray, KeptScores, NodeName, Row, TaskKey
-from vcdebug.model.resource import Resource
+from vcdebug.model.resource import CPU, MEMORY, Resource
 from vcdebug.plugins import BINPACK, NODEORDER, PREDICATES, RESOURCE_STRATEGY_FIT, USAGE
 from vcdebug.plugins.nodeorder import BALANCED, IMAGES, LEAST, TAINTS, WEIGHT_KEYS, weights_of
+from vcdebug.plugins.usage import MeasuredUsage, Usage
+from vcdebug.plugins.usage.load import MEASURED_PERIOD
 
 SHORTAGE_PREFIX = "Insufficient "
 """Room is tested before any filter is asked."""
@@ -87,7 +89,7 @@ def _filter_lines(
             most = int(at.recording.session.nodes[node].allocatable.max_task_num)
             yield "filter.pods", task, node, most, UNKNOWN_TEXT
         elif plugin == USAGE:
-            yield from usage_lines.lines_of_filter(at, task, row)
+            yield from lines_of_filter(at, task, row)
         elif plugin == RESOURCE_STRATEGY_FIT and not any(status.plugin == plugin for status in statuses):
             yield "strategy.pass", task, node
 
@@ -164,7 +166,7 @@ def _node_by_node(
         for plugin in asked:
             score = parts[plugin][index]
             if plugin == USAGE:
-                yield from usage_lines.lines_of_score(at, event.task, node, int(event.rows[index]), score)
+                yield from lines_of_score(at, event.task, node, int(event.rows[index]), score)
             elif not isnan(score) and plugin == NODEORDER:
                 yield from _part_lines(event.task, node, own, index)
                 yield "score.nodeorder", event.task, node, score
@@ -231,3 +233,83 @@ def _score_by_node(names: list[NodeName], scores: KeptScores | None) -> dict[Nod
     if scores is None:
         return {}
     return {name: float(score) for name, score in zip(names, scores, strict=True) if not np.isnan(score)}
+
+
+# Lines of the plugin usage: its settings, what was measured, and why a node is refused, passed or scored.
+
+AnyUsage = Usage | MeasuredUsage
+
+
+def plugin_of(at: LogContext) -> AnyUsage | None:
+    """The plugin, where it is configured."""
+    found = at.recording.session.plugins.get(Usage.name)
+    return found if isinstance(found, AnyUsage) else None
+
+
+def lines_of_settings(at: LogContext) -> Iterator[LogCall]:
+    """What its arguments come to."""
+    plugin = plugin_of(at)
+    if not isinstance(plugin, Usage):
+        return
+    stated = plugin.usage_settings
+    ratios = (stated.request_ratio, stated.burst_ratio, stated.risk_threshold, stated.risk_factor)
+    yield "load.estimator", *ratios, stated.best_effort_cpu, stated.best_effort_memory
+    yield "load.thresholds", stated.cpu_threshold, stated.memory_threshold
+
+
+def lines_of_measurements(
+    at: LogContext, cpu: Mapping[NodeName, float], memory: Mapping[NodeName, float]
+) -> Iterator[LogCall]:
+    """Every node's measurements, with what is estimated of pods that none has seen."""
+    usage = at.recording.snapshot.usage
+    for node in at.recording.node_names:
+        entry = usage.get(node) or {}
+        parts = (entry.get("cpu") or {}, entry.get("mem") or {})
+        yield "load.measured", node, *parts, UNKNOWN_TEXT, cpu.get(node, 0.0), memory.get(node, 0.0)
+
+
+def lines_of_filter(at: LogContext, task: TaskKey, row: Row) -> Iterator[LogCall]:
+    """A node that the plugin is asked about."""
+    plugin, node = plugin_of(at), at.recording.node_names[row]
+    if plugin is None:
+        return
+    if not plugin.node_measurements.fresh[row]:
+        yield "load.stale", task, node, UNKNOWN_TEXT
+        return
+    limits = plugin.load_thresholds
+    yield "load.limits", *limits
+    for key, percent, limit in zip(
+        ("cpu", "memory"), plugin.node_measurements.measured_percents(row), limits, strict=True
+    ):
+        if percent > limit:
+            yield f"load.{key}", node, percent, limit
+            return
+    yield "load.pass", task, node
+
+
+def lines_of_score(at: LogContext, task: TaskKey, node: NodeName, row: Row, score: float) -> Iterator[LogCall]:
+    """A node that the plugin scores."""
+    plugin = plugin_of(at)
+    if plugin is None:
+        return
+    cpu, memory = plugin.node_measurements.measured_percents(row)
+    if isinstance(plugin, Usage):
+        if plugin.node_measurements.fresh[row]:
+            capacity = at.recording.session.nodes[node].capability
+            yield "load.score", node, cpu, memory, capacity.get(CPU), capacity.get(MEMORY), score
+    elif not plugin.node_measurements.fresh[row]:
+        yield "load.unscored", task, node, UNKNOWN_TEXT
+    else:
+        yield from _as_measured(at, task, node, (cpu, memory), score)
+
+
+def _as_measured(
+    at: LogContext, task: TaskKey, node: NodeName, percents: tuple[float, float], score: float
+) -> Iterator[LogCall]:
+    """Each measurement in turn: one that is missing ends it."""
+    entry = at.recording.snapshot.usage.get(node) or {}
+    for key, part, percent in zip(("cpu-usage", "memory-usage"), ("cpu", "mem"), percents, strict=True):
+        yield f"load.{key}", node, percent
+        if MEASURED_PERIOD not in (entry.get(part) or {}):
+            return
+    yield "load.task-score", node, at.task_of(task).name, score

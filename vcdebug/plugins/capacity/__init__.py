@@ -40,8 +40,16 @@ from vcdebug.plugins.capacity.queue_attr import (
     parents_last,
 )
 from vcdebug.plugins.capacity.queue_tree import build_flat, build_tree, find_circle
-from vcdebug.plugins.capacity.reclaim import ReclaimAsker, ReclaimCall, WholeReclaimCall
-from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated_queues
+from vcdebug.plugins.capacity.reclaim import (
+    NO_QUEUE,
+    NO_QUEUE_UNNAMED,
+    STATE_KEY,
+    QueueStates,
+    ReclaimAsker,
+    ReclaimCall,
+    WholeReclaimCall,
+    simulated_queues,
+)
 from vcdebug.releases.queues import (
     CAPACITY_ANCESTOR_LEVEL,
     CAPACITY_PREEMPTIVE_EVERY_DIMENSION,

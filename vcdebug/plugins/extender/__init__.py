@@ -26,7 +26,7 @@ from vcdebug.model.names import Codes, NodeName
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.extender import bodies
+from vcdebug.plugins.extender import answers as bodies
 from vcdebug.plugins.extender.answers import (
     BAD_ANSWER,
     AnswersByVerb,

@@ -1,7 +1,7 @@
 """usage: keep away from nodes that are busy by measurement, and by estimate since then.
 
 Upstream: plugins/usage.
-Upstream: plugins/usage (New, parseThresholdArgs, parseEstimatorArgs).
+Upstream: plugins/usage (v1.15 and older).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vcdebug.framework.plugin import Event, NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
 from vcdebug.gotime import SECOND, parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
-from vcdebug.model.names import Codes, NodeName, Row, TaskId
+from vcdebug.model.names import BoolArray, Codes, NodeName, Row, TaskId
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod_resources import get_pod_resource_limit
 from vcdebug.model.resource import CPU, MEMORY, Resource
@@ -281,3 +281,82 @@ def _read_amount(stated: object, read: Callable[[object], int], unit: int, defau
     except QuantityError:
         return default
     return float(amount) if amount >= 0 else default
+
+
+# usage up to v1.15: keep away from nodes that were busy when they were measured.
+
+DEFAULT_THRESHOLD = 80.0
+
+
+class MeasuredUsage(Plugin):
+    """Scores nodes by their measured load; negative weights and thresholds beyond 100 are taken as they are."""
+
+    name: ClassVar[str] = "usage"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weight = arguments.get_int("usage.weight", 5)
+        self._cpu_weight = arguments.get_int("cpu.weight", 1)
+        self._memory_weight = arguments.get_int("memory.weight", 1)
+        self._cpu_threshold = _read_threshold(arguments, "cpu")
+        self._memory_threshold = _read_threshold(arguments, "mem")
+
+    def on_session_open(self, ssn: Session) -> None:
+        ssn.log("usage.enter")
+        usage, table = ssn.snapshot.usage, ssn.node_table
+        self._measured = NodeMeasurements(usage, table, unix_nanoseconds(ssn.snapshot.now))
+        self._scored: BoolArray = np.array(
+            [all(_has_period(usage.get(name), kind) for kind in ("cpu", "mem")) for name in table.names], dtype=np.bool_
+        )
+        self._scored &= self._measured.fresh
+        self._codes = exceeded_codes(self._measured, *self.load_thresholds, ssn.reasons)
+        self.problems = unmeasured_problems(usage, table.names)
+        ssn.log("usage.measured", {}, {})
+        ssn.log("usage.leave")
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = self._codes[nodes.rows]
+        return codes
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Two weights that cancel out lose the node: its score is no number, or infinite."""
+        cpu, memory = self._measured.cpu[nodes.rows], self._measured.memory[nodes.rows]
+        free = (100.0 - cpu) / 100.0 * float(self._cpu_weight) + (100.0 - memory) / 100.0 * float(self._memory_weight)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = free / np.float64(self._cpu_weight + self._memory_weight) * float(MAX_SCORE * self._weight)
+        return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
+
+    @property
+    def node_measurements(self) -> NodeMeasurements:
+        """What was measured, node by node."""
+        return self._measured
+
+    @property
+    def load_thresholds(self) -> tuple[float, float]:
+        """Percentages of cpu and memory beyond which a node is refused."""
+        return self._cpu_threshold, self._memory_threshold
+
+    def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
+        """What the score and the verdict of one node are made of."""
+        row = int(nodes.rows[0])
+        cpu, memory = float(self._measured.cpu[row]), float(self._measured.memory[row])
+        busy = (
+            ResourceLoad(CPU, cpu, 0.0, cpu / 100.0, self._cpu_weight, self._cpu_threshold),
+            ResourceLoad(MEMORY, memory, 0.0, memory / 100.0, self._memory_weight, self._memory_threshold),
+        )
+        score = float(self.node_order(task, nodes).total[0])
+        return NodeLoad(busy, bool(self._measured.fresh[row]), self._weight, score)
+
+
+def _read_threshold(arguments: Arguments, key: str) -> float:
+    """A whole number as it stands; whatever else is stated counts as 0."""
+    section = arguments.raw.get("thresholds")
+    if not isinstance(section, Mapping) or key not in section:
+        return DEFAULT_THRESHOLD
+    stated = section[key]
+    return float(stated) if isinstance(stated, int) and not isinstance(stated, bool) else 0.0
+
+
+def _has_period(entry: object, kind: str) -> bool:
+    by_period = entry.get(kind) if isinstance(entry, Mapping) else None
+    return isinstance(by_period, Mapping) and MEASURED_PERIOD in by_period

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from vcdebug.recording.file import form
 from vcdebug.recording.file.columns import StoredColumn, StoredTexts
-from vcdebug.recording.file.contents import LAZY_ANSWERS, STORED_ANSWERS
 from vcdebug.recording.file.form import (
     ColumnForm,
     DamagedRecordingError,
@@ -29,10 +28,12 @@ from vcdebug.recording.file.form import (
     square_checksum,
 )
 from vcdebug.recording.file.lazy_objects import (
+    LAZY_ANSWERS,
     LAZY_ATTRIBUTES,
     MANIFEST_ATTRIBUTE,
     NO_VALUE,
     SLOW_ATTRIBUTES,
+    STORED_ANSWERS,
     LazyClass,
     LazyList,
     LazyMapping,

@@ -9,29 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from vcdebug.framework import transitions
+from vcdebug.framework import evictions, placement, transitions
 from vcdebug.framework.action import Action, collect_starving
-from vcdebug.framework.evictions import (
-    NO_JOB,
-    NOT_PREEMPTABLE,
-    NOT_RECLAIMABLE,
-    NOT_RUNNING,
-    SAME_QUEUE,
-    CandidateFilter,
-    candidates_on,
-    copy_tasks,
-    validate_victims,
-)
 from vcdebug.framework.hooks import JOB_PIPELINED, JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
 from vcdebug.framework.node_verdict_cache import PREEMPT
 from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
-from vcdebug.framework.placement import (
-    PredicateHelper,
-    filter_out_unresolvable,
-    predicate_for_preempt_action,
-    predicate_node,
-    shard_groups,
-)
 from vcdebug.framework.record import Level
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
@@ -54,7 +36,13 @@ class Reclaim(Action):
     places = evicts = across_queues = evicts_copies = True
 
     @staticmethod
-    def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004 - reclaim has no second turn
+    def victim_filter(
+        ssn: Session,
+        job: JobInfo,
+        _asker: TaskInfo,
+        *,
+        within: bool = False,  # noqa: ARG004 - reclaim has no second turn
+    ) -> evictions.CandidateFilter:
         return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
@@ -113,9 +101,11 @@ class Reclaim(Action):
         """The first node in search order whose victims make enough room; nodes are not scored.
         Upstream: actions/reclaim.reclaimForTask.
         """
-        helper = PredicateHelper(ssn, cache_on=self.error_cache)
-        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), predicate_for_preempt_action)
-        for group in shard_groups(ssn, feasible):
+        helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
+        feasible, _ = helper.predicate_nodes(
+            task, placement.filter_out_unresolvable(ssn, task), placement.predicate_for_preempt_action
+        )
+        for group in placement.shard_groups(ssn, feasible):
             for node in ssn.draws.in_known_order(group.node_infos, task.key):
                 with ssn.open_span(Level.NODE, node.name):
                     if self._reclaim_on_node(ssn, statement, job, task, node):
@@ -125,16 +115,16 @@ class Reclaim(Action):
         self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        reclaimees = candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+        reclaimees = evictions.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
         if not reclaimees:
             ssn.log("nobody", node.name)
             return False
         victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
-        if not validate_victims(ssn, task, node, victims):
+        if not evictions.validate_victims(ssn, task, node, victims):
             return False
         trial = statement if self._shares_statement else Statement(ssn)
         available = node.future_idle()
-        heap = build_victims_queue(ssn, copy_tasks(victims), task)
+        heap = build_victims_queue(ssn, evictions.copy_tasks(victims), task)
         before, freed = len(trial), Resource()
         while heap and ((self._evicts_first and len(trial) == before) or not task.init_resreq.less_equal(available)):
             victim = heap.pop()
@@ -170,15 +160,15 @@ def skip_reason(
 ) -> str:
     """The rule by which a task is left alone; empty for a candidate."""
     if candidate.status is not TaskStatus.RUNNING:
-        return NOT_RUNNING
+        return evictions.NOT_RUNNING
     if not candidate.preemptable:
-        return NOT_PREEMPTABLE
+        return evictions.NOT_PREEMPTABLE
     owner = jobs.get(candidate.job)
     if owner is None:
-        return NO_JOB
+        return evictions.NO_JOB
     if owner.queue == job.queue:
-        return SAME_QUEUE
-    return "" if queues[owner.queue].reclaimable else NOT_RECLAIMABLE
+        return evictions.SAME_QUEUE
+    return "" if queues[owner.queue].reclaimable else evictions.NOT_RECLAIMABLE
 
 
 def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
@@ -196,7 +186,13 @@ class ReclaimAtOnce(Action):
     places = evicts = across_queues = evicts_copies = True
 
     @staticmethod
-    def victim_filter(ssn: Session, job: JobInfo, _asker: TaskInfo, *, within: bool = False) -> CandidateFilter:  # noqa: ARG004 - reclaim has no second turn
+    def victim_filter(
+        ssn: Session,
+        job: JobInfo,
+        _asker: TaskInfo,
+        *,
+        within: bool = False,  # noqa: ARG004 - reclaim has no second turn
+    ) -> evictions.CandidateFilter:
         return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
@@ -250,9 +246,9 @@ def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
 
 def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
     """Whether some node in the session's order gave enough: neither searched as elsewhere, nor scored."""
-    nodes = filter_out_unresolvable(ssn, task)
+    nodes = placement.filter_out_unresolvable(ssn, task)
     for node in ssn.draws.in_known_order(nodes.node_infos, task.key):
-        code = predicate_node(ssn, task, node)
+        code = placement.predicate_node(ssn, task, node)
         if ssn.reasons.blocking_masks()[PREEMPT][code]:
             ssn.log("predicate", task.key, node.name)
             continue
@@ -265,14 +261,14 @@ def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
 def _reclaim_on_node(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> bool:
     """Whether the victims of this node alone make up the request: what is free there does not count."""
     ssn.log("node", task.key, node.name)
-    reclaimees = candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+    reclaimees = evictions.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
     if not reclaimees:
         ssn.log("nobody", node.name)
         return False
     victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
-    if not validate_victims(ssn, task, node, victims):
+    if not evictions.validate_victims(ssn, task, node, victims):
         return False
-    heap, freed = build_victims_queue(ssn, copy_tasks(victims), task), Resource()
+    heap, freed = build_victims_queue(ssn, evictions.copy_tasks(victims), task), Resource()
     while heap:
         victim = heap.pop()
         ssn.log("victim", victim.key, task.key)

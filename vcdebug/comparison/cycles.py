@@ -10,18 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from vcdebug.explain.decisions.votes import HookCallGroup, hook_calls_at
-from vcdebug.framework.record import (
-    CloseEvent,
-    Event,
-    HookEvent,
-    OpEvent,
-    PopEvent,
-    PredicateEvent,
-    ScoreEvent,
-    Span,
-    StateEvent,
-    StatementEvent,
-)
+from vcdebug.framework import record
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.model.task import TaskStatus
@@ -163,9 +152,9 @@ class DivergenceSide:
     """One recording's part of it."""
 
     seq: Seq
-    path: tuple[Span, ...]
+    path: tuple[record.Span, ...]
     """The spans around the event, the cycle first."""
-    event: Event
+    event: record.Event
     question: HookCallGroup | None
     """All votes on what was asked here, or just before if the other side still asks it; None for other events."""
 
@@ -202,7 +191,7 @@ def find_decision_divergence(before: Recording, after: Recording) -> Divergence 
 
 def _decision_seqs(recording: Recording) -> Seqs:
     index = recording.index
-    return sorted([*index.seqs_of_type(OpEvent), *index.seqs_of_type(StatementEvent)])
+    return sorted([*index.seqs_of_type(record.OpEvent), *index.seqs_of_type(record.StatementEvent)])
 
 
 def _first_divergence(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Divergence | None:
@@ -247,28 +236,28 @@ class _EventComparison:
         self._reasons = before.reason_table, after.reason_table
         self._codes: dict[tuple[int, int], bool] = {}
 
-    def is_same(self, left: Event, right: Event) -> bool:
+    def is_same(self, left: record.Event, right: record.Event) -> bool:
         """Whether two events decide the same; figures do not count."""
         if type(left) is not type(right):
             return False
-        if isinstance(left, StateEvent | CloseEvent):
+        if isinstance(left, record.StateEvent | record.CloseEvent):
             return True
-        if isinstance(left, PredicateEvent) and isinstance(right, PredicateEvent) and self._same_rows:
+        if isinstance(left, record.PredicateEvent) and isinstance(right, record.PredicateEvent) and self._same_rows:
             return self._same_search(left, right)
-        if isinstance(left, ScoreEvent) and isinstance(right, ScoreEvent) and self._same_rows:
+        if isinstance(left, record.ScoreEvent) and isinstance(right, record.ScoreEvent) and self._same_rows:
             return _same_scores(left, right)
-        if isinstance(left, OpEvent | PopEvent | PredicateEvent | ScoreEvent):
+        if isinstance(left, record.OpEvent | record.PopEvent | record.PredicateEvent | record.ScoreEvent):
             return self._decided_fields(0, left) == self._decided_fields(1, right)
         return left == right or self._decided_fields(0, left) == self._decided_fields(1, right)
 
-    def list_differences(self, left: Event | None, right: Event | None) -> tuple[ValueDifference, ...]:
+    def list_differences(self, left: record.Event | None, right: record.Event | None) -> tuple[ValueDifference, ...]:
         """What differs, where the two can be laid side by side."""
         if left is None or right is None or _event_subject(left) != _event_subject(right):
             return ()
         found = _iter_differences("", self._decided_fields(0, left), self._decided_fields(1, right))
         return tuple(difference for difference, _ in zip(found, range(MAX_DIFFERENCES), strict=False))
 
-    def _same_search(self, left: PredicateEvent, right: PredicateEvent) -> bool:
+    def _same_search(self, left: record.PredicateEvent, right: record.PredicateEvent) -> bool:
         if left[:3] != right[:3]:
             return False
         if not (np.array_equal(left.feasible, right.feasible) and np.array_equal(left.failed, right.failed)):
@@ -282,14 +271,16 @@ class _EventComparison:
             self._codes[pair] = one == other
         return self._codes[pair]
 
-    def _decided_fields(self, side: int, event: Event) -> JsonDict:
+    def _decided_fields(self, side: int, event: record.Event) -> JsonDict:
         body = self._encoders[side].encode_event(event)
         return {
-            field: value for field, value in body.items() if field not in FIGURE_FIELDS or isinstance(event, ScoreEvent)
+            field: value
+            for field, value in body.items()
+            if field not in FIGURE_FIELDS or isinstance(event, record.ScoreEvent)
         }
 
 
-def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
+def _same_scores(left: record.ScoreEvent, right: record.ScoreEvent) -> bool:
     if left.task != right.task or not np.array_equal(left.rows, right.rows):
         return False
     if not np.array_equal(left.total, right.total, equal_nan=True) or len(left.parts) != len(right.parts):
@@ -300,9 +291,9 @@ def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
     )
 
 
-def _event_subject(event: Event) -> tuple[object, ...]:
+def _event_subject(event: record.Event) -> tuple[object, ...]:
     """What an event is about, without what came of it."""
-    if isinstance(event, HookEvent):
+    if isinstance(event, record.HookEvent):
         named = tuple((field, str(value)) for field, value in event.subject if field not in ("vote", "candidates"))
         return (type(event), event.point, event.plugin, named)
     return (type(event), getattr(event, "task", None), getattr(event, "kind", None))

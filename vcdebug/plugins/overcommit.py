@@ -9,15 +9,8 @@ from vcdebug.framework.accounts import WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
+from vcdebug.model import job_amounts
 from vcdebug.model.job import JobInfo
-from vcdebug.model.job_amounts import (
-    ReservationForm,
-    format_resource_names,
-    get_inqueue_resource,
-    is_inqueue,
-    is_running_gang,
-    minimum_without_gated,
-)
 from vcdebug.model.limits import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
 
@@ -47,7 +40,7 @@ class Overcommit(Plugin):
         ssn.log("overcommit.enter")
         if self.stated < 1.0:
             ssn.log("overcommit.invalid", self.stated, DEFAULT_FACTOR)
-        self.form = ReservationForm.for_release(ssn.release)
+        self.form = job_amounts.ReservationForm.for_release(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource().add_all(node.used for node in ssn.nodes.values())
         self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
@@ -70,21 +63,21 @@ class Overcommit(Plugin):
             self.ssn.log("overcommit.sufficient", job.uid)
             return PERMIT
         self.ssn.log("overcommit.overused", job.uid)
-        message = format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded_dimensions)
+        message = job_amounts.format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded_dimensions)
         self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
 
     def job_enqueued(self, job: JobInfo) -> None:
         if job.pod_group.min_resources is not None:
-            self.inqueue.add(minimum_without_gated(job))
+            self.inqueue.add(job_amounts.minimum_without_gated(job))
 
 
-def reserved_at_open(job: JobInfo, form: ReservationForm) -> Resource | None:
+def reserved_at_open(job: JobInfo, form: job_amounts.ReservationForm) -> Resource | None:
     """An Inqueue job reserves its whole minimum, although what it already runs is in `used` as well."""
-    if is_inqueue(job):
-        return minimum_without_gated(job)
-    if is_running_gang(job):
-        return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
+    if job_amounts.is_inqueue(job):
+        return job_amounts.minimum_without_gated(job)
+    if job_amounts.is_running_gang(job):
+        return job.deduct_sch_gated_resources(job_amounts.get_inqueue_resource(job, job.allocated, form))
     return None
 
 

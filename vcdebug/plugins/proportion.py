@@ -18,25 +18,8 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError,
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model import job_amounts, limits
 from vcdebug.model.job import JobInfo
-from vcdebug.model.job_amounts import (
-    ReservationForm,
-    add_allocated,
-    add_requested,
-    format_resource_names,
-    jobs_by_queue,
-    minimum_without_gated,
-    reserved_resources,
-)
-from vcdebug.model.limits import (
-    LimitCheck,
-    QueueLimit,
-    ShareTotals,
-    check_admission,
-    exceeded_part,
-    flat_limit,
-    request_fits,
-)
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
@@ -76,11 +59,11 @@ class ProportionQueueAttr:
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
-    bound: QueueLimit | None = None
+    bound: limits.QueueLimit | None = None
     """How the real capability came about."""
     keeps_zeros: bool = True
     """Whether a queue deserves 0 of an accelerator where it deserves none."""
-    _totals: ShareTotals | None = None
+    _totals: limits.ShareTotals | None = None
     """Of what is deserved, which is replaced and never changed."""
 
     def update_share(self) -> None:
@@ -92,10 +75,10 @@ class ProportionQueueAttr:
         return self.deserved_totals.share_by_dimension(self.allocated)
 
     @property
-    def deserved_totals(self) -> ShareTotals:
+    def deserved_totals(self) -> limits.ShareTotals:
         """The dimensions in which something is deserved."""
         if self._totals is None or self._totals.resource is not self.deserved:
-            self._totals = ShareTotals(self.deserved)
+            self._totals = limits.ShareTotals(self.deserved)
         return self._totals
 
     def job_sums(self) -> tuple[Resource, ...]:
@@ -159,10 +142,10 @@ class Proportion(Plugin):
             self.guaranteed.add(Resource.from_list(queue.guarantee))
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
-        jobs = jobs_by_queue(ssn.jobs.values())
+        jobs = job_amounts.jobs_by_queue(ssn.jobs.values())
         attrs: Attrs = {name: self.new_attr(ssn.queues[name]) for name in jobs}
         for name, attr in attrs.items():
-            count_jobs_in(attr, jobs[name], ReservationForm.for_release(ssn.release))
+            count_jobs_in(attr, jobs[name], job_amounts.ReservationForm.for_release(ssn.release))
         ssn.log("proportion.jobs")
         self.queues = {name: attrs[name] for name in ssn.queues if name in attrs}
         divide_cluster(self.total, list(self.queues.values()))
@@ -170,7 +153,7 @@ class Proportion(Plugin):
 
     def new_attr(self, queue: QueueInfo) -> ProportionQueueAttr:
         """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
-        bound = flat_limit(queue, self.total, self.guaranteed)
+        bound = limits.flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
         keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
         return ProportionQueueAttr(
@@ -205,7 +188,7 @@ class Proportion(Plugin):
     def fits_deserved(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""
         attr = self.queues[queue.name]
-        return queue.state == OPEN and request_fits(attr.allocated, request, attr.deserved)
+        return queue.state == OPEN and limits.request_fits(attr.allocated, request, attr.deserved)
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
@@ -226,7 +209,7 @@ class Proportion(Plugin):
                 self.job_enqueued(job)
                 self.ssn.record_reserved_at_vote(self, job)
             return PERMIT
-        message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded_dimensions)
+        message = job_amounts.format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded_dimensions)
         self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
 
@@ -236,16 +219,16 @@ class Proportion(Plugin):
         log("proportion.minimum", name, minimum, job.queue, limit, allocated, inqueue, elastic)
         log("proportion.inqueue", name, fits)
 
-    def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> LimitCheck:
+    def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> limits.LimitCheck:
         """The job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
         asked = counted_request(self.ssn, job.queue, minimum)
-        return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
+        return limits.check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
 
     def job_enqueued(self, job: JobInfo) -> None:
         attr = self.queues.get(job.queue)
         if attr is not None and job.pod_group.min_resources is not None:
-            attr.inqueue.add(minimum_without_gated(job))
+            attr.inqueue.add(job_amounts.minimum_without_gated(job))
 
     def allocate_func(self, event: Event) -> None:
         attr = self.queues[self.jobs[event.task.job].queue]
@@ -268,7 +251,7 @@ class Proportion(Plugin):
         held = state.data.get(STATE_KEY)
         if not isinstance(held, AllocatedState) or queue.name not in held:
             return False
-        return request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
+        return limits.request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
         held, queue, error = self.simulated_state(state, other)
@@ -304,11 +287,11 @@ def from_figures(known: Figures) -> ProportionQueueAttr:
     )
 
 
-def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: ReservationForm) -> None:
+def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: job_amounts.ReservationForm) -> None:
     """Add jobs to their queue's sums."""
-    add_allocated(attr.allocated, jobs)
-    add_requested(attr.request, jobs)
-    attr.inqueue.add_all(reserved_resources(jobs, form))
+    job_amounts.add_allocated(attr.allocated, jobs)
+    job_amounts.add_requested(attr.request, jobs)
+    attr.inqueue.add_all(job_amounts.reserved_resources(jobs, form))
     attr.elastic.add_all([job.get_elastic_resources() for job in jobs])
 
 
@@ -396,7 +379,7 @@ def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[D
         had = [attr.deserved for attr in hungry]
         satisfied = [deal_to_queue(attr, remaining, weight, given, returned) for attr in hungry]
         now = [attr.deserved for attr in hungry]
-        remaining = exceeded_part(remaining.add(returned), given)
+        remaining = limits.exceeded_part(remaining.add(returned), given)
         last = remaining.is_empty() or deep_equal(remaining, before)
         yield DealRound(weight, before, tuple(map(DealtShare, hungry, had, now, satisfied)), remaining.clone(), last)
         if last:

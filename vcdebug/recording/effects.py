@@ -12,25 +12,9 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import Final, NamedTuple, TypeVar
 
+from vcdebug.framework import record
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
 from vcdebug.framework.quirks import VIEW_LOST_POD
-from vcdebug.framework.record import (
-    ALLOCATE_OP,
-    BIND_OP,
-    CHARGING_OPS,
-    EVICT_OP,
-    PLACING_OPS,
-    RELEASING_OPS,
-    ActionEvent,
-    Event,
-    HookEvent,
-    Level,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    Span,
-    StatementEvent,
-)
 from vcdebug.kube.dynamic_resources import ReservedClaim
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
@@ -117,14 +101,16 @@ def cycle_effects(recording: Recording) -> Effects:
         lost,
         tuple(_action_summaries(recording, bound, pipelined, lost)),
         tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
-        last.message if isinstance(last, PanicEvent) else None,
+        last.message if isinstance(last, record.PanicEvent) else None,
     )
 
 
-def deciding_events(recording: Recording) -> Iterator[tuple[Seq, Event]]:
+def deciding_events(recording: Recording) -> Iterator[tuple[Seq, record.Event]]:
     """Operations, statements and actions, in order."""
     index = recording.index
-    for seq in merge(*(index.seqs_of_type(kind) for kind in (ActionEvent, OpEvent, StatementEvent))):
+    for seq in merge(
+        *(index.seqs_of_type(kind) for kind in (record.ActionEvent, record.OpEvent, record.StatementEvent))
+    ):
         yield seq, recording.event_at(seq)
 
 
@@ -140,11 +126,11 @@ def _iter_evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
     jobs = recording.owners.jobs
     for seq, event in deciding_events(recording):
         moved: Iterable[tuple[TaskKey, NodeName]] = ()
-        if isinstance(event, ActionEvent):
+        if isinstance(event, record.ActionEvent):
             action = event.action
-        elif isinstance(event, StatementEvent) and event.what == COMMIT:
-            moved = [(task, node) for kind, task, node in event.ops if kind == EVICT_OP]
-        elif isinstance(event, OpEvent) and event.op == EVICT_OP:
+        elif isinstance(event, record.StatementEvent) and event.what == COMMIT:
+            moved = [(task, node) for kind, task, node in event.ops if kind == record.EVICT_OP]
+        elif isinstance(event, record.OpEvent) and event.op == record.EVICT_OP:
             reasons[event.task] = event.reason or ""
             moved = [(event.task, event.node)] if event.via is not None else ()
         for task, node in moved:
@@ -164,15 +150,15 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     handed_over: dict[TaskKey, tuple[Seq, str]] = {}
     action = ""
     for seq, event in deciding_events(recording):
-        if isinstance(event, ActionEvent):
+        if isinstance(event, record.ActionEvent):
             action = event.action
-        elif isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP):
+        elif isinstance(event, record.OpEvent) and event.op in (*record.PLACING_OPS, record.BIND_OP):
             placed[event.task] = (seq, action)
-        elif isinstance(event, StatementEvent) and event.what == COMMIT:
+        elif isinstance(event, record.StatementEvent) and event.what == COMMIT:
             for kind, key, _ in event.ops:
-                if kind != EVICT_OP:
+                if kind != record.EVICT_OP:
                     placed[key] = (seq, action)
-                if kind == ALLOCATE_OP:
+                if kind == record.ALLOCATE_OP:
                     handed_over.setdefault(key, (seq, action))
     found: dict[TaskStatus, list[Effect]] = {
         TaskStatus.BINDING: [],
@@ -202,12 +188,12 @@ def _action_summaries(
     open_action: tuple[str, Seq] | None = None
     commits = discards = 0
     for seq, event in deciding_events(recording):
-        if isinstance(event, StatementEvent):
+        if isinstance(event, record.StatementEvent):
             commits += event.what == COMMIT and bool(event.ops)
             discards += event.what == DISCARD and bool(event.ops)
-        elif isinstance(event, ActionEvent) and event.what == "start":
+        elif isinstance(event, record.ActionEvent) and event.what == "start":
             open_action, commits, discards = (event.action, seq), 0, 0
-        elif isinstance(event, ActionEvent) and open_action is not None:
+        elif isinstance(event, record.ActionEvent) and open_action is not None:
             name, first = open_action
             counts = (_count_within(entries, first, seq) for entries in (bound, pipelined, evicted))
             yield ActionSummary(name, first, seq, commits, discards, *counts)
@@ -280,34 +266,34 @@ class ActionOutcome(NamedTuple):
 @per_recording()
 def action_outcomes(recording: Recording) -> Mapping[int, ActionOutcome]:
     """By the index of the action's span."""
-    actions = (span for span in recording.span_tree.children_of(None) if span.level is Level.ACTION)
+    actions = (span for span in recording.span_tree.children_of(None) if span.level is record.Level.ACTION)
     return {span.index: _count_outcome(recording, span) for span in actions}
 
 
-def _count_outcome(recording: Recording, span: Span) -> ActionOutcome:
-    fates = [statement.what for statement in _events_within(recording, StatementEvent, span) if statement.ops]
+def _count_outcome(recording: Recording, span: record.Span) -> ActionOutcome:
+    fates = [statement.what for statement in _events_within(recording, record.StatementEvent, span) if statement.ops]
     asked = recording.filter_events(
-        HookEvent, seqs_during(recording.index.seqs_at_point(JOB_ENQUEUEABLE.upstream), span)
+        record.HookEvent, seqs_during(recording.index.seqs_at_point(JOB_ENQUEUEABLE.upstream), span)
     )
     return ActionOutcome(
-        len([event for event in _events_within(recording, PopEvent, span) if event.kind == "job"]),
+        len([event for event in _events_within(recording, record.PopEvent, span) if event.kind == "job"]),
         len(dict.fromkeys(job for job, _ in iter_rejections(event for _, event in asked))),
         fates.count("commit"),
         fates.count("discard"),
-        len([event for event in _events_within(recording, OpEvent, span) if event.op == "bind"]),
+        len([event for event in _events_within(recording, record.OpEvent, span) if event.op == "bind"]),
     )
 
 
-def _events_within(recording: Recording, kind: type[EventKind], span: Span) -> Iterator[EventKind]:
+def _events_within(recording: Recording, kind: type[EventKind], span: record.Span) -> Iterator[EventKind]:
     """The events of one type that belong to a span."""
     for _, event in recording.filter_events(kind, seqs_during(recording.index.seqs_of_type(kind), span)):
         yield event
 
 
-def iter_rejections(events: Iterable[Event]) -> Iterator[tuple[JobId, str]]:
+def iter_rejections(events: Iterable[record.Event]) -> Iterator[tuple[JobId, str]]:
     """(job, plugin that kept it from being enqueued)."""
     for event in events:
-        if isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:
+        if isinstance(event, record.HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:
             yield event.job, event.plugin
 
 
@@ -327,11 +313,11 @@ class TimelineMarks(NamedTuple):
 def timeline_marks(recording: Recording) -> TimelineMarks:
     """One look at each such event."""
     commits, discards, evictions, actions = array("I"), array("I"), array("I"), array("I")
-    for seq, statement in recording.events_of_type(StatementEvent):
+    for seq, statement in recording.events_of_type(record.StatementEvent):
         if statement.ops and statement.what in ("commit", "discard"):
             (commits if statement.what == "commit" else discards).append(seq)
-    evictions.extend(seq for seq, event in recording.events_of_type(OpEvent) if event.op == "evict")
-    actions.extend(seq for seq, event in recording.events_of_type(ActionEvent) if event.what == "start")
+    evictions.extend(seq for seq, event in recording.events_of_type(record.OpEvent) if event.op == "evict")
+    actions.extend(seq for seq, event in recording.events_of_type(record.ActionEvent) if event.what == "start")
     return TimelineMarks(commits, discards, evictions, actions)
 
 
@@ -373,11 +359,15 @@ def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
     steps: list[tuple[Seq, NodeName, int]] = []
     lost: dict[TaskKey, None] = {}
     rows = recording.session.view.row_of
-    for seq in recording.index.seqs_of_type(OpEvent):
+    for seq in recording.index.seqs_of_type(record.OpEvent):
         event = recording.event_at(seq)
-        if not isinstance(event, OpEvent) or event.node not in rows or event.op not in (*CHARGING_OPS, *RELEASING_OPS):
+        if (
+            not isinstance(event, record.OpEvent)
+            or event.node not in rows
+            or event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS)
+        ):
             continue
-        if event.op in RELEASING_OPS:
+        if event.op in record.RELEASING_OPS:
             steps.append((seq, event.node, 0 if event.task in lost else -1))
         elif any(note.code == VIEW_LOST_POD for note in recording.notes_at(seq)):
             lost[event.task] = None

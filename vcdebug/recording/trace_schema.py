@@ -10,25 +10,7 @@ from itertools import islice
 from types import NoneType
 from typing import TextIO
 
-from vcdebug.framework.record import (
-    ActionEvent,
-    BestEvent,
-    Books,
-    CloseEvent,
-    CutEvent,
-    HookEvent,
-    JobClose,
-    NodeAmounts,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    PredicateEvent,
-    RandomEvent,
-    ScoreEvent,
-    StateEvent,
-    StatementEvent,
-    TaskClose,
-)
+from vcdebug.framework import record
 from vcdebug.framework.subject import CallResult
 from vcdebug.framework.trace_form import status_documents
 from vcdebug.model.names import NodeName, Seq
@@ -127,19 +109,19 @@ def plain_json(value: CallResult) -> CallResult:
     return json_number(value) if isinstance(value, float) else value
 
 
-def _node_amounts_json(amounts: NodeAmounts) -> JsonDict:
-    return dict(zip(NodeAmounts._fields, map(resource_json, amounts), strict=True))
+def _node_amounts_json(amounts: record.NodeAmounts) -> JsonDict:
+    return dict(zip(record.NodeAmounts._fields, map(resource_json, amounts), strict=True))
 
 
-def _nodes_json(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> JsonDict:
+def _nodes_json(names: Sequence[NodeName], amounts: Iterable[record.NodeAmounts]) -> JsonDict:
     return {name: _node_amounts_json(one) for name, one in zip(names, amounts, strict=True)}
 
 
-def _books_json(books: Books) -> JsonDict:
+def _books_json(books: record.Books) -> JsonDict:
     return {plugin: plain_json(figures) for plugin, figures in books}
 
 
-def _operation_books_json(books: Books) -> JsonDict:
+def _operation_books_json(books: record.Books) -> JsonDict:
     return {
         plugin: {name: plain_json(value) for name, value in figures.items() if (plugin, name) not in UNWRITTEN_FIGURES}
         for plugin, figures in books
@@ -151,7 +133,7 @@ def _scores_json(names: list[NodeName], scores: list[float]) -> JsonDict:
     return {name: json_number(score) for name, score in zip(names, scores, strict=True) if score == score}
 
 
-def _job_close_json(job: JobClose) -> JsonDict:
+def _job_close_json(job: record.JobClose) -> JsonDict:
     conditions = [
         {"type": c.type, "status": c.status, "reason": c.reason, "message": c.message} for c in job.conditions
     ]
@@ -164,7 +146,7 @@ def _job_close_json(job: JobClose) -> JsonDict:
     }
 
 
-def _task_close_json(task: TaskClose) -> JsonDict:
+def _task_close_json(task: record.TaskClose) -> JsonDict:
     body: JsonDict = {"status": task.status.upstream_name, "node": task.node}
     optional = {"reason": task.reason, "message": task.message, "nominated": task.nominated}
     body.update((field, value) for field, value in optional.items() if value is not None)
@@ -204,7 +186,7 @@ def _event_body(event: object, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _hook_body(event: HookEvent, encoder: EventEncoder) -> JsonDict:
+def _hook_body(event: record.HookEvent, encoder: EventEncoder) -> JsonDict:
     body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain_json(event.result)}
     for field, value in event.subject:
         body[field] = plain_json(value)
@@ -212,12 +194,12 @@ def _hook_body(event: HookEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _pop_body(event: PopEvent, encoder: EventEncoder) -> JsonDict:
+def _pop_body(event: record.PopEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "pop", event.kind: event.name, "left": event.left}
 
 
 @_event_body.register
-def _predicate_body(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
+def _predicate_body(event: record.PredicateEvent, encoder: EventEncoder) -> JsonDict:
     names = encoder.names
     return {
         "ev": "predicate",
@@ -233,7 +215,7 @@ def _predicate_body(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _score_body(event: ScoreEvent, encoder: EventEncoder) -> JsonDict:
+def _score_body(event: record.ScoreEvent, encoder: EventEncoder) -> JsonDict:
     names = [encoder.names[row] for row in event.rows.tolist()]
     return {
         "ev": "score",
@@ -245,17 +227,17 @@ def _score_body(event: ScoreEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _best_body(event: BestEvent, encoder: EventEncoder) -> JsonDict:
+def _best_body(event: record.BestEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "best", event.kind: event.name, "score": json_number(event.score), "tied": list(event.tied)}
 
 
 @_event_body.register
-def _random_body(event: RandomEvent, encoder: EventEncoder) -> JsonDict:
+def _random_body(event: record.RandomEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "random", "n": event.n}
 
 
 @_event_body.register
-def _operation_body(event: OpEvent, encoder: EventEncoder) -> JsonDict:
+def _operation_body(event: record.OpEvent, encoder: EventEncoder) -> JsonDict:
     body: JsonDict = {
         "ev": "op",
         "op": event.op,
@@ -272,17 +254,17 @@ def _operation_body(event: OpEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _statement_body(event: StatementEvent, encoder: EventEncoder) -> JsonDict:
+def _statement_body(event: record.StatementEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
 
 
 @_event_body.register
-def _action_body(event: ActionEvent, encoder: EventEncoder) -> JsonDict:
+def _action_body(event: record.ActionEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "action", "what": event.what, "action": event.action}
 
 
 @_event_body.register
-def _state_body(event: StateEvent, encoder: EventEncoder) -> JsonDict:
+def _state_body(event: record.StateEvent, encoder: EventEncoder) -> JsonDict:
     jobs = {
         uid: {
             "queue": job.queue,
@@ -298,7 +280,7 @@ def _state_body(event: StateEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _close_body(event: CloseEvent, encoder: EventEncoder) -> JsonDict:
+def _close_body(event: record.CloseEvent, encoder: EventEncoder) -> JsonDict:
     return {
         "ev": "close",
         "jobs": {uid: _job_close_json(job) for uid, job in event.jobs.items()},
@@ -308,10 +290,10 @@ def _close_body(event: CloseEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _panic_body(event: PanicEvent, encoder: EventEncoder) -> JsonDict:
+def _panic_body(event: record.PanicEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "panic", "message": event.message}
 
 
 @_event_body.register
-def _cut_body(event: CutEvent, encoder: EventEncoder) -> JsonDict:
+def _cut_body(event: record.CutEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "cut", "bound": event.bound}

@@ -11,15 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vcdebug.actions.allocate.tasks import TaskPlacement, is_ready, place_task
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    HYPER_NODE_GRADIENT_FOR_JOB,
-    HYPER_NODE_GRADIENT_FOR_SUB_JOB,
-    HYPER_NODE_ORDER,
-    JOB_PIPELINED,
-    JOB_READY,
-    PRE_PREDICATE,
-)
+from vcdebug.framework import hooks
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.record import BestEvent
@@ -104,7 +96,7 @@ class DomainSearch:
         if worksheet.empty:
             return None
         before = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
-        gradients = self._ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, ALLOCATE_PURPOSE)
+        gradients = self._ssn.ask_plugins(hooks.HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, ALLOCATE_PURPOSE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions: dict[str, Solution] = {}
             for candidate in self._ssn.draws.job_domains.next_row(job.uid, row):
@@ -132,14 +124,14 @@ class DomainSearch:
             total += score
             if trial.tasks[sub_job.uid]:
                 trial.sub_jobs.push(sub_job)
-            if ssn.ask_plugins(JOB_READY, job):
+            if ssn.ask_plugins(hooks.JOB_READY, job):
                 break
         for uid, value in before.items():
             job.sub_jobs[uid].allocated_hyper_node = value
         if not statements:
             return None
         saved = Statement.save_operations(ssn, *statements)
-        solved = ssn.ask_plugins(JOB_READY, job) or ssn.ask_plugins(JOB_PIPELINED, job)
+        solved = ssn.ask_plugins(hooks.JOB_READY, job) or ssn.ask_plugins(hooks.JOB_PIPELINED, job)
         for statement in statements:
             statement.discard()
         return Solution(saved, trial, total) if solved else None
@@ -174,7 +166,7 @@ class DomainSearch:
             if statement is not None:
                 self.decisions.save_sub_job_decision(job, hyper_node, sub_job)
                 return statement, 0.0
-        gradients = ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, ALLOCATE_PURPOSE)
+        gradients = ssn.ask_plugins(hooks.HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, ALLOCATE_PURPOSE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions = self._try_sub_job(job, sub_job, tasks, row)
             if solutions:
@@ -226,7 +218,7 @@ class DomainSearch:
         """
         ssn = self._ssn
         nodes = {name: rows.node_names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
-        answers = ssn.ask_plugins(HYPER_NODE_ORDER, sub_job, nodes)
+        answers = ssn.ask_plugins(hooks.HYPER_NODE_ORDER, sub_job, nodes)
         totals = dict.fromkeys(candidates, 0.0)
         for plugin in sorted(answers):
             for name, score in sorted(answers[plugin].items()):
@@ -301,13 +293,13 @@ def _validate_nomination(
     placements: Placements = []
     while tasks:
         task = tasks.pop()
-        if not ssn.ask_plugins(ALLOCATABLE, ssn.queues[job.queue], task):
+        if not ssn.ask_plugins(hooks.ALLOCATABLE, ssn.queues[job.queue], task):
             return None
         node = ssn.nodes.get(task.pod.nominated_node_name)
         if node is None:
             return None
         alone = nodes.select_where(nodes.rows == node.row)
-        if not len(alone) or ssn.ask_plugins(PRE_PREDICATE, task) is not None:
+        if not len(alone) or ssn.ask_plugins(hooks.PRE_PREDICATE, task) is not None:
             return None
         feasible, _ = helper.predicate_nodes(task, alone, allocate_judge)
         if not len(feasible):

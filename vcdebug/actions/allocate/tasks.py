@@ -28,13 +28,7 @@ from vcdebug.model.pod_group import INQUEUE
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.scheduling import (
-    FIT_ROLES_PER_JOB,
-    NOMINATION_IN_HYPERNODE,
-    NOMINATION_NEEDS_IDLE,
-    PREPREDICATE_ALWAYS_BREAKS,
-    QUEUE_ALLOCATION_GATE,
-)
+from vcdebug.releases import scheduling
 
 
 class TaskPlacement:
@@ -89,10 +83,10 @@ class TaskVisit:
         self._helper = helper
         self._statement = statement
         self._allocated_in = sub_job.allocated_hyper_node
-        self._breaks_at_refusal = ssn.release.has_older_form(PREPREDICATE_ALWAYS_BREAKS)
-        self._of_roles = None if ssn.release.has_older_form(FIT_ROLES_PER_JOB) else sub_job
-        self._nominated_anywhere = ssn.release.has_older_form(NOMINATION_IN_HYPERNODE)
-        self._nominated_if_idle = ssn.release.has_older_form(NOMINATION_NEEDS_IDLE)
+        self._breaks_at_refusal = ssn.release.has_older_form(scheduling.PREPREDICATE_ALWAYS_BREAKS)
+        self._of_roles = None if ssn.release.has_older_form(scheduling.FIT_ROLES_PER_JOB) else sub_job
+        self._nominated_anywhere = ssn.release.has_older_form(scheduling.NOMINATION_IN_HYPERNODE)
+        self._nominated_if_idle = ssn.release.has_older_form(scheduling.NOMINATION_NEEDS_IDLE)
 
     def place_all(self, tasks: PriorityQueue[TaskInfo]) -> None:
         """Try one task after the other, until one ends the loop."""
@@ -261,7 +255,7 @@ def not_admitted(ssn: Session, job: JobInfo) -> bool:
 def is_placeable(ssn: Session, task: TaskInfo) -> bool:
     """Not best-effort, and behind no gate but Volcano's own."""
     if task.sch_gated and not task.pod.has_only_volcano_gate:
-        if not ssn.release.has_older_form(QUEUE_ALLOCATION_GATE):
+        if not ssn.release.has_older_form(scheduling.QUEUE_ALLOCATION_GATE):
             ssn.log("gate", task.key)
         return False
     if task.resreq.is_empty():

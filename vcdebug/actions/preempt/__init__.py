@@ -10,30 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
+from vcdebug.framework import evictions, placement
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import (
-    ASKS_NOTHING,
-    NO_JOB,
-    NOT_PREEMPTABLE,
-    NOT_RUNNING,
-    OTHER_JOB,
-    OTHER_QUEUE,
-    SAME_JOB,
-    CandidateFilter,
-    candidates_on,
-    copy_tasks,
-    validate_victims,
-)
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE
 from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
-from vcdebug.framework.placement import (
-    PredicateHelper,
-    filter_out_unresolvable,
-    predicate_for_preempt_action,
-    predicate_node,
-    shard_groups,
-)
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import prioritize_nodes, sort_nodes
 from vcdebug.framework.session import Session
@@ -46,17 +27,7 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_preemptable_status
-from vcdebug.releases.scheduling import (
-    PREEMPT_INTRA_JOB_COMMITS_FAILURES,
-    PREEMPT_NO_PREDICATE_RECHECK,
-    PREEMPT_QUEUE_ORDER,
-    PREEMPT_REQUEUE_AFTER_ASSIGN,
-    PREEMPT_SHARED_STATEMENT,
-    PREEMPT_TASKS_PER_QUEUE,
-    PREEMPT_WHILE_NOMINATED,
-    PREEMPT_WITH_TOPOLOGY,
-    TOPOLOGY_PREEMPT_ABSENT,
-)
+from vcdebug.releases import scheduling
 
 NEVER_POLICY = "Never"
 TOPOLOGY_AWARE_KEY = "enableTopologyAwarePreemption"
@@ -69,7 +40,7 @@ class Preempt(Action):
 
     name = "preempt"
     places = evicts = within_jobs = evicts_copies = True
-    later_arguments = {TOPOLOGY_AWARE_KEY: TOPOLOGY_PREEMPT_ABSENT}
+    later_arguments = {TOPOLOGY_AWARE_KEY: scheduling.TOPOLOGY_PREEMPT_ABSENT}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -78,7 +49,9 @@ class Preempt(Action):
             self.topology_aware = TopologyAwarePreemption(arguments)
 
     @staticmethod
-    def victim_filter(ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False) -> CandidateFilter:
+    def victim_filter(
+        ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False
+    ) -> evictions.CandidateFilter:
         return partial(skip_reason_within_job if within else skip_reason_between_jobs, ssn.jobs, job, asker)
 
     def execute(self, ssn: Session) -> None:
@@ -87,7 +60,7 @@ class Preempt(Action):
         """
         self._choose_forms(ssn)
         starving, heaps, under_request = self._collect_starving(ssn)
-        helper = PredicateHelper(ssn, cache_on=self.error_cache)
+        helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
         everybody = [job for job in ssn.jobs.values() if job.uid in heaps]
         while starving.queues:
             queue = self._next_queue(ssn, starving)
@@ -108,13 +81,13 @@ class Preempt(Action):
         """How the release goes about it."""
         has = ssn.release.has_older_form
         self._make_room = room_maker(ssn)
-        self._shares_statement = has(PREEMPT_SHARED_STATEMENT)
-        self._requeues = has(PREEMPT_REQUEUE_AFTER_ASSIGN)
-        self._commits_failures = has(PREEMPT_INTRA_JOB_COMMITS_FAILURES)
-        self._queues_by_name = has(PREEMPT_QUEUE_ORDER)
-        self._shares_tasks = has(PREEMPT_TASKS_PER_QUEUE)
-        self._serves_topology = has(PREEMPT_WITH_TOPOLOGY)
-        self._heeds_nomination = not has(PREEMPT_WHILE_NOMINATED)
+        self._shares_statement = has(scheduling.PREEMPT_SHARED_STATEMENT)
+        self._requeues = has(scheduling.PREEMPT_REQUEUE_AFTER_ASSIGN)
+        self._commits_failures = has(scheduling.PREEMPT_INTRA_JOB_COMMITS_FAILURES)
+        self._queues_by_name = has(scheduling.PREEMPT_QUEUE_ORDER)
+        self._shares_tasks = has(scheduling.PREEMPT_TASKS_PER_QUEUE)
+        self._serves_topology = has(scheduling.PREEMPT_WITH_TOPOLOGY)
+        self._heeds_nomination = not has(scheduling.PREEMPT_WHILE_NOMINATED)
 
     def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
         """By queue order, or in the session's where upstream walks a map."""
@@ -149,7 +122,7 @@ class Preempt(Action):
         return starving, heaps, jobs
 
     def _preempt_between_jobs(
-        self, ssn: Session, helper: PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
+        self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
     ) -> bool:
         """Whether the job goes back into its queue: once it was, after a task that found room and a commit."""
         statement = Statement(ssn)
@@ -167,7 +140,9 @@ class Preempt(Action):
         statement.commit()
         return placed and self._requeues
 
-    def _preempt_within_job(self, ssn: Session, helper: PredicateHelper, job: JobInfo, heaps: TaskHeaps) -> None:
+    def _preempt_within_job(
+        self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, heaps: TaskHeaps
+    ) -> None:
         """Each task commits on its own; the first that finds no room ends the job."""
         tasks = _pending_heap(ssn, job)
         if self._shares_tasks:
@@ -187,7 +162,12 @@ class Preempt(Action):
                     return
 
     def _preempt_for_task(
-        self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, spares: CandidateFilter
+        self,
+        ssn: Session,
+        helper: placement.PredicateHelper,
+        statement: Statement,
+        task: TaskInfo,
+        spares: evictions.CandidateFilter,
     ) -> bool:
         """Find victims for one task. The second shard group's result replaces the first's.
         Upstream: actions/preempt.preempt.
@@ -198,8 +178,10 @@ class Preempt(Action):
         if ssn.ask_plugins(PRE_PREDICATE, task) is not None:
             ssn.log("failed", task.key)
             return False
-        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), predicate_for_preempt_action)
-        for group in shard_groups(ssn, feasible):
+        feasible, _ = helper.predicate_nodes(
+            task, placement.filter_out_unresolvable(ssn, task), placement.predicate_for_preempt_action
+        )
+        for group in placement.shard_groups(ssn, feasible):
             if self.topology_aware is not None:
                 shared = self._shares_statement
                 placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, spares, shared=shared)
@@ -212,7 +194,7 @@ class Preempt(Action):
         return False
 
     def _preempt_normal(
-        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: evictions.CandidateFilter
     ) -> bool:
         """Upstream: actions/preempt.normalPreempt."""
         for node in sort_nodes(ssn, task, prioritize_nodes(ssn, task, nodes)):
@@ -222,13 +204,13 @@ class Preempt(Action):
         return False
 
     def _preempt_on_node(
-        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, spares: CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, spares: evictions.CandidateFilter
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        victims = ssn.ask_plugins(PREEMPTABLE, task, candidates_on(node, spares)) or []
-        if not validate_victims(ssn, task, node, victims):
+        victims = ssn.ask_plugins(PREEMPTABLE, task, evictions.candidates_on(node, spares)) or []
+        if not evictions.validate_victims(ssn, task, node, victims):
             return False
-        return self._make_room(ssn, statement, task, node, copy_tasks(victims))
+        return self._make_room(ssn, statement, task, node, evictions.copy_tasks(victims))
 
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
@@ -237,10 +219,10 @@ def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
 
 def _basic_skip_reason(preemptor: TaskInfo, victim: TaskInfo) -> str:
     if not is_preemptable_status(victim.status):
-        return NOT_RUNNING
+        return evictions.NOT_RUNNING
     if not victim.preemptable:
-        return NOT_PREEMPTABLE
-    return ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
+        return evictions.NOT_PREEMPTABLE
+    return evictions.ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
 
 
 def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
@@ -250,10 +232,10 @@ def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemp
         return rule
     owner = jobs.get(victim.job)
     if owner is None:
-        return NO_JOB
+        return evictions.NO_JOB
     if owner.queue != job.queue:
-        return OTHER_QUEUE
-    return SAME_JOB if victim.job == preemptor.job else ""
+        return evictions.OTHER_QUEUE
+    return evictions.SAME_JOB if victim.job == preemptor.job else ""
 
 
 def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
@@ -262,8 +244,8 @@ def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preempto
     if rule:
         return rule
     if victim.job not in jobs:
-        return NO_JOB
-    return "" if victim.job == preemptor.job else OTHER_JOB
+        return evictions.NO_JOB
+    return "" if victim.job == preemptor.job else evictions.OTHER_JOB
 
 
 def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
@@ -276,7 +258,7 @@ def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
     node = ssn.nodes.get(nominated)
     if node is None:
         return True
-    code = predicate_node(ssn, task, node)
+    code = placement.predicate_node(ssn, task, node)
     if code == 0:
         return True
     if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses_of(code)):
@@ -309,8 +291,14 @@ RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["Ta
 
 def room_maker(ssn: Session) -> RoomMaker:
     """As the release does it."""
-    evicting = _until_size_fits if ssn.release.has_older_form(PREEMPT_NO_PREDICATE_RECHECK) else _until_predicates_agree
-    make = _in_shared_statement if ssn.release.has_older_form(PREEMPT_SHARED_STATEMENT) else _in_own_statement
+    evicting = (
+        _until_size_fits
+        if ssn.release.has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK)
+        else _until_predicates_agree
+    )
+    make = (
+        _in_shared_statement if ssn.release.has_older_form(scheduling.PREEMPT_SHARED_STATEMENT) else _in_own_statement
+    )
     return partial(make, evicting=evicting)
 
 
@@ -353,10 +341,10 @@ def _in_shared_statement(
 def _until_predicates_agree(
     ssn: Session, statement: Statement, heap: VictimQueue, task: TaskInfo, node: NodeInfo
 ) -> bool:
-    fits = _has_room(ssn, task, node) and predicate_node(ssn, task, node) == 0
+    fits = _has_room(ssn, task, node) and placement.predicate_node(ssn, task, node) == 0
     while heap and not fits:
         _evict_victim(ssn, statement, heap.pop(), task)
-        fits = _has_room(ssn, task, node) and predicate_node(ssn, task, node) == 0
+        fits = _has_room(ssn, task, node) and placement.predicate_node(ssn, task, node) == 0
     return fits
 
 

@@ -8,16 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit, SchedulerPanic
+from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.chance_draws import put_first
 from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
-from vcdebug.framework.hooks import (
-    PREEMPTABLE,
-    SIMULATE_ADD_TASK,
-    SIMULATE_ALLOCATABLE,
-    SIMULATE_PREDICATE,
-    SIMULATE_REMOVE_TASK,
-)
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.quirks import PREEMPTION_IGNORES_QUEUE
 from vcdebug.framework.record import Level, RandomEvent
@@ -62,23 +56,23 @@ class NodeSimulation:
     def task_fits(self) -> bool:
         """Queue, resources and simulated predicates, asked in this order."""
         queue = self.ssn.queues[self.ssn.jobs[self.task.job].queue]
-        self.refused_by_queue = not self.ssn.ask_plugins(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
+        self.refused_by_queue = not self.ssn.ask_plugins(hooks.SIMULATE_ALLOCATABLE, self.state, queue, self.task)
         return (
             not self.refused_by_queue
             and self.node.fits_future_idle(self.task.init_resreq)
-            and self.ssn.ask_plugins(SIMULATE_PREDICATE, self.state, self.task, self.node) is None
+            and self.ssn.ask_plugins(hooks.SIMULATE_PREDICATE, self.state, self.task, self.node) is None
         )
 
     def remove_task(self, victim: TaskInfo) -> bool:
         """Take a victim off; False where a plugin objects. Upstream: actions/preempt.removeTask."""
-        if self.ssn.ask_plugins(SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
+        if self.ssn.ask_plugins(hooks.SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         self.node.remove_task(victim)
         return True
 
     def add_task(self, victim: TaskInfo) -> bool:
         """Put a victim back; False where a plugin or the node objects. Upstream: actions/preempt.addTask."""
-        if self.ssn.ask_plugins(SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
+        if self.ssn.ask_plugins(hooks.SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         return self.node.add_task(victim) is None
 
@@ -170,7 +164,7 @@ class TopologyAwarePreemption:
         simulation = NodeSimulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
         candidates = CandidateTasks(copy_tasks(candidates_on(simulation.node, spares)))
         ssn.log("candidates", task_keys_of(candidates))
-        victims = ssn.ask_plugins(PREEMPTABLE, task, candidates) or []
+        victims = ssn.ask_plugins(hooks.PREEMPTABLE, task, candidates) or []
         if not validate_victims(ssn, task, simulation.node, victims):
             return []
         ssn.log("victims", task_keys_of(victims))
@@ -186,7 +180,10 @@ class TopologyAwarePreemption:
             if simulation.task_fits():
                 ssn.log("enough", task.key, node.name, victim.key)
                 break
-        if not potential or ssn.ask_plugins(SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None:
+        if (
+            not potential
+            or ssn.ask_plugins(hooks.SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None
+        ):
             return []
         ssn.log("potential", task_keys_of(potential), node.name)
         if simulation.refused_by_queue:

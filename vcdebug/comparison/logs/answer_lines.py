@@ -13,15 +13,7 @@ from vcdebug.comparison.logs.message import LogCall, LogContext, format_go_value
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.equation import Term
 from vcdebug.explain.plugins.proportion import iter_counted_jobs, opening_rounds
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_VALID,
-    OVERUSED,
-    PREEMPTABLE,
-    PREEMPTIVE,
-    RECLAIMABLE,
-    UNIFIED_EVICTABLE,
-)
+from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import CallResult
 from vcdebug.model.limits import ShareTotals
@@ -119,16 +111,16 @@ def proportion_refused(at: LogContext, subject: CallSubject, result: CallResult)
 
 
 LINES_BY_CALL: Mapping[tuple[str, str], Callable[[LogContext, CallSubject, CallResult], Iterator[LogCall]]] = {
-    (GANG, JOB_VALID.upstream): gang_valid,
-    (GANG, PREEMPTABLE.upstream): gang_victims,
-    (GANG, RECLAIMABLE.upstream): gang_victims,
-    (PRIORITY, PREEMPTABLE.upstream): priority_victims,
-    (PRIORITY, UNIFIED_EVICTABLE.upstream): lambda _, __, result: iter([("priority.unified", list(result))]),
-    (DRF, PREEMPTABLE.upstream): drf_victims,
-    (PROPORTION, RECLAIMABLE.upstream): proportion_victims,
-    (PROPORTION, OVERUSED.upstream): proportion_overused,
-    (PROPORTION, ALLOCATABLE.upstream): proportion_refused,
-    (PROPORTION, PREEMPTIVE.upstream): proportion_refused,
+    (GANG, hooks.JOB_VALID.upstream): gang_valid,
+    (GANG, hooks.PREEMPTABLE.upstream): gang_victims,
+    (GANG, hooks.RECLAIMABLE.upstream): gang_victims,
+    (PRIORITY, hooks.PREEMPTABLE.upstream): priority_victims,
+    (PRIORITY, hooks.UNIFIED_EVICTABLE.upstream): lambda _, __, result: iter([("priority.unified", list(result))]),
+    (DRF, hooks.PREEMPTABLE.upstream): drf_victims,
+    (PROPORTION, hooks.RECLAIMABLE.upstream): proportion_victims,
+    (PROPORTION, hooks.OVERUSED.upstream): proportion_overused,
+    (PROPORTION, hooks.ALLOCATABLE.upstream): proportion_refused,
+    (PROPORTION, hooks.PREEMPTIVE.upstream): proportion_refused,
 }
 """(plugin, point) → what it prints."""
 

@@ -17,21 +17,8 @@ from vcdebug.comparison.logs import answer_lines as opening_lines
 from vcdebug.comparison.logs import search_lines as usage_lines
 from vcdebug.comparison.logs.message import UNKNOWN_TEXT, LogCall, LogContext, LogMessage, LogState
 from vcdebug.comparison.logs.messages import messages_of_release
+from vcdebug.framework import record
 from vcdebug.framework.quirks import VIEW_LOST_POD
-from vcdebug.framework.record import (
-    ALLOCATE_OP,
-    CHARGING_OPS,
-    PIPELINE_OP,
-    UNPIPELINE_OP,
-    ActionEvent,
-    CloseEvent,
-    HookEvent,
-    LogPoint,
-    OpEvent,
-    PredicateEvent,
-    ScoreEvent,
-    StatementEvent,
-)
 from vcdebug.model.names import Seq
 from vcdebug.plugins import CAPACITY, DRF, PREDICATES, PROPORTION, USAGE
 from vcdebug.recording.recording import Recording
@@ -39,20 +26,20 @@ from vcdebug.releases.nodes import USAGE_SHADOW_LOAD
 
 # Lines about events: actions, statements and their operations, with the books that plugins keep of them.
 
-AMOUNT_OPS = {ALLOCATE_OP: "allocated", PIPELINE_OP: "pipelined", UNPIPELINE_OP: "unpipelined"}
+AMOUNT_OPS = {record.ALLOCATE_OP: "allocated", record.PIPELINE_OP: "pipelined", record.UNPIPELINE_OP: "unpipelined"}
 SHADOW_LOAD = USAGE_SHADOW_LOAD.id
 BOOK_PLUGINS = (DRF, PROPORTION, CAPACITY)
 """Plugins that print each change of what a job or queue holds."""
 
 
-def lines_of_action(at: LogContext, event: ActionEvent) -> Iterator[LogCall]:
+def lines_of_action(at: LogContext, event: record.ActionEvent) -> Iterator[LogCall]:
     """`Enter` and `Leaving`."""
     starts = event.what == "start"
     at.action = event.action
     yield (f"{event.action}.enter" if starts else f"{event.action}.leave",)
 
 
-def lines_of_statement(at: LogContext, event: StatementEvent) -> Iterator[LogCall]:
+def lines_of_statement(at: LogContext, event: record.StatementEvent) -> Iterator[LogCall]:
     """A statement before its operations; commit hands allocations to the cache."""
     if event.what == "save":
         steps = (f"task {at.task_of(task).name} {kind} from node {node}" for kind, task, node in event.ops)
@@ -60,10 +47,10 @@ def lines_of_statement(at: LogContext, event: StatementEvent) -> Iterator[LogCal
         return
     yield (f"statement.{event.what}",)
     if event.what == "commit":
-        yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == ALLOCATE_OP)
+        yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == record.ALLOCATE_OP)
 
 
-def lines_of_operation(at: LogContext, event: OpEvent) -> Iterator[LogCall]:
+def lines_of_operation(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
     """The node's amounts, and each plugin's handler in the order in which they were opened."""
     if event.op == "bind":
         yield "cache.bind", event.task
@@ -78,19 +65,21 @@ def lines_of_operation(at: LogContext, event: OpEvent) -> Iterator[LogCall]:
             yield from _view_lines(at, event)
         elif plugin in books and plugin in BOOK_PLUGINS:
             share = books[plugin].get("share", UNKNOWN_TEXT)
-            what = "allocate" if event.op in CHARGING_OPS else "deallocate"
+            what = "allocate" if event.op in record.CHARGING_OPS else "deallocate"
             yield f"{plugin}.{what}", event.task, at.task_of(event.task).resreq, share
         elif (
-            plugin == USAGE and event.op not in CHARGING_OPS and SHADOW_LOAD not in at.recording.snapshot.release.older
+            plugin == USAGE
+            and event.op not in record.CHARGING_OPS
+            and SHADOW_LOAD not in at.recording.snapshot.release.older
         ):
             yield "load.deallocate", event.task
-    if event.op == ALLOCATE_OP and event.via is None:
+    if event.op == record.ALLOCATE_OP and event.via is None:
         yield ("statement.allocating",)
 
 
-def _view_lines(at: LogContext, event: OpEvent) -> Iterator[LogCall]:
+def _view_lines(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
     """The Kubernetes view of nodes that predicates keeps: a pod whose return was refused stays lost."""
-    if event.op not in CHARGING_OPS:
+    if event.op not in record.CHARGING_OPS:
         yield "view.deallocate", event.node
         missing = event.task in at.lost
         yield "view.missing" if missing else "view.removed", event.task, event.node, at.task_of(event.task).name
@@ -107,13 +96,13 @@ def _view_lines(at: LogContext, event: OpEvent) -> Iterator[LogCall]:
 MAX_LEVEL = 10
 
 LINES_BY_EVENT: Mapping[type, Callable[[LogContext, Any], Iterator[LogCall]]] = {  # Any: an event of the type before it
-    ActionEvent: lines_of_action,
-    StatementEvent: lines_of_statement,
-    OpEvent: lines_of_operation,
-    PredicateEvent: search_lines.lines_of_search,
-    ScoreEvent: search_lines.lines_of_scores,
-    HookEvent: answer_lines.lines_of_answer,
-    CloseEvent: lambda _, __: iter([("session.close",)]),
+    record.ActionEvent: lines_of_action,
+    record.StatementEvent: lines_of_statement,
+    record.OpEvent: lines_of_operation,
+    record.PredicateEvent: search_lines.lines_of_search,
+    record.ScoreEvent: search_lines.lines_of_scores,
+    record.HookEvent: answer_lines.lines_of_answer,
+    record.CloseEvent: lambda _, __: iter([("session.close",)]),
 }
 """What is printed about each kind of event."""
 LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
@@ -200,7 +189,7 @@ def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
             line = next(between, None)
 
 
-def _lines_of_engine(at: LogContext, line: LogPoint) -> Iterator[LogCall]:
+def _lines_of_engine(at: LogContext, line: record.LogPoint) -> Iterator[LogCall]:
     """A line of the engine; a key without a dot belongs to the action that runs."""
     key = line.key if "." in line.key else f"{at.action}.{line.key}"
     in_short = LINES_BY_KEY.get(key)

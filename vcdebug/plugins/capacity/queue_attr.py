@@ -22,16 +22,7 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
-from vcdebug.releases.queues import (
-    CAPACITY_BEST_EFFORT_FIRST,
-    CAPACITY_ROOT_ALWAYS_CLUSTER,
-    CAPACITY_SCALARS_NOT_INHERITED,
-    CAPACITY_TREE_DESERVED_CLAMPED,
-    CAPACITY_TREE_DESERVED_RAW,
-    CAPACITY_TREE_VIOLATION_FATAL,
-    ROOT_INFINITE,
-    ZERO_DESERVED_DROPPED,
-)
+from vcdebug.releases import queues
 from vcdebug.releases.release import Release
 
 # How capacity goes about it in a release.
@@ -64,14 +55,14 @@ class CapacityForm(NamedTuple):
         has = release.has_older_form
         return cls(
             ReservationForm.for_release(release),
-            has(CAPACITY_BEST_EFFORT_FIRST),
-            has(ROOT_INFINITE),
-            has(CAPACITY_TREE_DESERVED_RAW),
-            has(CAPACITY_TREE_VIOLATION_FATAL),
-            has(CAPACITY_ROOT_ALWAYS_CLUSTER),
-            has(CAPACITY_TREE_DESERVED_CLAMPED),
-            not has(CAPACITY_SCALARS_NOT_INHERITED),
-            not has(ZERO_DESERVED_DROPPED),
+            has(queues.CAPACITY_BEST_EFFORT_FIRST),
+            has(queues.ROOT_INFINITE),
+            has(queues.CAPACITY_TREE_DESERVED_RAW),
+            has(queues.CAPACITY_TREE_VIOLATION_FATAL),
+            has(queues.CAPACITY_ROOT_ALWAYS_CLUSTER),
+            has(queues.CAPACITY_TREE_DESERVED_CLAMPED),
+            not has(queues.CAPACITY_SCALARS_NOT_INHERITED),
+            not has(queues.ZERO_DESERVED_DROPPED),
         )
 
 

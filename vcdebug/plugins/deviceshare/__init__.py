@@ -35,18 +35,7 @@ from vcdebug.model.node import STATUSES_WITHOUT_DEVICES, NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.devices import (
-    ASCEND_ABSENT,
-    DEVICE_MISSING_REFUSED,
-    DEVICES_ALWAYS_REGISTERED,
-    DEVICESHARE_SCORE_LOST,
-    GPU_EXCLUSIVE_RULES,
-    NIL_DEVICE_LEDGER,
-    NIL_LEDGER_ASKED,
-    RELEASING_CHARGED_TO_DEVICES,
-    VGPU_FIXED_NAMES,
-    VNPUS_WRAPPER,
-)
+from vcdebug.releases import devices
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import NPU_SECTION as NPUS
 from vcdebug.snapshot.device_config import (
@@ -130,7 +119,7 @@ class DeviceshareSettings(NamedTuple):
 
     def _config_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
         text = snapshot.device_config
-        if snapshot.release.has_older_form(VGPU_FIXED_NAMES):
+        if snapshot.release.has_older_form(devices.VGPU_FIXED_NAMES):
             pass
         elif text is None:
             what = "the device configuration (device-config.yaml) is not in the snapshot"
@@ -149,13 +138,13 @@ class DeviceshareSettings(NamedTuple):
 def device_config(snapshot: Snapshot) -> str | None:
     """The text of the device configuration; None where the scheduler takes its built-in one."""
     text = snapshot.device_config
-    if text is None or snapshot.release.has_older_form(ASCEND_ABSENT):
+    if text is None or snapshot.release.has_older_form(devices.ASCEND_ABSENT):
         return text
-    return None if is_void(text, list_only=snapshot.release.has_older_form(VNPUS_WRAPPER)) else text
+    return None if is_void(text, list_only=snapshot.release.has_older_form(devices.VNPUS_WRAPPER)) else text
 
 
 def _in_first_cycle(snapshot: Snapshot) -> str:
-    if snapshot.release.has_older_form(DEVICES_ALWAYS_REGISTERED):
+    if snapshot.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
         return "nobody who runs is charged for shared GPUs"
     return "no node has a device ledger"
 
@@ -194,8 +183,8 @@ class Deviceshare(Plugin):
 
     name: ClassVar[str] = "deviceshare"
     ignored_resources = staticmethod(ignored_names_of)
-    later_methods = {BATCH_NODE_ORDER.method: ASCEND_ABSENT}
-    later_arguments = {RULES_KEY: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND_KEYS, ASCEND_ABSENT)}
+    later_methods = {BATCH_NODE_ORDER.method: devices.ASCEND_ABSENT}
+    later_arguments = {RULES_KEY: devices.GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND_KEYS, devices.ASCEND_ABSENT)}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -210,18 +199,18 @@ class Deviceshare(Plugin):
         self._share_rules = ShareRules.for_release(ssn.release)
         self._holds_none = (
             (TaskStatus.PIPELINED,)
-            if ssn.release.has_older_form(RELEASING_CHARGED_TO_DEVICES)
+            if ssn.release.has_older_form(devices.RELEASING_CHARGED_TO_DEVICES)
             else STATUSES_WITHOUT_DEVICES
         )
         notes = PodAnnotations()
         self._npus = _npu_settings(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
         self.problems = tuple(self._settings.list_problems(ssn.snapshot))
         self._any = False
-        self._loses_scores = ssn.release.has_older_form(DEVICESHARE_SCORE_LOST)
-        self._keeps_nil = ssn.release.has_older_form(NIL_DEVICE_LEDGER)
+        self._loses_scores = ssn.release.has_older_form(devices.DEVICESHARE_SCORE_LOST)
+        self._keeps_nil = ssn.release.has_older_form(devices.NIL_DEVICE_LEDGER)
         self._nil = {
-            "asked": ssn.release.has_older_form(NIL_LEDGER_ASKED),
-            "refuses": ssn.release.has_older_form(DEVICE_MISSING_REFUSED),
+            "asked": ssn.release.has_older_form(devices.NIL_LEDGER_ASKED),
+            "refuses": ssn.release.has_older_form(devices.DEVICE_MISSING_REFUSED),
         }
         self._first = ssn.snapshot.process.is_first_cycle(ssn.snapshot.now)
         config = device_config(ssn.snapshot)  # cards that are registered before the plugin begins know none
@@ -229,7 +218,7 @@ class Deviceshare(Plugin):
         self._card_rules = CardRules.for_release(ssn.release, read_vgpu_names(config), mig)
         if self._settings.fatal_message is not None:
             raise SchedulerPanic(self._settings.fatal_message)
-        if self._first and not ssn.release.has_older_form(DEVICES_ALWAYS_REGISTERED):
+        if self._first and not ssn.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
             return
         for node in ssn.nodes.values():
             self._give_ledgers(node, notes)

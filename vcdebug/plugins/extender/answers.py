@@ -17,14 +17,7 @@ from vcdebug.framework.replay_options import WebhookResponse
 from vcdebug.framework.session import Session, note_unknown
 from vcdebug.gomath import MAX_INT64
 from vcdebug.gotime import parse_duration
-from vcdebug.model.go_fields import (
-    condition_fields,
-    job_fields,
-    node_fields,
-    resource_fields,
-    task_fields,
-    transaction_fields,
-)
+from vcdebug.model import go_fields
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo, oversubscribed_amounts
 from vcdebug.model.pod_group import PodGroup
@@ -295,11 +288,11 @@ def task_info(task: TaskInfo) -> Body:
     """A TaskInfo with its pod."""
     last = task.last_transaction
     return {
-        **task_fields(task),
+        **go_fields.task_fields(task),
         "DRAResreq": None,
         "ResourceClaimKeys": None,
         "ResourceClaimDRAResreq": None,
-        "LastTransaction": None if last is None else transaction_fields(*last),
+        "LastTransaction": None if last is None else go_fields.transaction_fields(*last),
         "VolumeReady": False,
         "NumaInfo": {"Policy": task.pod.annotations.get(NUMA_POLICY, ""), "ResMap": {}},
         "Pod": _pod_body(task),
@@ -311,7 +304,7 @@ def task_info(task: TaskInfo) -> Body:
 def node_info(node: NodeInfo) -> Body:
     """A NodeInfo with its node and its tasks."""
     return {
-        **node_fields(node, task_info),
+        **go_fields.node_fields(node, task_info),
         "Node": _manifest_parts(node.manifest),
         "State": READY_STATE,
         "ResourceUsage": NO_USAGE,
@@ -319,7 +312,7 @@ def node_info(node: NodeInfo) -> Body:
         "UnassignedNumaPods": None,
         "NumaSchedulerInfo": None,
         "Others": {},
-        "OversubscriptionResource": resource_fields(oversubscribed_amounts(node.annotations)),
+        "OversubscriptionResource": go_fields.resource_fields(oversubscribed_amounts(node.annotations)),
         "ImageStates": {},
         "Generation": 0,
         "BindGeneration": 0,
@@ -332,7 +325,7 @@ def job_info(job: JobInfo) -> Body:
     least = annotations.get(MIN_AVAILABLE)
     most = annotations.get(MAX_UNAVAILABLE, "") if least is None else ""
     return {
-        **job_fields(job, task_info, task_info),
+        **go_fields.job_fields(job, task_info, task_info),
         "WaitingTime": _waiting_time(annotations),
         "JobFitErrors": job.job_fit_errors,
         "NodesFitErrors": {uid: {} for uid in job.nodes_fit_errors},
@@ -373,7 +366,7 @@ def _pod_group(group: PodGroup) -> Body:
     raw = status_of(group.manifest)
     status = {**raw, "phase": group.phase}
     if group.conditions:
-        status["conditions"] = [condition_fields(condition) for condition in group.conditions]
+        status["conditions"] = [go_fields.condition_fields(condition) for condition in group.conditions]
     return {**_manifest_parts(group.manifest), "status": status, "Version": POD_GROUP_VERSION}
 
 

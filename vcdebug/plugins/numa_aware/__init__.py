@@ -22,16 +22,7 @@ from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, format_cpu_list, parse_cpu_list, read_numa
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.numa_aware.assignment import (
-    NO_POLICY,
-    Assignment,
-    ContainerCpus,
-    assign_containers,
-    cpu_request,
-    given_cpus,
-    normalize_spans,
-    reserved_cpus,
-)
+from vcdebug.plugins.numa_aware import assignment
 from vcdebug.releases.devices import NUMA_POD_LEVEL
 from vcdebug.snapshot.cycle_inputs import CpuReservation
 
@@ -61,7 +52,7 @@ class NumaRoom(NamedTuple):
     """CPUs by NUMA node."""
     free: BitSet
     reserved: BitSet
-    containers: tuple[ContainerCpus, ...]
+    containers: tuple[assignment.ContainerCpus, ...]
     refusal: str
     """Empty where the node is accepted."""
 
@@ -98,7 +89,7 @@ class NumaAware(Plugin):
         )
         self._free: dict[NodeName, BitSet | None] = {name: info.free_cpus for name, info in self._info.items()}
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
-        self._known: dict[AssignmentKey, Assignment] = {}
+        self._known: dict[AssignmentKey, assignment.Assignment] = {}
         self._charged: dict[TaskId, tuple[NodeName, TaskKey]] = {}
         """Tasks that an allocate event placed and nothing has taken back."""
 
@@ -142,12 +133,12 @@ class NumaAware(Plugin):
     def _assign_cpus(self, task: TaskInfo, info: NumaInfo) -> int:
         """The verdict's code; an accepted node's CPUs are remembered for the task."""
         containers = task.pod.spec.get("containers") or ()
-        needs = tuple((container.get("name") or "", cpu_request(container)) for container in containers)
+        needs = tuple((container.get("name") or "", assignment.cpu_request(container)) for container in containers)
         free = self._free[info.name]
         question = (info.topology, info.topology_policy, info.reserved_cpus, free, needs)
         answer = self._known.get(question)
         if answer is None:
-            answer = self._known[question] = assign_containers(info, free, containers)
+            answer = self._known[question] = assignment.assign_containers(info, free, containers)
         if answer.refused is not None:
             reason = _not_assigned(answer.refused)
             return self._ssn.reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
@@ -168,10 +159,10 @@ class NumaAware(Plugin):
         if info is None:
             return NumaRoom(policy, "", "", {}, 0, 0, (), refusal or "")
         free, containers = self._free[node], task.pod.spec.get("containers") or ()
-        given = () if refusal else tuple(given_cpus(info, free, containers))
+        given = () if refusal else tuple(assignment.given_cpus(info, free, containers))
         refused = next((_not_assigned(one.name) for one in given if one.cpus is None), "")
         places, manager = info.topology.in_numa, info.cpu_manager_policy
-        reserved = reserved_cpus(info)
+        reserved = assignment.reserved_cpus(info)
         return NumaRoom(policy, info.topology_policy, manager, places, free or 0, reserved, given, refusal or refused)
 
     # Scoring
@@ -192,7 +183,7 @@ class NumaAware(Plugin):
             if info is None:
                 raise SchedulerPanic(NIL_POINTER_TEXT)
             spans.append(info.topology.count_numa_nodes(assigned.get(name, 0)))
-        scores = tuple([float(score * self._weight) for score in normalize_spans(spans, MAX_SCORE)])
+        scores = tuple([float(score * self._weight) for score in assignment.normalize_spans(spans, MAX_SCORE)])
         return NumaSpans(
             tuple([assigned.get(name, 0) for name in nodes.node_names]), tuple(spans), self._weight, scores
         )
@@ -229,12 +220,12 @@ def _not_assigned(container: str) -> str:
 def _task_policy(task: TaskInfo) -> str:
     """The policy that the pod asks for, empty for none."""
     policy = task.pod.annotations.get(POLICY_ANNOTATION, "")
-    return "" if policy == NO_POLICY else policy
+    return "" if policy == assignment.NO_POLICY else policy
 
 
 def _manages_cpus(info: NumaInfo) -> bool:
     """Whether pods without a policy of their own are assigned CPUs here too."""
-    return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (NO_POLICY, "")
+    return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (assignment.NO_POLICY, "")
 
 
 # CPUs that earlier cycles gave to pods and that no Numatopology shows yet.

@@ -26,20 +26,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.predicates import filters as quirks
-from vcdebug.plugins.predicates.filters import (
-    TOO_MANY_PODS,
-    FilterVerdict,
-    InterPodAffinityFilter,
-    KubernetesFilter,
-    NodePortsFilter,
-    PodTopologySpreadFilter,
-    PreFilterError,
-    VerdictChain,
-    fail_where,
-    run_filter,
-    single_code,
-)
+from vcdebug.plugins.predicates import filters
 from vcdebug.plugins.predicates.prefilter_cache import PreFilterCache
 from vcdebug.plugins.predicates.proportional import ProportionalFilter, rates_of
 from vcdebug.plugins.predicates.static_filters import TEMPLATE_ANNOTATION, EquivalenceCache, StaticFilters
@@ -115,7 +102,9 @@ class Predicates(Plugin):
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
         )
-        self._affinity = InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
+        self._affinity = (
+            filters.InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
+        )
         self._volumes = VolumeBindingFilter(self._view, listers) if self._filter_enabled("VolumeBinding") else None
         self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
         rates = rates_of(self.arguments) if has(PROPORTIONAL_PREDICATE) else None
@@ -140,15 +129,15 @@ class Predicates(Plugin):
             return asked and ssn.flags.is_gate_on("DynamicResourceAllocation")
         return ssn.flags.is_gate_on("DynamicResourceAllocation")
 
-    def _build_filters(self, listers: Listers) -> tuple[KubernetesFilter, ...]:
+    def _build_filters(self, listers: Listers) -> tuple[filters.KubernetesFilter, ...]:
         """Filters after the stable ones, in upstream's order."""
         view = self._view
         return self._ordered_filters(
-            NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
+            filters.NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
             self._affinity,
             NodeVolumeLimitsFilter(view, listers) if self._filter_enabled("NodeVolumeLimits") else None,
             VolumeZoneFilter(view, listers) if self._filter_enabled("VolumeZone") else None,
-            PodTopologySpreadFilter(view, listers) if self._filter_enabled("PodTopologySpread") else None,
+            filters.PodTopologySpreadFilter(view, listers) if self._filter_enabled("PodTopologySpread") else None,
             self._proportional,
             self._volumes,
             self._claims,
@@ -188,12 +177,12 @@ class Predicates(Plugin):
         for candidate in self._preparing:
             try:
                 wanted = candidate.pre_filter(pod, state)
-            except PreFilterError as error:
+            except filters.PreFilterError as error:
                 return _pre_predicate_error(candidate.name, str(error))
             if not wanted:
                 skipped.append(candidate.name)
             elif candidate.name in state.skip:
-                quirks.note_stays_skipped(self._ssn, task, candidate.name)
+                filters.note_stays_skipped(self._ssn, task, candidate.name)
         return None
 
     # Filtering
@@ -206,15 +195,15 @@ class Predicates(Plugin):
         foretold = None if foretelling is None else foretelling.verdicts_for(pod, state)
         if foretelling is not None and foretold is not None:
             if len(rows) == 1:
-                return single_code(foretelling.code_of_row(foretold, rows.item()))
+                return filters.single_code(foretelling.code_of_row(foretold, rows.item()))
             codes: Codes = foretelling.codes_of_all(foretold)[rows]
             return codes
         if len(rows) == 1:
-            return single_code(self._predicate_one(pod, state, rows))
-        chain = VerdictChain(self._ssn.reasons, self._first_codes(pod, rows))
+            return filters.single_code(self._predicate_one(pod, state, rows))
+        chain = filters.VerdictChain(self._ssn.reasons, self._first_codes(pod, rows))
         for candidate in self._filters:
             if candidate.name not in state.skip and not chain.is_ended:
-                run_filter(candidate, chain, pod, state, rows)
+                filters.run_filter(candidate, chain, pod, state, rows)
         return chain.row_codes()
 
     def standing_codes(self, task: TaskInfo) -> Codes | None:
@@ -228,10 +217,10 @@ class Predicates(Plugin):
         """Nodes that have all the pods that they may have, then the stable filters.
         Upstream: plugins/predicates.predicateByStablefilter.
         """
-        chain = VerdictChain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
-        chain.add_verdict(fail_where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        chain = filters.VerdictChain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
+        chain.add_verdict(filters.fail_where(filters.TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
         index = self._stable_index(pod, rows)  # which may add to the statuses
-        chain.add_verdict(FilterVerdict(self._stable.statuses, index))
+        chain.add_verdict(filters.FilterVerdict(self._stable.statuses, index))
         return chain.row_codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
@@ -250,7 +239,7 @@ class Predicates(Plugin):
         row = rows.item(0)
         full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
-        found = [(POD_NUMBER, TOO_MANY_PODS if full else None), (STABLE, status)]
+        found = [(POD_NUMBER, filters.TOO_MANY_PODS if full else None), (STABLE, status)]
         if status is not None and blocks_preemption(status):
             return found
         skip = state.skip
@@ -278,7 +267,7 @@ class Predicates(Plugin):
         return template, self._cache.cached_verdict(template, self._view.row_of[node])
 
     @property
-    def active_filters(self) -> tuple[KubernetesFilter, ...]:
+    def active_filters(self) -> tuple[filters.KubernetesFilter, ...]:
         """The filters after the stable ones, in the order in which they are asked."""
         return self._filters
 
@@ -379,16 +368,16 @@ class Predicates(Plugin):
             error = reserving.reserve(state, task.pod.node_name)
             if error is not None:
                 event.err = error
-                quirks.note_refused(self._ssn, task, error)
+                filters.note_refused(self._ssn, task, error)
                 if self._continues_refused:
                     break
-                quirks.note_not_restored(self._ssn, task, error)
+                filters.note_not_restored(self._ssn, task, error)
                 return
         if self._charge_devices(event):
             return
         self._view.add_pod(row, task.pod)
         if self._affinity is not None and self._affinity.overlooks_anti_affinity(task.pod, row):
-            quirks.note_overlooked_anti_affinity(self._ssn, task)
+            filters.note_overlooked_anti_affinity(self._ssn, task)
 
     def _charge_devices(self, event: Event) -> bool:
         """Whether a ledger that deviceshare keeps refuses the pod."""
@@ -407,7 +396,7 @@ class Predicates(Plugin):
             if released is ReleaseOutcome.REFUSED:
                 return False
             if released is ReleaseOutcome.KEPT:
-                quirks.note_device_charged(self._ssn, task, name)
+                filters.note_device_charged(self._ssn, task, name)
         return True
 
     def deallocate_func(self, event: Event) -> None:

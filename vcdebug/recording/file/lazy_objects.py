@@ -8,13 +8,7 @@ from functools import cached_property
 from types import FunctionType, MethodType
 from typing import Any, Final, overload
 
-from vcdebug.recording.cluster_overview import (
-    jobs_pending_first,
-    offered_dimensions,
-    optional_node_columns,
-    requested_dimensions,
-    waiting_summary,
-)
+from vcdebug.recording import cluster_overview
 from vcdebug.recording.effects import action_outcomes, cycle_effects, timeline_marks
 from vcdebug.recording.file.columns import StoredColumn
 from vcdebug.recording.input_problems import input_problems, noteworthy_nodes
@@ -298,15 +292,15 @@ STORED_ANSWERS: Final[tuple[StoredQuestion, ...]] = (
     timeline_marks,
     action_outcomes,
     input_problems,
-    offered_dimensions,
-    requested_dimensions,
+    cluster_overview.offered_dimensions,
+    cluster_overview.requested_dimensions,
     noteworthy_nodes,
-    optional_node_columns,
-    waiting_summary,
-    jobs_pending_first,
+    cluster_overview.optional_node_columns,
+    cluster_overview.waiting_summary,
+    cluster_overview.jobs_pending_first,
 )
 """Questions whose answers lie behind the recording, in this order."""
-LAZY_ANSWERS: Final = (api_writes, jobs_pending_first)
+LAZY_ANSWERS: Final = (api_writes, cluster_overview.jobs_pending_first)
 """Answers of so many parts that these are read one by one."""
 
 

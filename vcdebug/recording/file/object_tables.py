@@ -19,24 +19,7 @@ import numpy.typing as npt
 
 from vcdebug.model.names import IntArray
 from vcdebug.recording.event_index import Numbering
-from vcdebug.recording.file import form
-from vcdebug.recording.file.form import (
-    ColumnForm,
-    StoredForm,
-    TableForm,
-    UnstorableError,
-    manifest_part,
-    square_checksum,
-    stored_name,
-)
-from vcdebug.recording.file.lazy_objects import (
-    FILL_MARK,
-    STORED_ANSWERS,
-    STORED_INSTEAD,
-    LazyList,
-    LazyMapping,
-    fill_instances,
-)
+from vcdebug.recording.file import form, lazy_objects
 from vcdebug.recording.recording import Recording
 
 Held = Any  # Any: whatever a recording holds
@@ -71,7 +54,7 @@ class ObjectTables:
         self._add_manifests(recording.snapshot.objects)
         self._wholes = self.count
         _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.own_problems
-        whole = (recording, *(question(recording) for question in STORED_ANSWERS))
+        whole = (recording, *(question(recording) for question in lazy_objects.STORED_ANSWERS))
         self.root = int(self._encode_values([whole], "").numbers[0])
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
@@ -89,7 +72,7 @@ class ObjectTables:
         try:
             texts = [encode(manifest).encode("utf-8", "surrogatepass") for manifest in every]
         except (TypeError, ValueError) as error:
-            raise UnstorableError(f"a manifest is no JSON: {error}") from error
+            raise form.UnstorableError(f"a manifest is no JSON: {error}") from error
         table = ObjectTable(form.MANIFEST, "", self._number_objects(every))
         table.ends = ColumnValues.of_numbers(accumulate(map(len, texts)), len(texts))
         table.append_column("at", ColumnValues.of_one_number(self.pieces.place_bytes(b"".join(texts)), len(texts)))
@@ -108,7 +91,7 @@ class ObjectTables:
             table = ObjectTable(holder.kind, "", found, held_by)
             holder.hold(self, table, objects)
         elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
-            table = ObjectTable(form.FIELDS, stored_name(kind), found)
+            table = ObjectTable(form.FIELDS, form.stored_name(kind), found)
             for number, name in enumerate(kind._fields):
                 self.add_column(table, name, [one[number] for one in objects])
         else:
@@ -119,11 +102,11 @@ class ObjectTables:
         """Instances; what their class has of a dictionary or a list comes before their attributes."""
         holder = next((CONTAINER_FORMS[base] for base in (dict, list) if issubclass(kind, base)), None)
         if holder is None and (issubclass(kind, _UNSTORABLE_BASES) or not kind.__module__.startswith("vcdebug.")):
-            raise UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
-        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, stored_name(kind), found)
+            raise form.UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
+        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, form.stored_name(kind), found)
         if holder is not None:
             holder.hold(self, table, objects)
-        left_out = STORED_INSTEAD.get(table.type_name, {})
+        left_out = lazy_objects.STORED_INSTEAD.get(table.type_name, {})
         for name, values in _attribute_columns(kind, objects):
             if name in left_out:
                 values = [left_out[name]] * len(objects)
@@ -137,7 +120,7 @@ class ObjectTables:
         """What objects hold of their manifest is there again when that is."""
         wholes = [self._number_of.get(id(one), self._wholes) for one in manifests]
         same = [
-            number < self._wholes and manifest_part(manifest, name) is value
+            number < self._wholes and form.manifest_part(manifest, name) is value
             for number, manifest, value in zip(wholes, manifests, values, strict=True)
         ]
         others = self._encode_values([None if one else value for one, value in zip(same, values, strict=True)], name)
@@ -155,8 +138,8 @@ class ObjectTables:
 
     def _encode_values(self, values: list[Held], held_by: str) -> ColumnValues:
         types = set(map(type, values))
-        if any(FILL_MARK in vars(kind) for kind in types):
-            fill_instances(values)
+        if any(lazy_objects.FILL_MARK in vars(kind) for kind in types):
+            lazy_objects.fill_instances(values)
             types = set(map(type, values))
         if len(types) == 1:
             return ColumnValues(*self._encode_one_type(types.pop(), values, held_by))
@@ -189,10 +172,10 @@ class ObjectTables:
     def _encode_named(self, kind: type, values: list[Held], held_by: str) -> tuple[int, list[Held]]:
         if kind is object:
             if any(one is not _NO_ATTRIBUTE for one in values):
-                raise UnstorableError("a mere object has no stored form")
+                raise form.UnstorableError("a mere object has no stored form")
             return form.MISSING, values
         if issubclass(kind, _NAMED_TYPES):
-            names = {one: stored_name(one) for one in dict.fromkeys(values)}
+            names = {one: form.stored_name(one) for one in dict.fromkeys(values)}
             return form.NAME, list(map(names.__getitem__, values))
         return form.OBJECT, self._object_numbers(kind, values, held_by)
 
@@ -299,17 +282,17 @@ class ColumnValues:
         stated = np.isin(self.codes, form.TEXTS)
         self.numbers[stated] = texts[self.numbers[stated]]
 
-    def column_form(self, pieces: BytePieces) -> ColumnForm:
+    def column_form(self, pieces: BytePieces) -> form.ColumnForm:
         """Where it lies, once it lies there."""
         codes_at = 0 if self.codes is None else pieces.place_bytes(self.codes.tobytes())
         numbers = self.numbers
         if not len(numbers):
-            return ColumnForm(self.code, codes_at, "", 0, 0)
+            return form.ColumnForm(self.code, codes_at, "", 0, 0)
         low, high = int(numbers.min()), int(numbers.max())
         if low == high:
-            return ColumnForm(self.code, codes_at, "", 0, low)
+            return form.ColumnForm(self.code, codes_at, "", 0, low)
         letter, small = next((one[:2] for one in _SMALL_TYPES if one[2] >= high and low >= 0), ("q", np.int64))
-        return ColumnForm(self.code, codes_at, letter, pieces.place_bytes(numbers.astype(small).tobytes()), 0)
+        return form.ColumnForm(self.code, codes_at, letter, pieces.place_bytes(numbers.astype(small).tobytes()), 0)
 
 
 class ObjectTable:
@@ -331,13 +314,13 @@ class ObjectTable:
         self.names.append(name)
         self.columns.append(column)
 
-    def table_form(self, pieces: BytePieces, final: IntArray, texts: IntArray) -> TableForm:
+    def table_form(self, pieces: BytePieces, final: IntArray, texts: IntArray) -> form.TableForm:
         """Where it lies, once it lies there."""
         for column in self.columns:
             column.renumber_values(final, texts)
         ends = None if self.ends is None else self.ends.column_form(pieces)
         columns = [column.column_form(pieces) for column in self.columns]
-        return TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)
+        return form.TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)
 
 
 # How lists, mappings, arrays and their like are stored: as columns of what they hold.
@@ -368,7 +351,7 @@ def _hold_proxies(gathered: ObjectTables, table: ObjectTable, objects: list[Mapp
 
 def _hold_arrays(gathered: ObjectTables, table: ObjectTable, objects: list[Array]) -> None:
     if any(one.dtype.hasobject for one in objects):
-        raise UnstorableError("an array holds objects")
+        raise form.UnstorableError("an array holds objects")
     gathered.add_column(table, "type", [one.dtype.str for one in objects])
     gathered.add_column(table, "shape", ["x".join(map(str, one.shape)) for one in objects])
     gathered.add_column(table, "repeats", list(map(_is_repeated, objects)))
@@ -401,7 +384,7 @@ def _hold_methods(gathered: ObjectTables, table: ObjectTable, objects: list[Meth
 
 def _hold_partials(gathered: ObjectTables, table: ObjectTable, objects: list[partial[HeldObject]]) -> None:
     if any(one.keywords for one in objects):
-        raise UnstorableError("a call has bound keywords")
+        raise form.UnstorableError("a call has bound keywords")
     gathered.add_column(table, "function", [one.func for one in objects])
     gathered.add_column(table, "arguments", [one.args for one in objects])
 
@@ -424,8 +407,8 @@ CONTAINER_FORMS: Final[Mapping[type, ContainerForm]] = {
     set: ContainerForm(form.SET, _hold_sorted_items),
     frozenset: ContainerForm(form.FROZEN, _hold_sorted_items),
     dict: ContainerForm(form.DICT, _hold_pairs),
-    LazyList: ContainerForm(form.LIST, _hold_items),
-    LazyMapping: ContainerForm(form.DICT, _hold_pairs),
+    lazy_objects.LazyList: ContainerForm(form.LIST, _hold_items),
+    lazy_objects.LazyMapping: ContainerForm(form.DICT, _hold_pairs),
     MappingProxyType: ContainerForm(form.PROXY, _hold_proxies),
     np.ndarray: ContainerForm(form.ARRAY, _hold_arrays),
     array: ContainerForm(form.NUMBERS, _hold_numbers),
@@ -433,7 +416,7 @@ CONTAINER_FORMS: Final[Mapping[type, ContainerForm]] = {
     partial: ContainerForm(form.PARTIAL, _hold_partials),
     re.Pattern: ContainerForm(form.PATTERN, _hold_patterns),
 }
-PLAIN_CONTAINERS: Final = (list, tuple, set, frozenset, dict, LazyList, LazyMapping)
+PLAIN_CONTAINERS: Final = (list, tuple, set, frozenset, dict, lazy_objects.LazyList, lazy_objects.LazyMapping)
 
 
 # Storing: everything that a recording reaches, as bytes.
@@ -446,7 +429,7 @@ def store_recording(recording: Recording, program: str, step: CallStep = lambda:
     """
     pieces = _layout_pieces(ObjectTables(recording, step), program)
     yield form.FILE_MAGIC
-    yield square_checksum(pieces)
+    yield form.square_checksum(pieces)
     yield from pieces
 
 
@@ -469,7 +452,7 @@ def _layout_pieces(found: ObjectTables, program: str) -> list[Buffer]:
     tables = [table.table_form(pieces, final, places) for table in found.tables]
     ends = np.fromiter(accumulate(map(len, texts)), dtype=np.uint32, count=len(texts))
     where = (len(texts), pieces.place_bytes(ends.tobytes()), pieces.place_bytes(b"".join(texts)))
-    directory = StoredForm(program, int(final[found.root]), pieces.size, where, tables)
+    directory = form.StoredForm(program, int(final[found.root]), pieces.size, where, tables)
     text = json.dumps(directory, separators=(",", ":")).encode()
     text += b" " * (-len(text) % form.ALIGNMENT)  # exact: ints
     return [len(text).to_bytes(form.ALIGNMENT, "little"), text, *pieces.data]

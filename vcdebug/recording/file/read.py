@@ -16,29 +16,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from vcdebug.recording.file import form
+from vcdebug.recording.file import form, lazy_objects
 from vcdebug.recording.file.columns import StoredColumn, StoredTexts
-from vcdebug.recording.file.form import (
-    ColumnForm,
-    DamagedRecordingError,
-    ForeignRecordingError,
-    StoredForm,
-    TableForm,
-    object_named,
-    square_checksum,
-)
-from vcdebug.recording.file.lazy_objects import (
-    LAZY_ANSWERS,
-    LAZY_ATTRIBUTES,
-    MANIFEST_ATTRIBUTE,
-    NO_VALUE,
-    SLOW_ATTRIBUTES,
-    STORED_ANSWERS,
-    LazyClass,
-    LazyList,
-    LazyMapping,
-    is_filled_at_once,
-)
 from vcdebug.recording.recording import Recording, store_answer
 
 Value = Any  # Any: whatever a recording holds
@@ -52,24 +31,24 @@ def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Reco
     """The recording that this program stored; raises ForeignError for another's, DamagedError for anything else."""
     view = memoryview(data).cast("B")
     if bytes(view[: len(form.FILE_MAGIC)]) != form.FILE_MAGIC:
-        raise DamagedRecordingError("it is no recording")
-    if square_checksum([view[_DATA_START:]]) != bytes(view[len(form.FILE_MAGIC) : _DATA_START]):
-        raise DamagedRecordingError("it is damaged")
+        raise form.DamagedRecordingError("it is no recording")
+    if form.square_checksum([view[_DATA_START:]]) != bytes(view[len(form.FILE_MAGIC) : _DATA_START]):
+        raise form.DamagedRecordingError("it is damaged")
     size = int.from_bytes(view[_DATA_START : _DATA_START + 8], "little")
     begin = _DATA_START + 8
     try:
-        directory = StoredForm(*json.loads(bytes(view[begin : begin + size])))
+        directory = form.StoredForm(*json.loads(bytes(view[begin : begin + size])))
         if directory.program != program:
-            raise ForeignRecordingError(str(directory.program))
+            raise form.ForeignRecordingError(str(directory.program))
         store = StoredObjects(directory, view[begin + size :])
         found = store.lazy_object_at(directory.root)
         recording, size = found[0], len(found)
     except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
-        raise DamagedRecordingError(f"it cannot be read: {error}") from error
-    if not isinstance(recording, Recording) or size != 1 + len(STORED_ANSWERS):
-        raise DamagedRecordingError("it holds something else")
-    for number, question in enumerate(STORED_ANSWERS, 1):
-        later = question in LAZY_ANSWERS
+        raise form.DamagedRecordingError(f"it cannot be read: {error}") from error
+    if not isinstance(recording, Recording) or size != 1 + len(lazy_objects.STORED_ANSWERS):
+        raise form.DamagedRecordingError("it holds something else")
+    for number, question in enumerate(lazy_objects.STORED_ANSWERS, 1):
+        later = question in lazy_objects.LAZY_ANSWERS
         store_answer(
             recording,
             question,
@@ -81,7 +60,7 @@ def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Reco
 class StoredObjects:
     """Every object of a stored recording by number, made when it is asked for, and the same object each time."""
 
-    def __init__(self, directory: StoredForm, data: memoryview) -> None:
+    def __init__(self, directory: form.StoredForm, data: memoryview) -> None:
         self._data = data
         self._texts = StoredTexts(directory.texts, data)
         self._made: dict[int, Value] = {}
@@ -118,7 +97,7 @@ class StoredObjects:
                 return list(map(self._made.setdefault, numbers, made))
         return list(map(self.object_at, numbers))
 
-    def open_column(self, stated: ColumnForm) -> StoredColumn:
+    def open_column(self, stated: form.ColumnForm) -> StoredColumn:
         """A column of some table."""
         return StoredColumn(stated, self._data, self._texts, self.object_at, self.objects_at)
 
@@ -139,31 +118,31 @@ class StoredObjects:
         return made
 
 
-def _read_table_form(stated: Sequence[Value]) -> TableForm:
+def _read_table_form(stated: Sequence[Value]) -> form.TableForm:
     kind, type_name, size, ends, names, columns = stated
-    where = None if ends is None else ColumnForm(*ends)
-    return TableForm(kind, type_name, size, where, names, [ColumnForm(*column) for column in columns])
+    where = None if ends is None else form.ColumnForm(*ends)
+    return form.TableForm(kind, type_name, size, where, names, [form.ColumnForm(*column) for column in columns])
 
 
 class StoredTable:
     """Makes the objects of one table."""
 
-    def __init__(self, store: StoredObjects, stated: TableForm) -> None:
+    def __init__(self, store: StoredObjects, stated: form.TableForm) -> None:
         self.store = store
         kind: Value = _class_named(stated.type) if stated.type else None
         self.kind = kind
         self.names = stated.names
         if any(name.startswith("__") for name in stated.names):
-            raise DamagedRecordingError(f"{stated.type} has no such attributes")
+            raise form.DamagedRecordingError(f"{stated.type} has no such attributes")
         self.columns = [store.open_column(one) for one in stated.columns]
         self._ends = None if stated.ends is None else store.open_column(stated.ends)
         self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[stated.kind]}")
-        self._later = LAZY_ATTRIBUTES.get(stated.type, ())
+        self._later = lazy_objects.LAZY_ATTRIBUTES.get(stated.type, ())
         columns = zip(self.names, self.columns, strict=True)
         self._by_name = {name: column for name, column in columns if name not in self._later}
-        self._last = {*SLOW_ATTRIBUTES.get(stated.type, ())}
-        if stated.kind == form.INSTANCE and not is_filled_at_once(kind):
-            self.make = LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
+        self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(stated.type, ())}
+        if stated.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
+            self.make = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(stated.kind)
         self._making = False
 
@@ -235,7 +214,7 @@ class StoredTable:
         if self.kind is None:
             start, end = self._item_bounds(row)
             if end - start > 1 and self.columns[0].number_if_object(start) < self.store.manifests:
-                return LazyList(self.columns[0], start, end)
+                return lazy_objects.LazyList(self.columns[0], start, end)
             return self._read_items(row)
         found: list[Value] = self.kind.__new__(self.kind)
         found.extend(self._read_items(row))
@@ -263,8 +242,8 @@ class StoredTable:
         """A list or a mapping whose values are made when somebody looks at them."""
         start, end = self._item_bounds(row)
         if len(self.columns) == 1:
-            return LazyList(self.columns[0], start, end)
-        return LazyMapping(self.columns[0], self.columns[1], start, end)
+            return lazy_objects.LazyList(self.columns[0], start, end)
+        return lazy_objects.LazyMapping(self.columns[0], self.columns[1], start, end)
 
     def _proxy(self, row: int) -> Mapping[Value, Value]:
         return MappingProxyType(self.columns[0].at(row))
@@ -273,7 +252,7 @@ class StoredTable:
         kind, shape, repeats, writeable, at = self.row_values(row)
         dtype, sizes = np.dtype(kind), tuple(int(size) for size in shape.split("x") if size)
         if dtype.hasobject:
-            raise DamagedRecordingError("an array holds objects")
+            raise form.DamagedRecordingError("an array holds objects")
         count = 1 if repeats else int(np.prod(sizes, dtype=np.int64))
         flat = np.frombuffer(self.store.bytes_at(at, count * dtype.itemsize), dtype=dtype)
         if repeats:
@@ -289,7 +268,7 @@ class StoredTable:
         of, name = self.row_values(row)
         function = getattr(type(of), name, None)
         if name.startswith("__") or not isinstance(function, FunctionType):
-            raise DamagedRecordingError(f"{name} is no method of a recording")
+            raise form.DamagedRecordingError(f"{name} is no method of a recording")
         return MethodType(function, of)
 
     def _partial(self, row: int) -> Value:
@@ -324,7 +303,7 @@ class StoredTable:
         """Set the attributes that are quick to read, or the others; whether some are left."""
         put, left = object.__setattr__, False
         for name, column in zip(self.names, self.columns, strict=True):
-            slow = name in self._last or name == MANIFEST_ATTRIBUTE or column.is_part(row)
+            slow = name in self._last or name == lazy_objects.MANIFEST_ATTRIBUTE or column.is_part(row)
             if slow is last:
                 self._put_attribute(put, made, name, column, row)
             left = left or slow
@@ -333,7 +312,7 @@ class StoredTable:
     def _read_attribute(self, row: int, name: str) -> Value:
         """One attribute, where it is a column as it is."""
         column = self._by_name.get(name)
-        return NO_VALUE if column is None or column.is_missing(row) else column.at(row)
+        return lazy_objects.NO_VALUE if column is None or column.is_missing(row) else column.at(row)
 
     def _set_attributes(self, made: Value, row: int, after: int) -> None:
         put = object.__setattr__
@@ -347,9 +326,9 @@ class StoredTable:
 
 
 def _class_named(name: str) -> Value:
-    found = object_named(name)
+    found = form.object_named(name)
     if not isinstance(found, type):
-        raise DamagedRecordingError(f"{name} is no class")
+        raise form.DamagedRecordingError(f"{name} is no class")
     return found
 
 

@@ -1,7 +1,6 @@
 """reclaim: evicts running tasks of other queues for a queue that holds less than it deserves.
 
-Upstream: actions/reclaim.
-Upstream: actions/reclaim, up to v1.13.
+Upstream: actions/reclaim, and its form up to v1.13.
 """
 
 from __future__ import annotations
@@ -46,9 +45,7 @@ class Reclaim(Action):
         return partial(skip_reason, ssn.jobs, ssn.queues, job)
 
     def execute(self, ssn: Session) -> None:
-        """Pop queues; a queue is drained at its first turn, and pushed back once per job while it drains.
-        Upstream: actions/reclaim.Execute.
-        """
+        """Pop queues; the first turn of a queue drains it. Upstream: actions/reclaim.Execute."""
         self._shares_statement = ssn.release.has_older_form(RECLAIM_SHARED_STATEMENT)
         self._evicts_first = ssn.release.has_older_form(RECLAIM_EVICTS_BEFORE_TEST)
         ssn.log("total", len(ssn.jobs), len(ssn.queues))
@@ -65,6 +62,7 @@ class Reclaim(Action):
                     job = jobs.pop()
                     with ssn.open_span(Level.JOB, job.uid):
                         self._reclaim_for_job(ssn, queue, job, heaps[job.uid])
+                    # Pushed once per job that is left, as upstream does: each push is an empty turn later.
                     if jobs:
                         starving.queues.push(queue)
                 ssn.log("no-jobs", queue.name)
@@ -89,18 +87,10 @@ class Reclaim(Action):
         if task.pod.preemption_policy == NEVER_POLICY:
             ssn.log("never", task.key)
             return False
-        if not ssn.ask_plugins(PREEMPTIVE, queue, [task]):
-            ssn.log("refused", queue.name, task.name)
-            return False
-        if ssn.ask_plugins(PRE_PREDICATE, task) is not None:
-            ssn.log("pre-predicate", task.key)
-            return False
-        return True
+        return _may_reclaim(ssn, queue, task)
 
     def _reclaim_for_task(self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo) -> None:
-        """The first node in search order whose victims make enough room; nodes are not scored.
-        Upstream: actions/reclaim.reclaimForTask.
-        """
+        """Take the first node whose victims make room; none is scored. Upstream: actions/reclaim.reclaimForTask."""
         helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
         feasible, _ = helper.predicate_nodes(
             task, placement.filter_out_unresolvable(ssn, task), placement.predicate_for_preempt_action
@@ -123,6 +113,7 @@ class Reclaim(Action):
         if not evictions.validate_victims(ssn, task, node, victims):
             return False
         trial = statement if self._shares_statement else Statement(ssn)
+        # A running sum as upstream keeps it: evictions move the node's own FutureIdle too, and would count twice.
         available = node.future_idle()
         heap = build_victims_queue(ssn, evictions.copy_tasks(victims), task)
         before, freed = len(trial), Resource()
@@ -158,7 +149,7 @@ class Reclaim(Action):
 def skip_reason(
     jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueInfo], job: JobInfo, candidate: TaskInfo
 ) -> str:
-    """The rule by which a task is left alone; empty for a candidate."""
+    """Why a task is no candidate victim; empty for a candidate."""
     if candidate.status is not TaskStatus.RUNNING:
         return evictions.NOT_RUNNING
     if not candidate.preemptable:
@@ -172,11 +163,11 @@ def skip_reason(
 
 
 def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
-    """Those that reclaim is to find room for."""
+    """The tasks that reclaim looks for room for, in task order."""
     return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
 
 
-# reclaim as it once was: one task per turn of its queue, and whoever is evicted is gone at once.
+# reclaim up to v1.13: one task per turn of its queue, and each eviction is final at once.
 
 
 class ReclaimAtOnce(Action):
@@ -210,7 +201,7 @@ class ReclaimAtOnce(Action):
     def _take_turn(
         self, ssn: Session, queue: QueueInfo, jobs: PriorityQueue[JobInfo], heaps: dict[JobId, PriorityQueue[TaskInfo]]
     ) -> bool:
-        """One task of the first job; whether the queue gets another turn: a job without a task ends it for all."""
+        """Serve one task of the first job; whether the queue gets another turn: a job without tasks ends the queue."""
         if ssn.ask_plugins(OVERUSED, queue):
             ssn.log("overused", queue.name)
             return False
@@ -245,7 +236,7 @@ def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
 
 
 def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
-    """Whether some node in the session's order gave enough: neither searched as elsewhere, nor scored."""
+    """Whether a node in the session's order gave enough room; nodes are neither sampled nor scored."""
     nodes = placement.filter_out_unresolvable(ssn, task)
     for node in ssn.draws.in_known_order(nodes.node_infos, task.key):
         code = placement.predicate_node(ssn, task, node)
@@ -259,7 +250,7 @@ def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
 
 
 def _reclaim_on_node(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> bool:
-    """Whether the victims of this node alone make up the request: what is free there does not count."""
+    """Whether the victims of this node alone cover the request; idle room there does not count."""
     ssn.log("node", task.key, node.name)
     reclaimees = evictions.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
     if not reclaimees:

@@ -1,7 +1,6 @@
 """allocate for jobs with hard topology or sub groups: dry runs per hypernode, and the best one recovered.
 
-Upstream: actions/allocate (allocateForJob, allocateForSubJob), actions/allocate (recorder).
-Upstream: actions/allocate (allocateFromNomination).
+Upstream: actions/allocate (allocateForJob, allocateForSubJob, allocateFromNomination), actions/allocate (recorder).
 """
 
 from __future__ import annotations
@@ -89,9 +88,7 @@ class DomainSearch:
         self.decisions = DomainDecisions(ssn)
 
     def allocate_job(self, job: JobInfo, worksheet: Worksheet, hyper_node: str) -> Statement | None:
-        """Operations of the best hypernode's dry run, applied again; the worksheet keeps what is left.
-        Upstream: actions/allocate.allocateForJob.
-        """
+        """Apply the best hypernode's dry run; worksheet keeps the rest. Upstream: actions/allocate.allocateForJob."""
         self._ssn.log("domains", job.queue, job.uid, job.allocated_hyper_node, len(worksheet.sub_jobs))
         if worksheet.empty:
             return None
@@ -126,11 +123,13 @@ class DomainSearch:
                 trial.sub_jobs.push(sub_job)
             if ssn.ask_plugins(hooks.JOB_READY, job):
                 break
+        # The dry run has narrowed the sub jobs' hypernodes; the next hypernode starts from the same place.
         for uid, value in before.items():
             job.sub_jobs[uid].allocated_hyper_node = value
         if not statements:
             return None
         saved = Statement.save_operations(ssn, *statements)
+        # Asked before the discards, while the placements still count.
         solved = ssn.ask_plugins(hooks.JOB_READY, job) or ssn.ask_plugins(hooks.JOB_PIPELINED, job)
         for statement in statements:
             statement.discard()
@@ -139,6 +138,7 @@ class DomainSearch:
     def _recover_best(self, job: JobInfo, worksheet: Worksheet, solutions: dict[str, Solution]) -> Statement | None:
         """Upstream: actions/allocate.selectBestHyperNodeForJob."""
         best, best_score = "", -np.inf
+        # Upstream walks a map: of equal scores the first in the session's order wins.
         for name in self._ssn.cluster.ordering.order_keys(solutions):
             if solutions[name].score > best_score:
                 best, best_score = name, solutions[name].score
@@ -178,7 +178,7 @@ class DomainSearch:
     def _try_sub_job(
         self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], row: list[str]
     ) -> dict[str, tuple[Statement, PriorityQueue[TaskInfo]]]:
-        """Every hypernode of the row is tried, also after a success."""
+        """Try every hypernode of the row, also after a success: name → (saved operations, tasks left)."""
         solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]] = {}
         for candidate in self._ssn.draws.sub_job_domains.next_row(sub_job.uid, row):
             self._ssn.log("tasks", job.uid, sub_job.uid, len(tasks), candidate)
@@ -220,6 +220,7 @@ class DomainSearch:
         nodes = {name: rows.node_names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
         answers = ssn.ask_plugins(hooks.HYPER_NODE_ORDER, sub_job, nodes)
         totals = dict.fromkeys(candidates, 0.0)
+        # One order of plugins: floats added in the order of a map could differ in the last bit.
         for plugin in sorted(answers):
             for name, score in sorted(answers[plugin].items()):
                 if name in totals:
@@ -244,9 +245,7 @@ def goes_by_domains(ssn: Session, job: JobInfo) -> bool:
 
 
 def allocate_in_domains(ssn: Session, domains: DomainSearch, job: JobInfo, worksheet: Worksheet) -> bool:
-    """Jobs with hard topology or sub groups: True when the job goes back into its queue.
-    Upstream: actions/allocate.allocateForJob.
-    """
+    """For hard topology or sub groups; True if the job is queued again. Upstream: actions/allocate.allocateForJob."""
     statement = domains.allocate_job(job, worksheet, TOP_HYPER_NODE)
     if statement is None or not is_ready(ssn, job, statement):
         return False

@@ -79,6 +79,7 @@ class TaskVisit:
         self._sub_job = sub_job
         self._hyper_node = hyper_node
         self._nodes = nodes
+        # Logged only: the older form prints all nodes of the session here.
         self._shown_nodes = len(nodes)
         self._helper = helper
         self._statement = statement
@@ -107,6 +108,7 @@ class TaskVisit:
             if outcome is not None:
                 return outcome
         if job.task_has_fit_errors(self._of_roles, task):
+            # Upstream's words with their grammar: users search for them.
             text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"
             job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
             ssn.log("again", task.name, task.task_role)
@@ -150,7 +152,7 @@ class TaskVisit:
         return self._helper.predicate_nodes(task, self._nodes, allocate_judge)
 
     def _may_hold(self, nominated: NodeInfo, task: TaskInfo) -> bool:
-        """Whether it is worth looking at the nominated node first."""
+        """Whether the nominated node is asked first."""
         if self._nominated_if_idle:
             return task.init_resreq.less_equal(nominated.idle)
         return nominated.fits_future_idle(task.init_resreq)
@@ -160,6 +162,7 @@ class TaskVisit:
         if sub_job.with_network_topology():
             task.job_allocated_hyper_node = self._allocated_in
         node = best_node(ssn, task, feasible)
+        # No best node, or a refused placement: upstream goes on with the next task and reports nothing.
         if node is None or place_task(ssn, self._statement, task, node) is not None:
             return True
         if sub_job.with_network_topology():
@@ -189,9 +192,7 @@ class TaskVisit:
 
 
 def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
-    """Allocate on idle room, else pipeline on future room, else do nothing and report no error.
-    Upstream: actions/allocate.allocateResourcesForTask.
-    """
+    """Allocate on idle room, else pipeline on future room. Upstream: actions/allocate.allocateResourcesForTask."""
     if task.init_resreq.less_equal(node.idle):
         ssn.log("binding", task.key, node.name)
         return statement.allocate(task, node.name)
@@ -237,7 +238,7 @@ def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: No
     return RestoredOutcome.RELEASED
 
 
-# What both forms of allocate share: who waits, whose turn it is, and a visit of a job that hypernodes are tried for.
+# What both forms of allocate share: which jobs wait, the turns of queues, and when a statement is committed.
 
 
 def not_admitted(ssn: Session, job: JobInfo) -> bool:
@@ -265,7 +266,7 @@ def is_placeable(ssn: Session, task: TaskInfo) -> bool:
 
 
 def take_turns(ssn: Session, waiting: QueuedJobs, visit: Callable[[QueueInfo], None], turn: str = "") -> None:
-    """Pop queues until none has a job left; a visit puts its queue back. `turn` is the line that tells of each."""
+    """Pop queues until none has a job left; a visit puts its queue back. `turn` is the log key of each turn."""
     while waiting.queues:
         queue = waiting.queues.pop()
         with ssn.open_span(Level.QUEUE, queue.name):

@@ -1,7 +1,6 @@
 """preempt: evicts lower tasks of the same queue for starving jobs, then lower tasks within a job.
 
-Upstream: actions/preempt.
-Upstream: actions/preempt (normalPreempt).
+Upstream: actions/preempt (Execute, normalPreempt).
 """
 
 from __future__ import annotations
@@ -55,13 +54,12 @@ class Preempt(Action):
         return partial(skip_reason_within_job if within else skip_reason_between_jobs, ssn.jobs, job, asker)
 
     def execute(self, ssn: Session) -> None:
-        """One predicate helper serves all queues, jobs and both phases: its error cache lives that long.
-        Upstream: actions/preempt.Execute.
-        """
+        """Between jobs, then within each of them. Upstream: actions/preempt.Execute."""
         self._choose_forms(ssn)
         starving, heaps, under_request = self._collect_starving(ssn)
+        # One helper for all queues, jobs and both phases: upstream's error cache lives that long.
         helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
-        everybody = [job for job in ssn.jobs.values() if job.uid in heaps]
+        all_starving = [job for job in ssn.jobs.values() if job.uid in heaps]
         while starving.queues:
             queue = self._next_queue(ssn, starving)
             with ssn.open_span(Level.QUEUE, queue.name):
@@ -73,12 +71,12 @@ class Preempt(Action):
                     if again:
                         jobs.push(job)
                 ssn.log("no-jobs", queue.name)
-                for job in everybody if self._queues_by_name else under_request.get(queue.name, ()):
+                for job in all_starving if self._queues_by_name else under_request.get(queue.name, ()):
                     with ssn.open_span(Level.JOB, job.uid):
                         self._preempt_within_job(ssn, helper, job, heaps)
 
     def _choose_forms(self, ssn: Session) -> None:
-        """How the release goes about it."""
+        """Read once which of the release's forms apply."""
         has = ssn.release.has_older_form
         self._make_room = room_maker(ssn)
         self._shares_statement = has(scheduling.PREEMPT_SHARED_STATEMENT)
@@ -90,9 +88,10 @@ class Preempt(Action):
         self._heeds_nomination = not has(scheduling.PREEMPT_WHILE_NOMINATED)
 
     def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
-        """By queue order, or in the session's where upstream walks a map."""
+        """By queue order, or in the session's order where upstream walks a map."""
         if not self._queues_by_name:
             return starving.queues.pop()
+        # A heap cannot be popped in the order of a map, so the least place is taken out of it.
         places = {name: place for place, name in enumerate(ssn.queues)}
         return starving.queues.take_least(lambda queue: places[queue.name])
 
@@ -144,6 +143,7 @@ class Preempt(Action):
         self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, heaps: TaskHeaps
     ) -> None:
         """Each task commits on its own; the first that finds no room ends the job."""
+        # A new heap: the first phase has popped tasks off the other one.
         tasks = _pending_heap(ssn, job)
         if self._shares_tasks:
             heaps[job.uid] = tasks
@@ -167,11 +167,9 @@ class Preempt(Action):
         helper: placement.PredicateHelper,
         statement: Statement,
         task: TaskInfo,
-        spares: evictions.CandidateFilter,
+        skip_rule: evictions.CandidateFilter,
     ) -> bool:
-        """Find victims for one task. The second shard group's result replaces the first's.
-        Upstream: actions/preempt.preempt.
-        """
+        """Find victims; a second shard group's result replaces the first's. Upstream: actions/preempt.preempt."""
         if task.pod.preemption_policy == NEVER_POLICY or (self._heeds_nomination and _is_about_to_fit(ssn, task)):
             ssn.log("never" if task.pod.preemption_policy == NEVER_POLICY else "failed", task.key)
             return False
@@ -184,9 +182,9 @@ class Preempt(Action):
         for group in placement.shard_groups(ssn, feasible):
             if self.topology_aware is not None:
                 shared = self._shares_statement
-                placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, spares, shared=shared)
+                placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, skip_rule, shared=shared)
             else:
-                placed = self._preempt_normal(ssn, statement, task, group, spares)
+                placed = self._preempt_normal(ssn, statement, task, group, skip_rule)
             if placed:
                 return True
         if self.topology_aware is not None:
@@ -194,20 +192,20 @@ class Preempt(Action):
         return False
 
     def _preempt_normal(
-        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: evictions.CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, skip_rule: evictions.CandidateFilter
     ) -> bool:
         """Upstream: actions/preempt.normalPreempt."""
         for node in sort_nodes(ssn, task, prioritize_nodes(ssn, task, nodes)):
             with ssn.open_span(Level.NODE, node.name):
-                if self._preempt_on_node(ssn, statement, task, node, spares):
+                if self._preempt_on_node(ssn, statement, task, node, skip_rule):
                     return True
         return False
 
     def _preempt_on_node(
-        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, spares: evictions.CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, skip_rule: evictions.CandidateFilter
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        victims = ssn.ask_plugins(PREEMPTABLE, task, evictions.candidates_on(node, spares)) or []
+        victims = ssn.ask_plugins(PREEMPTABLE, task, evictions.candidates_on(node, skip_rule)) or []
         if not evictions.validate_victims(ssn, task, node, victims):
             return False
         return self._make_room(ssn, statement, task, node, evictions.copy_tasks(victims))
@@ -226,7 +224,7 @@ def _basic_skip_reason(preemptor: TaskInfo, victim: TaskInfo) -> str:
 
 
 def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
-    """Between jobs: the rule by which a task is left alone; empty for a candidate."""
+    """Between jobs: why a task is no candidate victim; empty for a candidate."""
     rule = _basic_skip_reason(preemptor, victim)
     if rule:
         return rule
@@ -249,9 +247,7 @@ def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preempto
 
 
 def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
-    """Whether the task's nominated node has room for it or is about to, or is gone.
-    Upstream: actions/preempt.taskEligibleToPreempt.
-    """
+    """Whether the nominated node has or soon has room, or is gone. Upstream: actions/preempt.taskEligibleToPreempt."""
     nominated = task.pod.nominated_node_name
     if not nominated:
         return False
@@ -267,9 +263,7 @@ def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
 
 
 def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
-    """A lower pod on the nominated node that already leaves because of a preemption.
-    Upstream: actions/preempt.podTerminatingByPreemption.
-    """
+    """A lower pod that preemption already removes there. Upstream: actions/preempt.podTerminatingByPreemption."""
     if not other.pod.deleting or (other.pod.priority or 0) >= (preemptor.pod.priority or 0):
         return False
     for condition in other.pod.status.get("conditions") or ():
@@ -290,7 +284,7 @@ RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["Ta
 
 
 def room_maker(ssn: Session) -> RoomMaker:
-    """As the release does it."""
+    """The form of the release."""
     evicting = (
         _until_size_fits
         if ssn.release.has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK)
@@ -349,16 +343,14 @@ def _until_predicates_agree(
 
 
 def _until_size_fits(ssn: Session, statement: Statement, heap: VictimQueue, task: TaskInfo, node: NodeInfo) -> bool:
-    """The test is made once more where it ended the evictions."""
+    """Evict until the size fits; upstream tests once more after the loop."""
     while heap and not _has_room(ssn, task, node):
         _evict_victim(ssn, statement, heap.pop(), task)
     return _has_room(ssn, task, node)
 
 
 def _has_room(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
-    """The queue may take it, and FutureIdle holds it: asked in this order.
-    Upstream: actions/preempt.preemptorFitsOnNode.
-    """
+    """The queue must take it, then FutureIdle must hold it. Upstream: actions/preempt.preemptorFitsOnNode."""
     queue = ssn.queues[ssn.jobs[task.job].queue]
     return ssn.ask_plugins(ALLOCATABLE, queue, task) and node.fits_future_idle(task.init_resreq)
 

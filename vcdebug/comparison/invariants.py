@@ -1,7 +1,4 @@
-"""What should hold after every event, and where it does not: computed from histories when somebody asks.
-
-Upstream's own bugs break some of these; where a note names the quirk behind it, so does the violation.
-"""
+"""Invariants of the replay's state, and the events from which on one is violated, with the upstream quirk behind it."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ class InvariantViolation(NamedTuple):
 
     @property
     def violation_line(self) -> str:
-        """In one line."""
+        """The rule and how it is violated, in one line."""
         behind = f" (quirk {self.quirk})" if self.quirk else ""
         return f"{RULE_TEXTS[self.rule]}, but {self.text}{behind}"
 
@@ -90,7 +87,7 @@ def _idle_and_used(recording: Recording, name: NodeName, seq: Seq) -> Resource:
 
 
 def _first_differing(values: Iterable[tuple[Seq, Resource]], expected: Resource) -> Iterator[tuple[Seq, Resource]]:
-    """Where a value begins to differ from what it should be, or differs in another way."""
+    """(event, value) where the value starts to differ from the expected one, or differs in another way."""
     last = ""
     for seq, value in values:
         wrong = "" if _are_equal(value, expected) else str(value)
@@ -119,7 +116,7 @@ def _book_violations(recording: Recording) -> Iterator[InvariantViolation]:
 
 
 def _violations_of_book(recording: Recording, plugin: str, rule: str, name: str) -> Iterator[InvariantViolation]:
-    """Follows the book and the tasks together, and compares wherever one of them moved."""
+    """Compare the book with the sum of its tasks after each event that changes one of them."""
     jobs = list(_jobs_of_book(recording, rule, name))
     moves = sorted(_task_moves(recording, jobs), key=lambda move: move[0])
     held, passed, last = _held_at_opening(recording, jobs), 0, ""
@@ -127,6 +124,7 @@ def _violations_of_book(recording: Recording, plugin: str, rule: str, name: str)
     for seq in dict.fromkeys(merge((1,), written, (seq for seq, _, _ in moves))):
         upto = bisect_right(moves, seq, key=lambda move: move[0])
         for _, sign, request in moves[passed:upto]:
+            # Without upstream's assertion: a sum that is wrong must be shown, not end the report.
             held = held.add(request) if sign > 0 else held.sub_without_assert(request)
         passed = upto
         booked = recording.timeline.state_at(seq).plugin_amount(plugin, name, "allocated")

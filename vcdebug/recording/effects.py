@@ -1,4 +1,4 @@
-"""What a cycle did: who was bound, pipelined and evicted, by action and by job.
+"""What a cycle did: bound, pipelined and evicted pods, by action and by job.
 
 Upstream: plugins/predicates (AllocateFunc, DeallocateFunc), framework/session (NodeMap).
 """
@@ -20,7 +20,6 @@ from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
 from vcdebug.plugins import PREDICATES
-from vcdebug.plugins.predicates import Predicates
 from vcdebug.recording.event_index import seqs_during
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_steps import event_handlers
@@ -30,7 +29,7 @@ COMMIT, DISCARD = "commit", "discard"
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One task that the cycle moved, and the event that made it final."""
+    """One task that the cycle bound, pipelined, held or evicted, and the event that made it final."""
 
     seq: Seq
     action: str
@@ -54,7 +53,7 @@ class ActionSummary:
 
 
 class JobSummary(NamedTuple):
-    """Where a job stands after the cycle."""
+    """A job after the cycle."""
 
     job: JobId
     queue: QueueName
@@ -77,9 +76,9 @@ class Effects:
 
     bound: tuple[Effect, ...]
     pipelined: tuple[Effect, ...]
-    """Planned on room that is still being released."""
+    """Pipelined onto resources that are still being released."""
     held: tuple[Effect, ...]
-    """Placed, but not bound: too few of the gang found a place."""
+    """Placed, but not bound: too few pods of the gang were placed."""
     evicted: tuple[Effect, ...]
     actions: tuple[ActionSummary, ...]
     jobs: tuple[JobSummary, ...]
@@ -88,7 +87,7 @@ class Effects:
 
 @per_recording()
 def cycle_effects(recording: Recording) -> Effects:
-    """Everything the cycle would write to the API server, summed up."""
+    """The effects of the whole cycle."""
     final = _final_states(recording)
     lost = tuple(effect for effect, _ in committed_evictions(recording))
     last = recording.event_at(len(recording)) if len(recording) else None
@@ -116,7 +115,7 @@ def deciding_events(recording: Recording) -> Iterator[tuple[Seq, record.Event]]:
 
 @per_recording()
 def committed_evictions(recording: Recording) -> Sequence[tuple[Effect, str]]:
-    """(effect, reason) of every eviction that was committed, or begun outside any statement."""
+    """(effect, reason) of every eviction that was committed, or made outside any statement."""
     return tuple(_iter_evictions(recording))
 
 
@@ -141,11 +140,7 @@ def _iter_evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
 
 
 def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
-    """Tasks that ended the cycle bound, pipelined or merely placed, with the event that placed them.
-
-    What was bound stays bound, though a later action may try the pod again: a job that was recovered by hypernode keeps
-    its tasks as they were.
-    """
+    """Tasks that ended the cycle bound, pipelined or only placed, with the event that placed them."""
     placed: dict[TaskKey, tuple[Seq, str]] = {}
     handed_over: dict[TaskKey, tuple[Seq, str]] = {}
     action = ""
@@ -168,6 +163,8 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     jobs = recording.owners.jobs
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():
+            # A bound pod stays bound, though a later action may place it again: a job recovered by hypernode keeps
+            # the old status of its tasks.
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
                 node = _node_bound_before(recording, task.key)
                 if node:
@@ -178,7 +175,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
 
 
 def _node_bound_before(recording: Recording, task: TaskKey) -> NodeName:
-    """Where a task that was handed over was bound, though it is not being bound any more; empty where it was not."""
+    """The node of the task's first Binding status in this cycle; empty where it had none."""
     return next((node for status, node in recording.timeline.task_history(task) if status is TaskStatus.BINDING), "")
 
 
@@ -244,7 +241,7 @@ def _job_outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
     return "done" if job.valid_task_num() >= job.min_available else "incomplete"
 
 
-# What each action came to, counted once for the whole recording: an action may have most of its events.
+# The outcome of each action, counted once for the whole recording: an action may have most of its events.
 
 EventKind = TypeVar("EventKind")
 
@@ -253,11 +250,11 @@ class ActionOutcome(NamedTuple):
     """The counts of one action."""
 
     popped: int
-    """Jobs that it took from its queues."""
+    """Jobs popped off the queues."""
     rejected: int
-    """Jobs that a plugin kept from being enqueued."""
+    """Jobs whose admission a plugin rejected."""
     commits: int
-    """Statements that did something and were committed."""
+    """Committed statements with operations."""
     discards: int
     bound: int
     """Tasks bound outside any statement."""
@@ -291,13 +288,13 @@ def _events_within(recording: Recording, kind: type[EventKind], span: record.Spa
 
 
 def iter_rejections(events: Iterable[record.Event]) -> Iterator[tuple[JobId, str]]:
-    """(job, plugin that kept it from being enqueued)."""
+    """(job, plugin that rejected its admission)."""
     for event in events:
         if isinstance(event, record.HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:
             yield event.job, event.plugin
 
 
-# The events that a timeline marks: statements that did something, evictions, and where actions start.
+# The events that a timeline marks: statements with operations, evictions, and the starts of actions.
 
 
 class TimelineMarks(NamedTuple):
@@ -311,7 +308,7 @@ class TimelineMarks(NamedTuple):
 
 @per_recording()
 def timeline_marks(recording: Recording) -> TimelineMarks:
-    """One look at each such event."""
+    """The marks of the whole cycle."""
     commits, discards, evictions, actions = array("I"), array("I"), array("I"), array("I")
     for seq, statement in recording.events_of_type(record.StatementEvent):
         if statement.ops and statement.what in ("commit", "discard"):
@@ -321,7 +318,7 @@ def timeline_marks(recording: Recording) -> TimelineMarks:
     return TimelineMarks(commits, discards, evictions, actions)
 
 
-# How many pods the Kubernetes view of nodes holds, operation by operation: what predicates' event handler changes.
+# How many pods the Kubernetes view of nodes holds, operation by operation, as predicates' event handler changes it.
 
 VIEW_PLUGIN: Final = PREDICATES
 """The plugin that keeps the view in step with the session."""
@@ -335,13 +332,14 @@ class PodCount(NamedTuple):
 
 
 def pods_in_view(recording: Recording, seq: Seq) -> PodCount | None:
-    """The count of the operation's node; None where nobody keeps the view, or it has no such node."""
+    """The counts of the operation's node; None where predicates is not configured, or the view has no such node."""
     return _pod_counts(recording).get(seq)
 
 
 @per_recording()
 def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
-    """From the counts that the cycle left, backward to those that it found."""
+    """Operation → counts."""
+    # Backward from the counts after the cycle: the session keeps no counts of the opening.
     if VIEW_PLUGIN not in dict(event_handlers(recording)):
         return {}
     steps = _pod_count_steps(recording)
@@ -355,7 +353,7 @@ def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
 
 
 def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
-    """(operation, node, pods more): a pod whose return was refused is not there to leave again."""
+    """(operation, node, change of the count): a pod whose return was refused cannot leave again."""
     steps: list[tuple[Seq, NodeName, int]] = []
     lost: dict[TaskKey, None] = {}
     rows = recording.session.view.row_of
@@ -378,11 +376,10 @@ def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
     return steps
 
 
-# Resource claims that pods of a cycle are to have, and their devices.
-
-
 def reserved_claims(recording: Recording) -> Mapping[str, ReservedClaim]:
-    """What each claim gets that is still being allocated at the end, by namespace and name."""
-    plugin = recording.session.plugins.get(Predicates.name)
+    """`namespace/name` of each claim still being allocated at the end of the cycle → its devices."""
+    from vcdebug.plugins.predicates import Predicates  # a session without the plugin does not load it
+
+    plugin = recording.session.plugins.get(PREDICATES)
     claims = plugin.claim_filter if isinstance(plugin, Predicates) else None
     return {} if claims is None else claims.in_flight_claims

@@ -1,4 +1,4 @@
-"""Where in a recording something is spoken of: event numbers by job, task, node, queue, plugin, hook and event type."""
+"""Event numbers of a recording by job, task, node, queue, plugin, hook and type, and its changes by figure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class EventIndex:
         return self._postings_of(kind).seqs_of(name)
 
     def names_of_kind(self, kind: str) -> list[str]:
-        """Everything of one kind that some event concerns, in order of appearance."""
+        """The names of one kind that events concern, in order of appearance."""
         return self._postings_of(kind).stated_names()
 
     def spans_of(self, level: Level, name: str) -> Sequence[Span]:
@@ -66,7 +66,7 @@ class EventIndex:
         return [spans[index] for index in self._spans.get((level, name), ())]
 
     def build_all(self, step: Callable[[], object] = lambda: None) -> None:
-        """Build everything now, so that nobody waits for it later; between its parts `step` may end that."""
+        """Build all parts now; `step` is called between them, and may raise to stop."""
         for kind in (TASK, JOB, NODE, QUEUE, PLUGIN, POINT):
             self._postings_of(kind)
             step()
@@ -118,11 +118,11 @@ def seq_before(seqs: Seqs, seq: Seq) -> Seq | None:
 
 
 def seqs_during(seqs: Seqs, span: Span) -> Seqs:
-    """Those of ascending numbers that belong to a span."""
+    """The ascending numbers that lie in a span."""
     return seqs[bisect_left(seqs, span.first) : bisect_right(seqs, span.last)]
 
 
-# Columns of names with the events that state them, and the lists of event numbers by name that they make.
+# Columns of names with the events that mention them, and the event numbers by name made from them.
 
 Seqs = Sequence[Seq]
 """Ascending event numbers."""
@@ -166,7 +166,7 @@ class Mentions:
         self.add_names(np.repeat(seqs, lengths), chain.from_iterable(lists))
 
     def add_owners(self, owned: Mentions, owners: Mapping[str, str]) -> None:
-        """What states a thing of another kind states its owner; some things have none."""
+        """Events that mention a thing of another kind mention its owner; some things have none."""
         found = (owners.get(name) for name in owned._numbers)
         table = np.array([-1 if name is None else self._numbers[name] for name in found], dtype=np.int64)
         for seqs, names in zip(owned._seqs, owned._names, strict=True):
@@ -184,6 +184,7 @@ class Postings:
 
     def __init__(self, numbers: Mapping[str, int], parts: Sequence[tuple[IntArray, IntArray]]) -> None:
         """`parts`: columns of event numbers and of names' numbers."""
+        # (name, event) packed into one integer: one sort groups by name, orders events and shows duplicates.
         pairs = np.concatenate([_EMPTY_COLUMN, *(names << _SEQ_BITS | seqs for seqs, names in parts)])
         pairs.sort()
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]
@@ -203,7 +204,7 @@ class Postings:
         return self._seqs[position - 1] if position > start else None
 
     def latest_seqs(self, before: Seq) -> dict[str, Seq]:
-        """The last event before another one that states it, for every name that one does."""
+        """Name → the last event before `before` that mentions it."""
         seqs, starts = np.asarray(self._seqs, dtype=np.int64), np.asarray(self._starts, dtype=np.int64)
         below = np.concatenate([[0], np.cumsum(seqs < before)])[starts]
         positions = starts[:-1] + np.diff(below) - 1
@@ -229,7 +230,7 @@ def as_seqs(numbers: IntArray) -> array[int]:
     return array("I", numbers.astype(np.uint32).tobytes())
 
 
-# What events speak of: jobs, tasks, nodes, queues, plugins and hooks, gathered over whole columns of events.
+# The subjects of events, gathered over whole columns: a Python loop over millions of events takes seconds.
 
 PLUGIN, POINT = "plugin", "point"
 SUBJECT_FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
@@ -237,7 +238,7 @@ SUBJECT_FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, S
 
 
 class Owners(NamedTuple):
-    """What belongs to what; none of it changes during a cycle."""
+    """Task → job, sub job → job, job → queue; fixed during a cycle."""
 
     jobs: Mapping[TaskKey, JobId]
     sub_jobs: Mapping[SubJobId, JobId]
@@ -281,7 +282,7 @@ class _MentionsByKind(dict[str, Mentions]):
 
 
 def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
-    """Everything that events speak of, by kind; which nodes a pass visited, its rows say."""
+    """The mentions of all events, by kind; the nodes that a search visited are not among them."""
     found = _MentionsByKind()
     for seqs, hooks in columns.events_of(HookEvent):
         _add_hooks(found, seqs, hooks)
@@ -333,19 +334,19 @@ def _add_by_kind(found: _MentionsByKind, seqs: IntArray, events: Sequence[PopEve
 
 
 def _group_by_word(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:
-    """(word, a mask of where it stands) for each word of a column."""
+    """(word, mask of its rows) for each word of a column."""
     numbers = Numbering[str]()
     column = numbers.numbers_of(words, count)
     return [(word, column == number) for word, number in numbers.items()]
 
 
-# Which changes wrote which figure: ascending places in the log of changes, found over whole columns.
+# The changes that wrote each figure: ascending places in the log of changes, found over whole columns.
 
 PHASE, BOOK = "phase", "book"
 FigureKey = tuple[str, str, str]
-"""(plugin, job or queue or nothing, figure)."""
+"""(plugin, job or queue or "", figure)."""
 FigureGroup = tuple[str, str, tuple[str, ...]]
-"""(kind, plugin, figures that are written together); the last two are empty for what is no plugin's."""
+"""(kind, plugin, figures that are written together); the last two are empty for tasks, nodes and phases."""
 
 
 class ChangeIndex:
@@ -371,7 +372,7 @@ class ChangeIndex:
         return self._postings_for(kind, plugin, figure).last_seq(name, before)
 
     def latest_places(self, kind: str, before: int) -> dict[str, int]:
-        """The last place before another one, for every task, node or job that was written by then."""
+        """Task, node or job → the last place before `before` at which it was written."""
         return self._postings_for(kind, "", "").latest_seqs(before)
 
     def changed_names(self, kind: str) -> Sequence[str]:
@@ -391,9 +392,9 @@ class ChangeIndex:
         self._columns.setdefault(group, []).append(column)
 
     def _add_operations(self, record: Record, places: IntArray, nodes: Collection[NodeName]) -> None:
-        """An operation wrote its task, its node and the figures that it has a place for."""
+        """An operation wrote its task, its node, and the figures in its row."""
         events, seqs = record.events, record.changes.seqs
-        done = [one for place in places.tolist() if isinstance(one := events[seqs[place] - 1], OpEvent)]
+        done = [event for place in places.tolist() if isinstance(event := events[seqs[place] - 1], OpEvent)]
         assert len(done) == len(places)
         self._add_column((TASK, "", ("",)), places, map(attrgetter("task"), done))
         known = np.fromiter((event.node in nodes for event in done), dtype=np.bool_, count=len(done))
@@ -403,7 +404,7 @@ class ChangeIndex:
             self._add_column((BOOK, entry.plugin, entry.names), places[having], owners)
 
     def _add_others(self, record: Record, places: IntArray) -> None:
-        """Changes that say themselves what they wrote."""
+        """Changes other than operations name what they wrote."""
         found: dict[FigureGroup, tuple[list[int], list[str]]] = {}
         for place in places.tolist():
             _, kind, key, value = record.changes[place]

@@ -30,7 +30,7 @@ EventType = TypeVar("EventType")
 class Recording:
     """Events, spans and changes of a cycle, with the snapshot and configuration that it ran on.
 
-    `session` is the session as the cycle left it: good for what never changes, not for amounts in between.
+    `session` is the session after the cycle: read what never changes from it, never amounts at an event.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Recording:
         self.seconds: Mapping[str, float] = seconds or {}
         """Duration of each stage in seconds, where a clock was given."""
         self.memo: dict[Callable[..., Any], Callable[..., Any]] = {}  # Any: each question has its own form
-        """Answers that have been given about this recording, by question: see trace/memo.py."""
+        """Function → its cache of answers about this recording (`per_recording`)."""
         self.answered: dict[str, object] = {}
-        """Answers that took long, by name: plain values, stored with the recording once somebody has asked."""
+        """Name → an answer that took long: plain values, stored with the recording once computed."""
 
     def __len__(self) -> int:
         return len(self.record.events)
@@ -60,7 +60,7 @@ class Recording:
         return self.record.events[seq - 1]
 
     def filter_events(self, kind: type[EventType], seqs: Iterable[Seq]) -> Iterator[tuple[Seq, EventType]]:
-        """Those of some events that are of one type, numbered."""
+        """(number, event) of the events of one type among `seqs`."""
         events = self.record.events
         for seq in seqs:
             event = events[seq - 1]
@@ -82,7 +82,7 @@ class Recording:
 
     @property
     def notes(self) -> Sequence[Note]:
-        """Quirks of upstream that acted."""
+        """Quirks of upstream that took effect."""
         return self.record.notes
 
     @cached_property
@@ -114,7 +114,7 @@ class Recording:
         return group_by_key((note.seq, note) for note in self.record.notes)
 
     def notes_at(self, seq: Seq) -> Sequence[Note]:
-        """Quirks that acted at one event."""
+        """Quirks that took effect at one event."""
         return self._notes_by_seq.get(seq, ())
 
     @cached_property
@@ -129,7 +129,7 @@ class Recording:
 
     @cached_property
     def index(self) -> EventIndex:
-        """Where something is spoken of."""
+        """Event numbers by job, task, node, queue, plugin, hook and type."""
         return EventIndex(self.record, self.owners)
 
     @cached_property
@@ -138,16 +138,16 @@ class Recording:
         return StateTimeline(self.record, self.session, self.owners)
 
     def build_indexes(self, step: Callable[[], object] = lambda: None) -> None:
-        """Build what the first key would wait for: the index, the spans as a tree, the opening states.
+        """Build the index, the span tree and the opening states before a user waits for them.
 
-        `step` is called now and then; it ends this with an exception of its own.
+        `step` is called between the parts, and may raise to stop.
         """
         _ = self.timeline.tasks, self.timeline.opening_counts, self.span_tree
         step()
         self.index.build_all(step)
 
 
-# Answers about a recording, kept in the recording itself: a second look is free, and they are gone when it is.
+# Answers about a recording, cached in the recording itself so that both are freed together.
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -155,10 +155,7 @@ RecordingQuestion = Callable[Concatenate[Recording, P], R]
 
 
 def per_recording(most: int | None = None) -> Callable[[RecordingQuestion[P, R]], RecordingQuestion[P, R]]:
-    """A function of a recording, and of what can be hashed, that is computed once for each; `most` bounds the number.
-
-    Beyond the bound an answer makes room for another that has not been asked for the longest time.
-    """
+    """Decorator: an LRU cache per recording of at most `most` answers (None: all); arguments must be hashable."""
 
     def remember_answers(function: RecordingQuestion[P, R]) -> RecordingQuestion[P, R]:
         return _remember_per_recording(function, most)
@@ -183,21 +180,21 @@ def _new_answer_cache(function: RecordingQuestion[P, R], recording: Recording, m
 
 
 def store_answer(recording: Recording, question: Callable[[Recording], R], known: Callable[[], R]) -> None:
-    """The answer to a question is known already; `known` gives it, the same each time."""
+    """Answer `question` from now on by calling `known`, which returns the same answer each time."""
     recording.memo[inspect.unwrap(question)] = known
 
 
-# A recording that was full before its cycle was over: what to say about it.
+# A recording that reached its bound before the cycle was over.
 
 _LEVEL_WORDS = {Level.ACTION: "action", Level.JOB: "job"}
 
 
 class CutOffError(VcdebugError):
-    """The replay stopped at its bound; what was recorded up to there can be looked at."""
+    """The replay stopped at its bound; the events before it are complete."""
 
 
 def cut_off_error(recording: Recording) -> CutOffError | None:
-    """Where the recording was cut off and what to do about it; None for a whole one."""
+    """The error that says where the recording was cut off, with a hint; None for a whole recording."""
     cut = recording.cut_event
     if cut is None:
         return None
@@ -222,28 +219,22 @@ def require_whole(recording: Recording) -> Recording:
     return recording
 
 
-# A recording that one question is asked of, and that nobody looks at afterwards.
-
-
 @contextmanager
 def disposing(recording: Recording) -> Iterator[Recording]:
-    """The recording for as long as the block lasts; what outlives it are plain values.
-
-    A session and what belongs to it speak of each other, so that only a search for garbage would find them. They are
-    taken apart instead, and go at once.
-    """
+    """The recording for the duration of the block; only plain values may outlive it."""
     try:
         yield recording
     finally:
         recording.memo.clear()
+        # A session and its parts refer to each other: broken up, refcounting frees them without a garbage collection.
         recording.session.break_cycles()
 
 
-# The tree of spans over a recording: which action, queue, job, task and node an event belongs to.
+# The tree of spans: which action, queue, job, task and node an event belongs to.
 
 
 class SpanTree:
-    """Spans below the cycle. A span's first event is its head: there, one stands before the whole span."""
+    """Spans below the cycle. A span's first event is its head: a cursor there is before the whole span."""
 
     def __init__(self, spans: Sequence[Span], events: int) -> None:
         self.spans = spans
@@ -301,17 +292,17 @@ class SpanTree:
         return self._span_at(int(self._heads[seq]))
 
     def enclosing_span(self, seq: Seq) -> Span | None:
-        """The span in which one stands at an event: at a head, the one around the span that begins there."""
+        """The span around a cursor at an event: at a head, the span around the one that begins there."""
         head = self.span_starting_at(seq)
         return self.parent_of(head) if head is not None else self.innermost_span(seq)
 
     def element_bounds(self, seq: Seq) -> tuple[Seq, Seq]:
-        """(first, last) of what one stands before: the whole span at a head, else the event alone."""
+        """(first, last) of what comes next at an event: the whole span at a head, else the event alone."""
         head = self.span_starting_at(seq)
         return (seq, seq) if head is None else (head.first, head.last)
 
     def landing_seq(self, seq: Seq, owner: Span | None) -> Seq:
-        """Where the part of `owner` that holds an event begins; of a wider span if `owner` does not hold it."""
+        """The first event of the child of `owner` that holds `seq`; of a wider span if `owner` does not hold it."""
         while owner is not None and not owner.first <= seq <= owner.last:
             owner = self.parent_of(owner)
         landing, span = seq, self.innermost_span(seq)
@@ -328,8 +319,9 @@ class _SpanColumns(NamedTuple):
 
 
 def _span_columns(spans: Sequence[Span]) -> _SpanColumns:
-    """The figures of all spans, without making a span of them where they are kept in columns."""
+    """The figures of all spans as columns."""
     if isinstance(spans, SpanLog):
+        # Read from the log's columns: a Span object for each of a million spans costs more than all that follows.
         parts = (spans.levels, spans.firsts, spans.lasts, spans.parents)
         return _SpanColumns(*(np.array(part, dtype=np.int64) for part in parts))
     rows = [(span.level, span.first, span.last, span.parent) for span in spans]
@@ -345,13 +337,14 @@ def _parents_below_cycle(columns: _SpanColumns) -> IntArray:
 
 
 def _paint_innermost(columns: _SpanColumns, parents: IntArray, shown: BoolArray, events: int) -> IntArray:
-    """The deepest span at each event: outer ones are painted first, and those of one depth never meet."""
+    """The index of the deepest span at each event; -1 outside all of them."""
     painted: IntArray = np.full(events + 2, -1, dtype=np.int64)
     depth = np.zeros(len(parents), dtype=np.int64)
     above = parents.copy()
     while (inside := above >= 0).any():
         depth += inside
         above = np.where(inside, parents[above], -1)
+    # Outer spans are painted first; spans of one depth never overlap, so that one assignment paints all of them.
     for level in range(int(depth.max(initial=0)) + 1):
         chosen = np.flatnonzero(shown & (depth == level))
         lengths = columns.lasts[chosen] - columns.firsts[chosen] + 1

@@ -1,7 +1,6 @@
 """How the session opened, step by step: the cluster's snapshot, the topology, the plugins, the pods' CycleStates.
 
-Upstream: cache.Snapshot, framework.OpenSession, framework/session (openSession, InitCycleState).
-Upstream: cache/event_handlers, cache.Snapshot.
+Upstream: cache.Snapshot, cache/event_handlers, framework.OpenSession, framework/session (openSession, InitCycleState).
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ def _copied_steps(recording: Recording) -> Sequence[SessionStep]:
 
 
 def _session_lists(recording: Recording) -> Iterator[SessionStep]:
-    """What the session holds beside the objects that are scheduled."""
+    """The session's other lists: revocable zones, CSI drivers, quotas."""
     zoned = [node for node in recording.session.nodes.values() if node.revocable_zone]
     zones = group_by_key((node.revocable_zone, node.name) for node in zoned)
     named = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
@@ -96,8 +95,8 @@ def _session_lists(recording: Recording) -> Iterator[SessionStep]:
     drivers = count_noun(len(recording.snapshot.objects_of("CSINode")), "CSINode")
     yield SessionStep("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
     quotas = Counter(metadata_of(one).get("namespace") or "" for one in recording.snapshot.objects_of("ResourceQuota"))
-    told = [f"{name}: {count_noun(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
-    yield SessionStep("NamespaceInfo", "; ".join(told) or "no namespace has a ResourceQuota", seq=1)
+    counted = [f"{name}: {count_noun(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
+    yield SessionStep("NamespaceInfo", "; ".join(counted) or "no namespace has a ResourceQuota", seq=1)
 
 
 def _kind_step(what: str, taken: int, left: Sequence[SessionStep], parts: Sequence[SessionStep] = ()) -> SessionStep:
@@ -232,30 +231,30 @@ def _cycle_state_step(
     return SessionStep(f"job {job.uid}", said + (f", {gated} behind a gate" if gated else ""), True, seq, about)
 
 
-# Steps of a session that leave no event of their own: what happened, and what came of it, as a tree.
+# A step of a session that leaves no event of its own.
 
 
 class SessionStep(NamedTuple):
-    """One thing that the session does while it opens or closes."""
+    """One step of the session's opening or closing; steps form a tree."""
 
     what: str
     said: str = ""
-    """What came of it."""
+    """The result of the step."""
     good: bool | None = None
-    """Whether it went well; None where nothing is judged."""
+    """Whether the step succeeded; None where nothing is judged."""
     seq: Seq = 0
-    """The event that shows it, where one does."""
+    """The event that shows the step; 0 for none."""
     subject: tuple[str, str] = ("", "")
-    """(kind, name) of the job, task, node or queue that it is about."""
+    """(kind, name) of the job, task, node or queue of the step."""
     parts: Callable[[], Sequence[SessionStep]] | None = None
-    """The steps inside it, made when somebody looks."""
+    """Makes the inner steps; called when the step is unfolded."""
 
     def inner_steps(self) -> Sequence[SessionStep]:
         """The steps inside it."""
         return self.parts() if self.parts is not None else ()
 
 
-# What of a snapshot the session never sees, and why.
+# Objects of the snapshot that the session leaves out, and why.
 
 
 def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
@@ -320,7 +319,7 @@ def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
 SwitchState = Literal["on", "on by default", "off", "off by default", "no switch"]
 ALLOCATION_EVENTS: Final = "placements"
 NEVER_REGISTERED: Final = ("NodeMap", "NodeReduce")
-"""Extension points for scores that none of upstream's plugins registers: they are asked for nothing."""
+"""Scoring hooks that no plugin of upstream registers."""
 DEALLOCATION_EVENTS: Final = "evictions and undone placements"
 
 
@@ -333,11 +332,11 @@ class HookRegistration(NamedTuple):
     switch: str
     state: SwitchState
     misspelt: str
-    """A switch of the file that is none, and is nearest to this hook's."""
+    """An unknown switch in the configuration that is closest to this hook's."""
 
     @property
     def takes_part(self) -> bool:
-        """Whether the session asks it."""
+        """Whether the session calls the hook."""
         return self.state in ("on", "on by default", "no switch")
 
 
@@ -367,7 +366,7 @@ def _build_registration(recording: Recording, tier: int, option: PluginOption, h
 
 
 def switch_state(option: PluginOption, hook: AnyHook) -> SwitchState:
-    """What the file says about the hook's switches, or what silence means."""
+    """The state of the hook's switches in the configuration, or their default."""
     if not hook.switches:
         return "no switch"
     stated = any(name in option.switches for name in hook.switches)
@@ -391,7 +390,7 @@ def _nearest_switch(word: str) -> str:
 
 
 def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:
-    """(plugin, what it is told of), once for each, in the order in which they are told."""
+    """(plugin, events that its handler gets), in the order of the calls."""
     session = recording.session
     for words, listed in (
         (ALLOCATION_EVENTS, session.allocate_handlers),
@@ -403,6 +402,6 @@ def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:
 
 
 def event_handlers(recording: Recording) -> Iterator[tuple[str, str]]:
-    """(plugin, all that it is told of) for event handlers, in the order in which they are told."""
+    """(plugin, text about the events that its handler gets), in the order of the calls."""
     for name, each in group_by_key(handler_subjects(recording)).items():
         yield name, f"told of {' and '.join(each)}"

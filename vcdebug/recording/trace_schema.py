@@ -23,7 +23,7 @@ UNWRITTEN_FIGURES = ((DRF, "allocated"),)
 """(plugin, figure) of operations that time travel needs and the schema does not have."""
 
 EVENTS_PER_DIGEST_PART = 500
-"""Events that are spelt together where nobody reads them one by one."""
+"""Events that are encoded together for the digest."""
 _PLAIN_TYPES = (str, bool, int, NoneType)
 
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
@@ -35,7 +35,7 @@ def write_jsonl(recording: Recording, file: TextIO) -> None:
 
 
 def trace_digest(recording: Recording) -> bytes:
-    """The same for recordings that would be written alike."""
+    """32 bytes that are equal for recordings with the same trace."""
     encoder, total, events = EventEncoder(recording), sha256(), iter(recording.events)
     while part := [encoder.encode_event(event) for event in islice(events, EVENTS_PER_DIGEST_PART)]:
         total.update(_encode_json(part).encode())
@@ -43,7 +43,7 @@ def trace_digest(recording: Recording) -> bytes:
 
 
 def write_cycles(recordings: Iterable[Recording], file: TextIO) -> None:
-    """Several cycles of one process, each behind an event that says which; the numbers of events run on."""
+    """Write several cycles of one process, each behind a `cycle` event; event numbers run on."""
     written = 0
     for number, recording in enumerate(recordings, start=1):
         written += 1
@@ -53,7 +53,7 @@ def write_cycles(recordings: Iterable[Recording], file: TextIO) -> None:
 
 
 def _write_events(recording: Recording, file: TextIO, written: int) -> int:
-    """The number of the last event, where so many were written before."""
+    """Write all events behind `written` earlier ones; returns the number of the last."""
     encoder = EventEncoder(recording)
     for event in recording.events:
         written += 1
@@ -157,7 +157,7 @@ EventForm = Callable[[object, "EventEncoder"], JsonDict]
 
 
 class EventEncoder:
-    """Turns events into what the trace writes; a code's statuses are spelt out once."""
+    """Turns events into JSON objects; the statuses of a reason code are built once."""
 
     def __init__(self, recording: Recording) -> None:
         self.names = recording.node_names

@@ -1,4 +1,4 @@
-"""A job's visits: each time an action turned to it, which tasks it tried, and on which nodes."""
+"""A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from vcdebug.recording.recording import Recording
 
 NumberedEvent = tuple[Seq, record.Event]
 VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream)
-"""Who may be evicted."""
+"""Hooks that choose victims."""
 POST_VICTIM_POINTS = (
     hooks.ALLOCATABLE.upstream,
     hooks.SIMULATE_ALLOCATABLE.upstream,
     hooks.PREDICATE.upstream,
     hooks.SIMULATE_PREDICATE.upstream,
 )
-"""What is asked once the victims of a node are known."""
+"""Hooks that are called once the victims of a node are known."""
 
 
 def says_no(event: record.HookEvent) -> bool:
-    """Whether the answer to one of AFTER is against the task; a predicate that objects to nothing answers nothing."""
+    """Whether the answer to one of POST_VICTIM_POINTS is against the task; a predicate's None is an acceptance."""
     return event.result is not None if event.point.endswith(hooks.PREDICATE.upstream) else not event.result
 
 
@@ -32,7 +32,7 @@ class NodeTry:
 
     node: NodeName
     first: Seq
-    """The event before which the node was looked at."""
+    """The first event about the node."""
     events: tuple[NumberedEvent, ...]
 
     def node_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
@@ -41,22 +41,22 @@ class NodeTry:
 
     @property
     def victim_votes(self) -> list[tuple[Seq, record.HookEvent]]:
-        """Who was asked about victims here."""
+        """The calls that chose victims here."""
         return self.node_calls(*VICTIM_POINTS)
 
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
-        """Whom the action's filter offered."""
+        """The candidate victims that the action's filter left."""
         return next((event.candidates for _, event in self.victim_votes), ())
 
     @property
     def task_placed(self) -> bool:
-        """Whether the task got a place here."""
+        """Whether the task was placed here."""
         return any(isinstance(event, record.OpEvent) and event.op in record.PLACING_OPS for _, event in self.events)
 
     @property
     def evicted_tasks(self) -> dict[TaskKey, Seq]:
-        """Who was evicted here, and at which event."""
+        """Task evicted here → event."""
         return {
             event.task: seq for seq, event in self.events if isinstance(event, record.OpEvent) and event.op == "evict"
         }
@@ -100,14 +100,14 @@ class TaskTry:
 
 @dataclass(frozen=True, slots=True)
 class JobVisit:
-    """An action turns to the job."""
+    """One visit of an action to the job."""
 
     action: str
     first: Seq
     events: tuple[NumberedEvent, ...]
     tries: tuple[TaskTry, ...]
     end: tuple[Seq, record.StatementEvent] | None
-    """The statement that decided about all tasks together; None where each task had its own."""
+    """The commit or discard of all tasks together; None where each task had its own statement."""
 
     def visit_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
         """Calls of these hooks in the visit."""
@@ -120,12 +120,12 @@ class JobVisit:
 
     @property
     def has_no_statement(self) -> bool:
-        """Whether no statement held back what was done."""
+        """Whether the action worked without a statement."""
         return not any(isinstance(event, record.StatementEvent) for _, event in self.events)
 
     @property
     def planned_tasks(self) -> list[TaskKey]:
-        """Tasks for which the statement had a place, or that got one at once."""
+        """Tasks that the statement placed, or that were placed without one."""
         if self.end:
             return [task for kind, task, _ in self.end[1].ops if kind in record.PLACING_OPS]
         return [one.task for one in self.tries if one.last_placement] if self.has_no_statement else []
@@ -175,8 +175,9 @@ def _build_task_try(recording: Recording, span: record.Span, action: str) -> Tas
 
 
 def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Span]:
-    """Spans inside one, empty ones included: they follow it until one that is not."""
+    """Spans inside a span, empty ones included."""
     for index in range(span.index + 1, len(recording.spans)):
+        # Spans are numbered as they open: the first one with an earlier parent ends the list.
         inner = recording.spans[index]
         if inner.parent < span.index:
             return
@@ -194,6 +195,6 @@ def _calls_of(events: Sequence[NumberedEvent], points: tuple[str, ...]) -> Itera
 
 
 def starts_after_pop(recording: Recording, job: record.Span) -> bool:
-    """preempt turns to each job twice; only the first time the job has just left its queue."""
+    """Whether the job was just popped off its queue: of preempt's two visits that is the first."""
     event = recording.event_at(job.first - 1) if job.first > 1 else None
     return isinstance(event, record.PopEvent) and event.kind == "job" and event.name == job.name

@@ -1,4 +1,4 @@
-"""Lines that plugins print while they answer: what they judged is read from the equation of the answer.
+"""Lines of plugins: while they answer, read from the answer's equation, and while the session opens.
 
 Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid).
 Upstream: cache.Snapshot, framework/session (openSession), plugins/proportion.OnSessionOpen.
@@ -31,15 +31,15 @@ CallSubject = JsonObject
 
 
 def lines_of_answer(at: LogContext, event: HookEvent) -> Iterator[LogCall]:
-    """What the plugin says about one answer, where it says anything."""
+    """The plugin's lines about one answer; none for most hooks."""
     lines = LINES_BY_CALL.get((event.plugin, event.point))
     return iter(()) if lines is None else lines(at, dict(event.subject), event.result)
 
 
 def _protected_terms(at: LogContext) -> list[Term]:
-    """Candidates of known jobs that the plugin does not let go."""
-    found = equation_at(at.recording, at.seq)
-    terms = found.terms if found is not None else ()
+    """Candidates of known jobs that the plugin protects."""
+    equation = equation_at(at.recording, at.seq)
+    terms = equation.terms if equation is not None else ()
     return [term for term in terms if term.holds is False and term.figures[0] is not None]
 
 
@@ -58,7 +58,7 @@ def _usable_by_role(recording: Recording, job: JobId, seq: Seq) -> Mapping[str, 
 
 
 def gang_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Who would break its gang, then the others."""
+    """The candidates that their gangs need, then the victims."""
     for term in _protected_terms(at):
         job = at.recording.session.jobs[at.task_of(term.name).job]
         yield "gang.kept", term.name, job.name, *term.figures
@@ -66,7 +66,7 @@ def gang_victims(at: LogContext, subject: CallSubject, result: CallResult) -> It
 
 
 def priority_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Who is not lower, then the others."""
+    """The candidates of no lower priority, then the victims."""
     preemptor = at.task_of(subject["task"])
     if preemptor.job not in at.recording.session.jobs:
         return
@@ -83,7 +83,7 @@ def drf_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Ite
 
 
 def proportion_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Who may be reclaimed."""
+    """The victims."""
     yield "proportion.victims", list(result)
 
 
@@ -98,7 +98,7 @@ def proportion_overused(at: LogContext, subject: CallSubject, result: CallResult
 
 
 def proportion_refused(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """The queue's figures and all that is asked for, where an open queue refuses it."""
+    """The queue's figures and the whole request, where an open queue refuses it."""
     queue = subject["queue"]
     if result or at.recording.session.queues[queue].state != OPEN:
         return
@@ -122,10 +122,10 @@ LINES_BY_CALL: Mapping[tuple[str, str], Callable[[LogContext, CallSubject, CallR
     (PROPORTION, hooks.ALLOCATABLE.upstream): proportion_refused,
     (PROPORTION, hooks.PREEMPTIVE.upstream): proportion_refused,
 }
-"""(plugin, point) → what it prints."""
+"""(plugin, hook) → the lines about an answer."""
 
 
-# Lines of a session that opens: the cluster's snapshot, the topology, and how proportion deals out the cluster.
+# Lines of a session that opens: the cluster's snapshot, the topology, and proportion's rounds of division.
 
 
 def lines_of_session(recording: Recording) -> Iterator[LogCall]:
@@ -148,8 +148,8 @@ def _snapshot_lines(recording: Recording) -> Iterator[LogCall]:
     for job, queue in _queue_by_group(recording).items():
         if job not in session.jobs and queue not in session.queues:
             yield "cache.no-queue", queue, job
-    for one in session.jobs.values():
-        yield "cache.priority", one.uid, one.pod_group.priority_class_name, one.priority
+    for known in session.jobs.values():
+        yield "cache.priority", known.uid, known.pod_group.priority_class_name, known.priority
     yield "cache.snapshot", len(session.jobs), len(session.queues), len(session.nodes)
 
 
@@ -175,41 +175,34 @@ def jobs_of_proportion(at: LogContext) -> Iterator[LogCall]:
 
 
 def rounds_of_proportion(at: LogContext) -> Iterator[LogCall]:
-    """Every round of dealing, queue by queue; those that take no more are only named."""
-    played = opening_rounds(at.recording)
-    for number, each in played.rounds:
-        yield from _round_lines(each, played.attrs)
-        if not each.last and number == len(played.rounds):
+    """Every round of division, queue by queue; queues that take no more are only named."""
+    division = opening_rounds(at.recording)
+    for number, deal in division.rounds:
+        yield from _round_lines(deal, division.attrs)
+        if not deal.last and number == len(division.rounds):
             yield ("proportion.no-weight",)
-    if not played.rounds:
+    if not division.rounds:
         yield ("proportion.no-weight",)
 
 
-def _round_lines(each: DealRound, attrs: Mapping[QueueName, ProportionQueueAttr]) -> Iterator[LogCall]:
-    dealt = {id(one.attr): one for one in each.dealt}
+def _round_lines(deal: DealRound, attrs: Mapping[QueueName, ProportionQueueAttr]) -> Iterator[LogCall]:
+    # By identity: a share holds its queue's attributes, not the name.
+    shares = {id(share.attr): share for share in deal.dealt}
     for name, attr in attrs.items():
-        yield "proportion.queue", name, attr.weight, each.weight
-        one = dealt.get(id(attr))
-        if one is not None:
-            yield from _queue_lines(name, one)
-    yield "proportion.remaining", each.left
-    if each.last:
-        yield "proportion.done", each.left
+        yield "proportion.queue", name, attr.weight, deal.weight
+        share = shares.get(id(attr))
+        if share is not None:
+            yield from _queue_lines(name, share)
+    yield "proportion.remaining", deal.left
+    if deal.last:
+        yield "proportion.done", deal.left
 
 
-def _queue_lines(name: QueueName, one: DealtShare) -> Iterator[LogCall]:
-    attr, deserved = one.attr, one.deserved
+def _queue_lines(name: QueueName, dealt: DealtShare) -> Iterator[LogCall]:
+    attr, deserved = dealt.attr, dealt.deserved
     yield "proportion.deserved", name, deserved
-    if one.satisfied:
+    if dealt.satisfied:
         yield "proportion.meet" if attr.request.less_equal(deserved) else "proportion.capped", name
     share = ShareTotals(deserved).calculate_share(attr.allocated)[1]
-    yield (
-        "proportion.attributes",
-        name,
-        deserved,
-        attr.real_capability,
-        attr.allocated,
-        attr.request,
-        attr.elastic,
-        share,
-    )
+    amounts = (attr.real_capability, attr.allocated, attr.request, attr.elastic)
+    yield "proportion.attributes", name, deserved, *amounts, share

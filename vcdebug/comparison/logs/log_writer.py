@@ -1,10 +1,9 @@
-"""From a recording to the lines that the real scheduler would have printed.
+"""Writes the lines that the real scheduler would have printed during a recorded cycle.
 
-What leaves an event is read from it by one function for each kind of event; where upstream prints something that leaves
-none, the engine says so (`Session.log`). `messages` holds the texts.
+A function per event type reads the lines from events; where upstream prints without an event, the engine states the
+line (`Session.log`). `messages` holds the texts.
 
-Upstream: the klog calls of one scheduling cycle.
-Upstream: framework/statement, framework/session; event handlers of drf, proportion, capacity and predicates.
+Upstream: the klog calls of one scheduling cycle: framework/statement, framework/session, plugins' event handlers.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def lines_of_statement(at: LogContext, event: record.StatementEvent) -> Iterator
 
 
 def lines_of_operation(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
-    """The node's amounts, and each plugin's handler in the order in which they were opened."""
+    """The node's amounts, then the lines of each plugin's event handler in the order of opening."""
     if event.op == "bind":
         yield "cache.bind", event.task
         return
@@ -78,7 +77,7 @@ def lines_of_operation(at: LogContext, event: record.OpEvent) -> Iterator[LogCal
 
 
 def _view_lines(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
-    """The Kubernetes view of nodes that predicates keeps: a pod whose return was refused stays lost."""
+    """What predicates prints about its view of nodes: a pod whose return was refused stays missing there."""
     if event.op not in record.CHARGING_OPS:
         yield "view.deallocate", event.node
         missing = event.task in at.lost
@@ -104,7 +103,7 @@ LINES_BY_EVENT: Mapping[type, Callable[[LogContext, Any], Iterator[LogCall]]] = 
     record.HookEvent: answer_lines.lines_of_answer,
     record.CloseEvent: lambda _, __: iter([("session.close",)]),
 }
-"""What is printed about each kind of event."""
+"""Event type → the lines about it."""
 LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
     "search.helper": search_lines.start_helper,
     "search.start": search_lines.start_search,
@@ -118,17 +117,17 @@ LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
     "proportion.jobs": opening_lines.jobs_of_proportion,
     "proportion.rounds": opening_lines.rounds_of_proportion,
 }
-"""What the engine logs in short, and what is printed instead."""
+"""Key of an engine's log call → the lines that stand for it."""
 
 
 class ReplayedLine:
-    """A line that the real scheduler would print at one moment; its text is written when somebody reads it."""
+    """A line that the real scheduler would print; its text is written when it is first read."""
 
     __slots__ = ("_message", "_now", "_said", "_text", "level", "seq")
 
     def __init__(self, seq: Seq, message: LogMessage, said: LogCall, now: LogState) -> None:
         self.seq = seq
-        """The event that it belongs to."""
+        """The event of the line."""
         self.level = message.level
         """The -v level from which it is printed."""
         self._message = message
@@ -138,12 +137,13 @@ class ReplayedLine:
 
     @property
     def message_key(self) -> str:
-        """The message, a key of `messages.BY_KEY`."""
+        """The message, a key of `messages.MESSAGE_BY_KEY`."""
         return self._message.key
 
     @property
     def text(self) -> str:
-        """What is printed."""
+        """The text, without klog's header."""
+        # Written late: a long log has far more lines than a screen shows.
         if self._text is None:
             self._text = self._message.write_line(self._said[1:], self._now.tasks_text)
         return self._text
@@ -171,7 +171,7 @@ def log_lines(recording: Recording, level: int = MAX_LEVEL) -> Iterator[Replayed
 
 
 def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
-    """What is said before the first event, about each event, and between them."""
+    """The lines before the first event, about each event, and between events."""
     yield from opening_lines.lines_of_session(at.recording)
     between = iter(at.recording.record.lines)
     line = next(between, None)
@@ -179,6 +179,7 @@ def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
         yield from _lines_of_engine(at, line)
         line = next(between, None)
     for seq, event in enumerate(at.recording.events, start=1):
+        # An event's own lines come first; they see the state before it, lines behind it the state after it.
         of_event = LINES_BY_EVENT.get(type(event))
         if of_event is not None:
             at.move_to(seq)

@@ -1,7 +1,6 @@
 """Lines about searches for nodes: every node considered, every failure, the candidates and their scores.
 
-Upstream: util/predicate_helper, util/scheduler_helper; scores of nodeorder, binpack and predicates.
-Upstream: plugins/usage.
+Upstream: util/predicate_helper, util/scheduler_helper; nodeorder, binpack, predicates and plugins/usage.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from vcdebug.plugins.usage import MeasuredUsage, Usage
 from vcdebug.plugins.usage.load import MEASURED_PERIOD
 
 SHORTAGE_PREFIX = "Insufficient "
-"""Room is tested before any filter is asked."""
+"""Start of a reason given before any filter is asked."""
 BATCH_PARTS, CLAIMS = "nodeorder/batch/", "DynamicResources"
-"""Before the names of scorers that look at all nodes at once, and the one of them that is predicates' own."""
+"""Prefix of scorers that see all nodes at once, and the scorer among them that belongs to predicates."""
 ALWAYS_ASKED = (BALANCED, LEAST, TAINTS)
-"""Those of nodeorder that do not skip where there is no node."""
+"""Scorers of nodeorder that do not skip over an empty list of nodes."""
 
 
 def start_helper(at: message.LogContext, cache_on: bool) -> Iterator[message.LogCall]:
@@ -47,7 +46,7 @@ def start_search(at: message.LogContext, row: Row) -> Iterator[message.LogCall]:
 
 
 def lines_of_skips(at: message.LogContext, task: TaskKey, names: Sequence[str]) -> Iterator[message.LogCall]:
-    """Filters that have nothing to say about a task; the one about claims says so itself."""
+    """Filters that PreFilter skips for a task; the filter of resource claims logs it itself."""
     for name in names:
         if name == CLAIMS and not at.task_of(task).pod.spec.get("resourceClaims"):
             yield "filter.claims", task
@@ -55,7 +54,7 @@ def lines_of_skips(at: message.LogContext, task: TaskKey, names: Sequence[str]) 
 
 
 def lines_of_search(at: message.LogContext, event: PredicateEvent) -> Iterator[message.LogCall]:
-    """Every node in visiting order; what the error cache knew is not printed again."""
+    """Every node in visiting order; a failure that the error cache holds is not printed again."""
     task, names, state = at.task_of(event.task), at.recording.node_names, at.current_state
     group = f"{task.job}/{task.task_role}"
     known = at.failed.setdefault(group, {}) if at.failed is not None and task.task_role else {}
@@ -74,7 +73,7 @@ def lines_of_search(at: message.LogContext, event: PredicateEvent) -> Iterator[m
 def _filter_lines(
     at: message.LogContext, task: TaskKey, row: Row, asked: Sequence[str], statuses: tuple[FitStatus, ...]
 ) -> Iterator[message.LogCall]:
-    """What filters print of a node; those behind the one that refuses it are not asked, nor any where room is short."""
+    """The filters' lines about a node: none after the filter that refuses it, and none where resources are short."""
     node = at.recording.node_names[row]
     for plugin in _reached_plugins(asked, statuses):
         if plugin == PREDICATES and any(status.reason == POD_NUMBER_EXCEEDED for status in statuses):
@@ -87,7 +86,7 @@ def _filter_lines(
 
 
 def _reached_plugins(asked: Sequence[str], statuses: tuple[FitStatus, ...]) -> Sequence[str]:
-    """The plugins that are asked about a node, by what it was refused with."""
+    """The plugins that were asked about a node, judged by the reasons of its refusal."""
     if not statuses:
         return asked
     if statuses[0].reason.startswith(SHORTAGE_PREFIX):
@@ -97,7 +96,8 @@ def _reached_plugins(asked: Sequence[str], statuses: tuple[FitStatus, ...]) -> S
 
 
 def _visited_rows(at: message.LogContext, event: PredicateEvent) -> list[Row]:
-    """Rows in visiting order; over all nodes with the feasible one that ended an early stop, which no event names."""
+    """Rows in visiting order."""
+    # A search over all nodes is counted out: the feasible node that ended an early stop is named by no event.
     everything = len(at.recording.node_names)
     if event.considered == everything:
         return [int_mod(at.search_start + step, everything) for step in range(event.processed)]
@@ -123,7 +123,7 @@ def lines_of_candidates(at: message.LogContext, name: str, index: int, rows: Int
 def no_victims(
     at: message.LogContext, node: NodeName, request: Resource, victims: list[TaskKey]
 ) -> Iterator[message.LogCall]:
-    """A node's victims do not make enough room."""
+    """The line about a node whose victims do not free enough."""
     yield f"{at.action}.no-victims", node, request, partial(_future_with, at.now, node, victims)
 
 
@@ -153,7 +153,7 @@ def lines_of_scores(at: message.LogContext, event: ScoreEvent) -> Iterator[messa
 def _node_by_node(
     at: message.LogContext, event: ScoreEvent, names: list[NodeName], parts: Mapping[str, list[float]]
 ) -> Iterator[message.LogCall]:
-    """What each plugin gave a node, which is nothing (not a number) where it was not asked."""
+    """Each plugin's score of each node; NaN where the plugin was not asked about the node."""
     asked = [plugin for plugin in _answering_plugins(at, NODE_ORDER.method) if plugin in parts]
     own = _parts_of_nodeorder(at, parts) if NODEORDER in asked else ()
     for index, node in enumerate(names):
@@ -171,7 +171,7 @@ def _node_by_node(
 def _batch_parts(
     at: message.LogContext, plugin: str, parts: Mapping[str, KeptScores]
 ) -> Iterator[tuple[str, KeptScores | None]]:
-    """The scorers of a batch by name; over no nodes those that are asked whatever there is."""
+    """(scorer, scores) of a batch by name; over no nodes the scorers that are asked anyway."""
     if not parts:
         always = (
             [CLAIMS]
@@ -191,7 +191,7 @@ def _answering_plugins(at: message.LogContext, method: str) -> list[str]:
 
 
 class _NodeScorer(NamedTuple):
-    """A scorer of nodeorder that is asked node by node."""
+    """A scorer of nodeorder that scores node by node."""
 
     name: str
     scores: list[float]

@@ -1,4 +1,4 @@
-"""Everything that a recording reaches, gathered by type: whole columns at a time, for there are millions of values."""
+"""Stores a recording: all objects that it reaches, gathered by type, whole columns at a time."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class ObjectTables:
         self.pieces = BytePieces()
         self.count = 0
         self._number_of: dict[int, int] = {}
-        """By identity."""
+        """Identity of an object → its number."""
         self._waiting: dict[tuple[type, str], tuple[list[int], list[Held]]] = {}
-        """Objects without a table by type; lists and their like also by what holds them, since that is of one kind."""
+        """(type, holder) → numbers and objects that have no table yet; only containers are parted by their holder."""
         self._kept: list[list[Held]] = []
-        """What has been numbered has to live on: another object may have its identity else."""
+        """Objects are kept alive: an object made later could otherwise get the identity of a numbered one."""
         self._add_manifests(recording.snapshot.objects)
         self._wholes = self.count
         _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.own_problems
@@ -66,7 +66,7 @@ class ObjectTables:
     # Objects
 
     def _add_manifests(self, objects: Mapping[str, Sequence[Held]]) -> None:
-        """Manifests stay JSON, one text each."""
+        """Store each manifest as one JSON text."""
         every = list(chain.from_iterable(objects.values()))
         encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
         try:
@@ -79,7 +79,7 @@ class ObjectTables:
         self.tables.append(table)
 
     def _number_objects(self, objects: Sequence[Held]) -> list[int]:
-        """Numbers of objects that were not there."""
+        """Number new objects."""
         numbers = list(range(self.count, self.count + len(objects)))
         self.count += len(objects)
         self._number_of.update(zip(map(id, objects), numbers, strict=True))
@@ -99,7 +99,7 @@ class ObjectTables:
         self.tables.append(table)
 
     def _instance_table(self, kind: type, found: list[int], objects: list[Held]) -> ObjectTable:
-        """Instances; what their class has of a dictionary or a list comes before their attributes."""
+        """A table of instances; the items of a dict or list subclass come before the attributes."""
         holder = next((CONTAINER_FORMS[base] for base in (dict, list) if issubclass(kind, base)), None)
         if holder is None and (issubclass(kind, _UNSTORABLE_BASES) or not kind.__module__.startswith("vcdebug.")):
             raise form.UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
@@ -117,7 +117,7 @@ class ObjectTables:
         return table
 
     def _part_values(self, name: str, manifests: list[Held], values: list[Held]) -> ColumnValues:
-        """What objects hold of their manifest is there again when that is."""
+        """Attributes that are parts of the manifest, stored as a reference to it."""
         wholes = [self._number_of.get(id(one), self._wholes) for one in manifests]
         same = [
             number < self._wholes and form.manifest_part(manifest, name) is value
@@ -180,7 +180,7 @@ class ObjectTables:
         return form.OBJECT, self._object_numbers(kind, values, held_by)
 
     def _object_numbers(self, kind: type, values: list[Held], held_by: str) -> list[int]:
-        """The objects' numbers; what is new waits for its table."""
+        """The objects' numbers; new objects wait for their table."""
         known = self._number_of
         ids = list(map(id, values))
         numbers = list(map(known.get, ids))
@@ -203,7 +203,7 @@ _UNSTORABLE_BASES: Final = (tuple, set, frozenset, str, int, float, BaseExceptio
 
 
 def _attribute_columns(kind: type, objects: list[Held]) -> Iterator[tuple[str, list[Held]]]:
-    """(attribute, its values); one that an object does not have is given as nothing."""
+    """(attribute, its values), _NO_ATTRIBUTE for an object without it."""
     for name in _slots_of(kind):
         try:
             yield name, list(map(attrgetter(name), objects))
@@ -222,7 +222,7 @@ def _slots_of(kind: type) -> Iterator[str]:
                 yield name
 
 
-# Tables while a recording is being stored: numbers and codes per attribute, and where the bytes go.
+# Tables while a recording is being stored: numbers and codes per attribute, and the offsets of bytes.
 
 Buffer = bytes | memoryview
 Codes = npt.NDArray[np.uint8]
@@ -230,14 +230,14 @@ _SMALL_TYPES: Final = (("B", np.uint8, 2**8 - 1), ("H", np.uint16, 2**16 - 1), (
 
 
 class BytePieces:
-    """Bytes one behind the other, each piece where numbers of any size may begin."""
+    """Pieces of bytes one behind the other, each aligned for numbers of any size."""
 
     def __init__(self) -> None:
         self.data: list[Buffer] = []
         self.size = 0
 
     def place_bytes(self, data: Buffer) -> int:
-        """Where the bytes lie."""
+        """Append the bytes; returns their offset."""
         at = self.size
         padding = -len(data) % form.ALIGNMENT  # exact: ints
         self.data.append(data)
@@ -272,7 +272,7 @@ class ColumnValues:
         return np.full(len(self.numbers), self.code, dtype=np.uint8) if self.codes is None else self.codes
 
     def renumber_values(self, final: IntArray, texts: IntArray) -> None:
-        """Objects were numbered as they were found, now by table; texts in order."""
+        """Replace the numbers in order of discovery: objects by table, texts in ascending order."""
         if self.codes is None:
             if self.code in (form.OBJECT, *form.TEXTS):
                 self.numbers = (final if self.code == form.OBJECT else texts)[self.numbers]
@@ -283,7 +283,7 @@ class ColumnValues:
         self.numbers[stated] = texts[self.numbers[stated]]
 
     def column_form(self, pieces: BytePieces) -> form.ColumnForm:
-        """Where it lies, once it lies there."""
+        """Append the column to the pieces; returns its form."""
         codes_at = 0 if self.codes is None else pieces.place_bytes(self.codes.tobytes())
         numbers = self.numbers
         if not len(numbers):
@@ -302,7 +302,7 @@ class ObjectTable:
         self.kind = kind
         self.type_name = type_name
         self.path = held_by or type_name
-        """What the objects are of: their class, or what holds them."""
+        """The objects' class, or the attribute that holds them."""
         self.found = found
         """Their numbers in the order in which they were found."""
         self.ends: ColumnValues | None = None
@@ -315,7 +315,7 @@ class ObjectTable:
         self.columns.append(column)
 
     def table_form(self, pieces: BytePieces, final: IntArray, texts: IntArray) -> form.TableForm:
-        """Where it lies, once it lies there."""
+        """Append the column to the pieces; returns its form."""
         for column in self.columns:
             column.renumber_values(final, texts)
         ends = None if self.ends is None else self.ends.column_form(pieces)
@@ -323,7 +323,7 @@ class ObjectTable:
         return form.TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)
 
 
-# How lists, mappings, arrays and their like are stored: as columns of what they hold.
+# How containers and arrays are stored: as columns of their contents.
 
 HeldObject = Any  # Any: whatever a recording holds
 Array = npt.NDArray[Any]  # Any: of any numbers
@@ -336,6 +336,7 @@ def _hold_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Co
 
 
 def _hold_sorted_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Collection[HeldObject]]) -> None:
+    # Sets in order of repr: their own order differs from process to process, and with it the file.
     _hold_items(gathered, table, [sorted(one, key=repr) for one in objects])
 
 
@@ -360,7 +361,7 @@ def _hold_arrays(gathered: ObjectTables, table: ObjectTable, objects: list[Array
 
 
 def _is_repeated(one: Array) -> bool:
-    """Whether one number stands at every place."""
+    """Whether the array repeats one number."""
     return one.size > 1 and not any(one.strides)
 
 
@@ -419,13 +420,10 @@ CONTAINER_FORMS: Final[Mapping[type, ContainerForm]] = {
 PLAIN_CONTAINERS: Final = (list, tuple, set, frozenset, dict, lazy_objects.LazyList, lazy_objects.LazyMapping)
 
 
-# Storing: everything that a recording reaches, as bytes.
-
-
 def store_recording(recording: Recording, program: str, step: CallStep = lambda: None) -> Iterator[Buffer]:
     """The recording's bytes, piece by piece; raises UnstorableError before the first if something has no stored form.
 
-    `step` is called again and again, and may raise if nobody waits for it any more.
+    `step` is called between tables, and may raise to stop.
     """
     pieces = _layout_pieces(ObjectTables(recording, step), program)
     yield form.FILE_MAGIC
@@ -433,9 +431,9 @@ def store_recording(recording: Recording, program: str, step: CallStep = lambda:
     yield from pieces
 
 
-def _sort_texts(found: Iterable[str]) -> tuple[list[bytes], IntArray]:
-    """Texts in order, so that one can be looked up; and where each of them went."""
-    texts = [one.encode("utf-8", "surrogatepass") for one in found]
+def _sort_texts(numbered: Iterable[str]) -> tuple[list[bytes], IntArray]:
+    """(texts in ascending order, for lookup by bisection; old number → new number)."""
+    texts = [one.encode("utf-8", "surrogatepass") for one in numbered]
     order = sorted(range(len(texts)), key=texts.__getitem__)
     places = np.zeros(len(texts), dtype=np.int64)
     places[order] = np.arange(len(texts))

@@ -1,4 +1,4 @@
-"""Opening a stored recording: an object is made when somebody looks at it, and is then like any other."""
+"""Opens a stored recording: an object is made when it is first read."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Value = Any  # Any: whatever a recording holds
 Array = npt.NDArray[Any]  # Any: of any numbers
 _DATA_START: Final = len(form.FILE_MAGIC) + form.DIGEST_SIZE
 MIN_BULK_SIZE: Final = 4
-"""So many neighbours are made column by column."""
+"""How many neighbouring objects are worth making column by column."""
 
 
 def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Recording:
-    """The recording that this program stored; raises ForeignError for another's, DamagedError for anything else."""
+    """The recording that `program` stored; raises ForeignRecordingError or DamagedRecordingError for other bytes."""
     view = memoryview(data).cast("B")
     if bytes(view[: len(form.FILE_MAGIC)]) != form.FILE_MAGIC:
         raise form.DamagedRecordingError("it is no recording")
@@ -41,8 +41,8 @@ def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Reco
         if directory.program != program:
             raise form.ForeignRecordingError(str(directory.program))
         store = StoredObjects(directory, view[begin + size :])
-        found = store.lazy_object_at(directory.root)
-        recording, size = found[0], len(found)
+        stored = store.lazy_object_at(directory.root)
+        recording, size = stored[0], len(stored)
     except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
         raise form.DamagedRecordingError(f"it cannot be read: {error}") from error
     if not isinstance(recording, Recording) or size != 1 + len(lazy_objects.STORED_ANSWERS):
@@ -52,13 +52,13 @@ def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Reco
         store_answer(
             recording,
             question,
-            partial(store.lazy_object_at, found.number(number)) if later else partial(found.__getitem__, number),
+            partial(store.lazy_object_at, stored.number(number)) if later else partial(stored.__getitem__, number),
         )
     return recording
 
 
 class StoredObjects:
-    """Every object of a stored recording by number, made when it is asked for, and the same object each time."""
+    """Every object of a stored recording by number, made once at its first use."""
 
     def __init__(self, directory: form.StoredForm, data: memoryview) -> None:
         self._data = data
@@ -68,7 +68,7 @@ class StoredObjects:
         self._first = [0, *accumulate(table.size for table in tables)]
         self._tables = tables
         self.manifests = tables[0].size
-        """How many there are: they come first."""
+        """The number of manifests, which come first."""
         self._open: list[StoredTable | None] = [None] * len(tables)
 
     def object_at(self, number: int) -> Value:
@@ -106,11 +106,11 @@ class StoredObjects:
         return table
 
     def bytes_at(self, at: int, size: int) -> memoryview:
-        """So many bytes."""
+        """`size` bytes from offset `at`."""
         return self._data[at : at + size]
 
     def lazy_object_at(self, number: int) -> Value:
-        """As get, for a list or mapping whose values are made one by one."""
+        """The list or mapping with this number, whose values are made one by one."""
         made = self._made.get(number)
         if made is None:
             place = self._table_place(number)
@@ -145,11 +145,12 @@ class StoredTable:
             self.make = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(stated.kind)
         self._making = False
+        """Whether neighbours are being made: rows of this table that they hold are then made singly."""
 
     # Many at once
 
     def make_all(self, start: int, end: int) -> Iterable[Value]:
-        """Neighbours; those that hold others of the same table are made one by one."""
+        """The objects of neighbouring rows."""
         if self._make_all is None or self._making:
             return map(self.make, range(start, end))
         self._making = True
@@ -159,7 +160,7 @@ class StoredTable:
             self._making = False
 
     def _choose_bulk_maker(self, kind: str) -> Callable[[int, int], Iterable[Value]] | None:
-        """How neighbours are made together, where that is possible."""
+        """The function that makes neighbours column by column; None where each must be made alone."""
         if kind == form.TUPLE:
             return self._make_tuples
         if kind == form.DICT and self.kind is None:
@@ -200,7 +201,7 @@ class StoredTable:
     # One by one
 
     def row_values(self, row: int) -> list[Value]:
-        """What an object holds."""
+        """The values of a row, column by column."""
         return [column.at(row) for column in self.columns]
 
     def _item_bounds(self, row: int) -> tuple[int, int]:
@@ -239,7 +240,7 @@ class StoredTable:
         return found
 
     def lazy_container(self, row: int) -> Value:
-        """A list or a mapping whose values are made when somebody looks at them."""
+        """A list or a mapping whose values are made when they are read."""
         start, end = self._item_bounds(row)
         if len(self.columns) == 1:
             return lazy_objects.LazyList(self.columns[0], start, end)
@@ -264,8 +265,9 @@ class StoredTable:
         return array(kind, bytes(self.store.bytes_at(at, size)))
 
     def _method(self, row: int) -> MethodType:
-        """Found in the class, since looking at the object would fill it."""
+        """A bound method."""
         of, name = self.row_values(row)
+        # Looked up in the class: reading an attribute of the object would fill it.
         function = getattr(type(of), name, None)
         if name.startswith("__") or not isinstance(function, FunctionType):
             raise form.DamagedRecordingError(f"{name} is no method of a recording")
@@ -300,7 +302,7 @@ class StoredTable:
         return made
 
     def _fill_instance(self, made: Value, row: int, last: bool) -> bool:
-        """Set the attributes that are quick to read, or the others; whether some are left."""
+        """Set the quick attributes, or with `last` the slow ones; whether some are left."""
         put, left = object.__setattr__, False
         for name, column in zip(self.names, self.columns, strict=True):
             slow = name in self._last or name == lazy_objects.MANIFEST_ATTRIBUTE or column.is_part(row)
@@ -310,7 +312,7 @@ class StoredTable:
         return left and not last
 
     def _read_attribute(self, row: int, name: str) -> Value:
-        """One attribute, where it is a column as it is."""
+        """One attribute, or NO_VALUE where it is not a column of its own."""
         column = self._by_name.get(name)
         return lazy_objects.NO_VALUE if column is None or column.is_missing(row) else column.at(row)
 

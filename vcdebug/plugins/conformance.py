@@ -1,4 +1,4 @@
-"""Critical pods are never evicted, as far as this plugin is asked.
+"""conformance: protects critical pods from eviction.
 
 Upstream: plugins/conformance.
 """

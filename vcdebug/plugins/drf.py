@@ -1,6 +1,4 @@
-"""Dominant resource fairness: the job with the smaller dominant share goes first.
-
-With `enableHierarchy: true` queues are ordered, and reclaim is filtered, by hierarchical shares.
+"""drf: the job with the smaller dominant share goes first; with `enableHierarchy`, queues by hierarchical shares.
 
 Upstream: plugins/drf.
 """
@@ -78,8 +76,6 @@ class Drf(Plugin):
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates whose job keeps at least the share that the preemptor's job would reach.
-
-        Every candidate is taken off its job's share, also one that is not chosen, so their order matters.
         Upstream: plugins/drf.preemptableFn.
         """
         if not candidates or preemptor.job not in self.shares:
@@ -89,9 +85,7 @@ class Drf(Plugin):
         ], PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates whose queue would still stand behind the reclaimer's once the exchange is made, one by one.
-        Upstream: plugins/drf.reclaimFn.
-        """
+        """Candidates whose queue stays behind the reclaimer's. Upstream: plugins/drf.reclaimFn."""
         assert self.hierarchy is not None
         job = self.jobs.get(reclaimer.job)
         if job is None or job.queue not in self.queues or job.uid not in self.shares:
@@ -114,7 +108,7 @@ class Drf(Plugin):
 
 
 class ShareExchange(NamedTuple):
-    """The share that the preemptor's job would reach, and the one that a candidate's job would keep."""
+    """The share that the preemptor's job would reach, and the share that a candidate's job would keep."""
 
     task: TaskInfo
     wanted: float
@@ -131,9 +125,10 @@ class ShareExchange(NamedTuple):
 def iter_exchanges(
     totals: ShareTotals, shares: Mapping[JobId, DominantShare], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
 ) -> Iterator[ShareExchange]:
-    """Every candidate in turn, taken off its job's share whether it is chosen or not."""
+    """Every candidate in turn, with the shares on both sides of the exchange."""
     wanted = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
     left_over: dict[JobId, Resource] = {}
+    # Each candidate is taken off its job's share, chosen or not, as upstream does: the order of candidates matters.
     for task in candidates:
         if task.job not in shares:
             yield ShareExchange(task, wanted)
@@ -143,7 +138,7 @@ def iter_exchanges(
         yield fast_tuple(ShareExchange, (task, wanted, *totals.calculate_share(left_over[task.job].sub(task.resreq))))
 
 
-# Hierarchical shares: a tree of queue paths with the jobs as leaves, compared level by level.
+# Hierarchical shares: a tree of queue paths with jobs as leaves, compared level by level.
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Demanding = Mapping[str, bool]
@@ -172,7 +167,7 @@ class HierarchyNode:
 
 
 class Hierarchy:
-    """The tree and the sum of what all jobs hold; interior shares are brought up to date when they are asked for."""
+    """The tree of shares and the sum of all allocations; interior shares are computed when they are compared."""
 
     def __init__(
         self,
@@ -193,14 +188,14 @@ class Hierarchy:
             self.place_job(self.root, job, shares[uid])
 
     def place_job(self, root: HierarchyNode, job: JobInfo, share: DominantShare) -> None:
-        """Hang the job below its queue's path; path elements keep the weight of the first job that came by.
-        Upstream: plugins/drf.buildHierarchy.
-        """
+        """Hang the job below its queue's path. Upstream: plugins/drf.buildHierarchy."""
         queue = self.queues[job.queue]
         elements, weights = queue_path(queue), queue.weights.split("/")
         node = root
         for position, element in enumerate(elements[1:], start=1):
+            # An element keeps the weight of the first job that names it, whatever later queues state.
             if element not in node.children:
+                # Go's index error: a path longer than its weights ends the process.
                 if position >= len(weights):
                     raise SchedulerPanic(f"runtime error: index out of range [{position}] with length {len(weights)}")
                 node.children[element] = HierarchyNode(
@@ -210,12 +205,12 @@ class Hierarchy:
         node.children[job.uid] = HierarchyNode(1.0, share, job.total_request)
 
     def add_request(self, request: Resource) -> None:
-        """A job, whose share has changed already, took on a request."""
+        """Add a request of a job whose own share has changed already."""
         self.allocated.add(request)
         self.stale = True
 
     def sub_request(self, request: Resource) -> None:
-        """A job gave a request back."""
+        """Subtract a request of a job."""
         self.allocated.sub(request)
         self.stale = True
 
@@ -232,12 +227,11 @@ class Hierarchy:
         self.update_node(root, demanding)
 
     def update_node(self, node: HierarchyNode, demanding: Demanding) -> None:
-        """A job's saturation, or a path element's sum of its children scaled to their smallest share.
-        Upstream: plugins/drf.updateHierarchicalShare.
-        """
+        """A job's saturation, or an element's sum of scaled children. Upstream: plugins/drf.updateHierarchicalShare."""
         if node.request is not None:
             node.saturated = is_saturated(node.share.allocated, node.request, demanding)
             return
+        # Sorted: floats summed in the order of a map could differ in the last bit.
         children = [node.children[name] for name in sorted(node.children)]
         smallest = 1.0
         for child in children:
@@ -253,6 +247,7 @@ class Hierarchy:
 
     def iter_exchanges(self, reclaimer: TaskInfo, candidates: Iterable[TaskInfo]) -> Iterator[tuple[TaskInfo, float]]:
         """Candidates with jobs, each exchanged alone on a copy of the tree; below 0 its queue stays behind."""
+        # A copy of the whole tree, as upstream makes: the exchanges must not show in the session's own shares.
         root, allocated = self.root.clone(), self.allocated.clone()
         job = self.jobs[reclaimer.job]
         allocated.add(reclaimer.resreq)
@@ -276,7 +271,7 @@ class Hierarchy:
 
 
 def queue_path(queue: QueueInfo) -> list[str]:
-    """The queue's path; the first element stands for the root and is not looked at."""
+    """The queue's path; its first element is the root, whatever it is called."""
     return queue.hierarchy.split("/")
 
 
@@ -315,9 +310,7 @@ def iter_levels(
 
 
 def compare_in_tree(root: HierarchyNode, left: QueueInfo, right: QueueInfo) -> float:
-    """The first level at which the paths differ decides: the unsaturated one, else the smaller weighted share.
-    Upstream: plugins/drf.compareQueues.
-    """
+    """At the first difference, unsaturated or smaller share wins. Upstream: plugins/drf.compareQueues."""
     for _, _, mine, other in iter_levels(root, left, right):
         if mine.saturated != other.saturated:
             return 1.0 if mine.saturated else -1.0
@@ -340,11 +333,11 @@ class DominantShare:
         self.dominant, self.value = totals.calculate_share(allocated)
 
     def add_request(self, request: Resource) -> None:
-        """Take on a request."""
+        """Add a request."""
         self.allocated.add(request)
         self.dominant, self.value = self.totals.calculate_share(self.allocated)
 
     def sub_request(self, request: Resource) -> None:
-        """Give a request back; more than is held fails upstream's assertion."""
+        """Subtract a request; more than is allocated fails upstream's assertion."""
         self.allocated.sub(request)
         self.dominant, self.value = self.totals.calculate_share(self.allocated)

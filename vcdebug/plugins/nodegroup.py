@@ -1,7 +1,6 @@
 """nodegroup: a queue's affinity to groups of nodes, and limits on what it may use of a group.
 
-Upstream: plugins/nodegroup.
-Upstream: plugins/nodegroup (v1.12 and older).
+Upstream: plugins/nodegroup, and its form up to v1.12.
 """
 
 from __future__ import annotations
@@ -55,9 +54,8 @@ class GroupAffinity:
         return not (self.required or self.preferred or self.anti_required or self.anti_preferred)
 
     def accepts_group(self, group: Group) -> bool:
-        """A preferred anti-affinity accepts its group again, and so does no group that is not named.
-        Upstream: plugins/nodegroup.predicate.
-        """
+        """Whether pods of the queue may use the group. Upstream: plugins/nodegroup.predicate."""
+        # Upstream ends here: a preferred anti-affinity overrides the required one.
         if group in self.anti_preferred:
             return True
         return group not in self.anti_required and (group in self.required or group in self.preferred)
@@ -77,20 +75,17 @@ class GroupAffinity:
 
 
 class QueueGroups:
-    """One queue's affinity, limits per group (None when the annotation is wrong) and use per group.
-    Upstream: plugins/nodegroup.newQueueAttr.
-    """
+    """One queue's affinity, limits and use per group. Upstream: plugins/nodegroup.newQueueAttr."""
 
     def __init__(self, queue: QueueInfo, *, limited: bool) -> None:
         raw = queue.spec.get("affinity")
         self.affinity = None if raw is None else GroupAffinity(raw)
         self.limits = _parse_limits(queue.annotations.get(LIMITS_ANNOTATION) or "" if limited else "")
+        """None where the annotation cannot be read."""
         self.allocated: dict[Group, Resource] = {}
 
     def over_limit(self, group: Group, request: Resource) -> bool:
-        """Whether the request would take the queue beyond one of the group's limits.
-        Upstream: plugins/nodegroup.checkNodeGroupResourceLimit.
-        """
+        """Whether the request exceeds a limit. Upstream: plugins/nodegroup.checkNodeGroupResourceLimit."""
         limit = (self.limits or {}).get(group)
         if limit is None:
             return False
@@ -100,7 +95,7 @@ class QueueGroups:
 
 
 class GroupVerdict(NamedTuple):
-    """A node's group beside what a queue says about groups."""
+    """A node's group, and the queue's rules about groups."""
 
     queue_name: QueueName
     group: Group | None
@@ -245,6 +240,7 @@ def _parse_limits(text: str) -> dict[Group, dict[str, object]] | None:
     if not text:
         return {}
     try:
+        # Numbers stay text: a quantity must not pass through a float.
         document = json.loads(text, parse_float=str, parse_int=str, parse_constant=_no_number)
         groups = _require_object(document)
         limits = {group: _require_object(amounts) for group, amounts in groups.items()}
@@ -273,7 +269,7 @@ def _exceeds_limit(used: float, limit: float) -> bool:
     return used > limit and used - limit >= MIN_RESOURCE
 
 
-# nodegroup up to v1.12: the affinity to groups of nodes of the queue that a pod names itself.
+# nodegroup up to v1.12: by the affinity of the queue that the pod itself names.
 
 QUEUE_NAME = "volcano.sh/queue-name"
 QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"

@@ -1,7 +1,6 @@
 """nodeorder: the Kubernetes scorers, weighted and added.
 
-Upstream: plugins/nodeorder.
-Upstream: plugins/nodeorder (v1.15.0 and older).
+Upstream: plugins/nodeorder, and its form up to v1.15.0.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ WEIGHT_KEYS = {
 }
 """Scorer → the argument that weights it."""
 BATCH_PART = {part: f"nodeorder/batch/{part}" for part in WEIGHT_KEYS}
-"""Scorer → what its scores are called in a record, the same object each time."""
+"""Scorer → the name of its scores in a record; one object each, so that records share it."""
 PER_NODE_SCORERS = (IMAGES, LEAST, MOST)
 """Scorers that Kubernetes does not normalise over the nodes."""
 DEFAULT_WEIGHTS = {
@@ -88,10 +87,10 @@ DEFAULT_WEIGHTS = {
 
 
 class WeighedScore(NamedTuple):
-    """What a part of a node's score was made of."""
+    """A part of a node's score before and after normalisation."""
 
     raw: float | None
-    """None where it cannot be told from what is known afterwards."""
+    """None where it cannot be computed again afterwards."""
     normalised: float
     weight: int
 
@@ -118,10 +117,8 @@ class Scorers:
         self._any_images = any(self.view.images)
 
     def counting_scorers(self, even: tuple[str, ...] = ()) -> tuple[CountingScorer, ...]:
-        """(weight, name, scorer) of those that count, and of some that need not, for whoever asks them.
-        Kept here they would speak of themselves, and a session that is let go would stay until somebody looks for
-        garbage.
-        """
+        """(weight, name, scorer) of the scorers with a weight, and of `even` with weight 0."""
+        # Not kept in self: bound methods there would be a reference cycle, and keep a session until a collection.
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
             (MOST, self._most_allocated),
@@ -152,7 +149,7 @@ class Scorers:
         return float(self.preferences.node_affinity_weights(placement, rows)[0]) if scorer == AFFINITY else None
 
     def image_locality(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
-        """None where it counts nothing."""
+        """The weighted scores; None where the weight is 0."""
         weight = self.weights[IMAGE_LOCALITY]
         if weight > 0 and not self._any_images:
             return nodes.zero_scores()
@@ -225,18 +222,19 @@ class Scorers:
 
 
 def weights_of(arguments: Arguments) -> dict[str, int]:
-    """What every scorer counts, by its argument."""
+    """Argument → weight, for every scorer."""
     return {key: arguments.get_int(key, default) for key, default in DEFAULT_WEIGHTS.items()}
 
 
 def sum_batch_scores(asked: Iterable[CountingScorer], pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
-    """The scorers that are normalised over all nodes; None where every one of them skips."""
+    """The sum of the scorers over all nodes; None where every scorer skips."""
     parts: list[tuple[str, KeptScores]] = []
     total, rows = nodes.zero_scores(), nodes.rows
     for weight, part, score in asked:
         weighted = score(pod, shape, rows, weight)
         if weight and weighted is not None:
             parts.append((BATCH_PART[part], weighted))
+            # Added scorer by scorer, in upstream's order of floats.
             total = total + weighted
     return NodeScores(total, tuple(parts)) if parts else None
 
@@ -284,12 +282,12 @@ class NodeOrder(Plugin):
                     )
 
 
-# nodeorder before v1.15.1: some scorers are asked node by node and not normalised, the others see nodes without pods.
+# nodeorder up to v1.15.0: some scorers score node by node and are not normalised, the others see nodes without pods.
 
 REGISTERING_PLUGIN = PREDICATES
 
 _PER_NODE_ORDER = (AFFINITY, BALANCED, LEAST, MOST)
-"""In the order in which upstream asks them, behind image locality."""
+"""In upstream's order, after image locality."""
 
 
 class TwoKinds(Plugin):
@@ -314,7 +312,7 @@ class TwoKinds(Plugin):
         self.ssn = ssn
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """A preference that cannot be read fails on every node; what was scored before stays in the trace."""
+        """Sum of the per-node scorers; a preference that cannot be read fails on every node."""
         total, shape = nodes.zero_scores(), self.scorers.view.shapes.pod_shape(task.pod)
         parts: list[tuple[str, KeptScores]] = []
         images = self.scorers.image_locality(task, nodes)
@@ -332,7 +330,7 @@ class TwoKinds(Plugin):
         return NodeScores(total, tuple(parts))
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Every node has an entry, also where all scorers skip."""
+        """Sum of the batch scorers; every node has an entry, also where all of them skip."""
         shape = self.scorers.view.shapes.pod_shape(task.pod)
         if self._counts_workers and not shape.affinity.error and not self._counter_is_there():
             raise SchedulerPanic(NIL_POINTER_TEXT)
@@ -347,6 +345,6 @@ class TwoKinds(Plugin):
         )
 
     def _preference_scores(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
-        """The weights of the preferences that match, as they are but for the scorer's own."""
+        """The summed weights of the matching preferences, times the scorer's weight; not normalised."""
         placement = self.scorers.view.shapes.node_constraints(pod)
         return weighted_rows(self.scorers.preferences.node_affinity_weights(placement, rows), weight)

@@ -1,4 +1,4 @@
-"""A brake on admission: the whole cluster, slightly overbooked, must have room for a job's minimum.
+"""overcommit: admits a job while the cluster, enlarged by a factor, has room for its minimum.
 
 Upstream: plugins/overcommit.
 """
@@ -43,13 +43,14 @@ class Overcommit(Plugin):
         self.form = job_amounts.ReservationForm.for_release(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource().add_all(node.used for node in ssn.nodes.values())
+        # Without the assertion: an overcommitted cluster uses more than it has.
         self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
         for job in ssn.jobs.values():
             self.reserve_open(job)
         ssn.log("overcommit.leave")
 
     def reserve_open(self, job: JobInfo) -> None:
-        """What the job promises others not to take."""
+        """Reserve the minimum of a job that is admitted already."""
         reserved = reserved_at_open(job, self.form)
         if reserved is not None:
             self.inqueue.add(reserved)
@@ -73,7 +74,8 @@ class Overcommit(Plugin):
 
 
 def reserved_at_open(job: JobInfo, form: job_amounts.ReservationForm) -> Resource | None:
-    """An Inqueue job reserves its whole minimum, although what it already runs is in `used` as well."""
+    """What a job reserves when the session opens; None for a job that is not admitted."""
+    # The whole minimum, although running pods of the job count in `used` too: upstream counts them twice.
     if job_amounts.is_inqueue(job):
         return job_amounts.minimum_without_gated(job)
     if job_amounts.is_running_gang(job):
@@ -82,6 +84,6 @@ def reserved_at_open(job: JobInfo, form: job_amounts.ReservationForm) -> Resourc
 
 
 def check_admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:
-    """A job's minimum beside all that is promised to admitted jobs, against the idle room of the enlarged cluster."""
+    """A job's minimum plus the minimums of admitted jobs, against the idle amount of the enlarged cluster."""
     total = inqueue.clone().add(minimum)
     return LimitCheck(((MINIMUM, minimum), (INQUEUE, inqueue)), total, idle, minimum, minimum)

@@ -1,8 +1,6 @@
-"""task-topology: tasks whose roles belong together are ordered together and drawn to one node.
+"""task-topology: tasks of roles with affinity are ordered together and placed on one node.
 
-Upstream: plugins/task-topology.
-Upstream: plugins/task-topology (JobManager, Bucket).
-Upstream: plugins/task-topology (readTopologyFromPgAnnotations, ApplyTaskTopology).
+Upstream: plugins/task-topology (JobManager, Bucket, readTopologyFromPgAnnotations, ApplyTaskTopology).
 """
 
 from __future__ import annotations
@@ -63,17 +61,17 @@ class TaskTopology(Plugin):
                 self._jobs[job.uid] = JobBuckets(topology, job.tasks.values())
 
     def buckets_of(self, job: JobId) -> JobBuckets | None:
-        """A job's buckets; None for one that states no topology, or in which nothing waited at the opening."""
+        """A job's buckets; None for a job without a topology, or without pending tasks at the opening."""
         return self._jobs.get(job)
 
     def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
         """Tasks in buckets first; inside a job the bucket with more tasks left, then the older bucket.
         Upstream: plugins/task-topology/topology.TaskOrderFn.
         """
-        mine, other = self._jobs.get(left.job), self._jobs.get(right.job)
-        if mine is None or other is None:
+        own, other = self._jobs.get(left.job), self._jobs.get(right.job)
+        if own is None or other is None:
             return 0
-        bucket, against = mine.get_bucket(left), other.get_bucket(right)
+        bucket, against = own.get_bucket(left), other.get_bucket(right)
         if bucket is None or against is None:
             return (bucket is None) - (against is None)
         if left.job != right.job:
@@ -81,7 +79,7 @@ class TaskTopology(Plugin):
         if len(bucket.tasks) != len(against.tasks):
             return -1 if len(bucket.tasks) > len(against.tasks) else 1
         if bucket is against:
-            return mine.compare_roles(left, right)
+            return own.compare_roles(left, right)
         return -1 if bucket.index < against.index else 1
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
@@ -120,10 +118,11 @@ class TaskTopology(Plugin):
         return present
 
     def _left_out(self, task: TaskInfo, bucket: Bucket, room: IdleAndReleasing, ignored: BoolArray) -> IntArray:
-        """How many other tasks of the bucket must be left out, one by one, until the rest fits the node."""
+        """How many other tasks of the bucket, taken off one by one, do not fit on each node."""
         fits = room.request_fits(bucket.request) | ignored
         left_out: IntArray = np.zeros(len(fits), dtype=np.int64)
         remains = bucket.request.clone()
+        # Upstream walks a map: the session's order decides which tasks are taken off first.
         for uid in self._ordering.order_keys(bucket.tasks):
             if uid == task.uid:
                 continue
@@ -197,9 +196,7 @@ class Bucket:
         self.nodes: dict[NodeName, int] = {}
 
     def add_task(self, role: Role, task: TaskInfo) -> None:
-        """At session open: a task that has a node counts there, any other waits.
-        Upstream: plugins/task-topology/bucket.AddTask.
-        """
+        """At session open; only a task without a node waits. Upstream: plugins/task-topology/bucket.AddTask."""
         self.roles[role] = self.roles.get(role, 0) + 1
         if task.node_name:
             self._count_bound(task.node_name)
@@ -209,9 +206,8 @@ class Bucket:
         self.request.add(task.resreq)
 
     def task_bound(self, task: TaskInfo) -> None:
-        """A task came to a node. Told twice of one task, the request shrinks twice, and upstream may panic.
-        Upstream: plugins/task-topology/bucket.TaskBound.
-        """
+        """A task came to a node. Upstream: plugins/task-topology/bucket.TaskBound."""
+        # Upstream does not check: a task bound twice shrinks the request twice, and may panic.
         self._count_bound(task.node_name)
         self.tasks.pop(task.uid, None)
         self.request_score -= request_score(task.resreq)
@@ -297,7 +293,7 @@ class JobBuckets:
 
 
 def role_of(task: TaskInfo) -> Role:
-    """The annotation alone counts here; a label names no role."""
+    """The role that the pod's annotation names; a label does not count."""
     return task.pod.annotations.get(TASK_SPEC_KEY, "")
 
 
@@ -309,7 +305,7 @@ def request_score(request: Resource) -> float:
     return score
 
 
-# Which roles of a job belong together, as the PodGroup's annotations say.
+# The affinities between a job's roles, from the PodGroup's annotations.
 
 AFFINITY_KEY = "volcano.sh/task-topology-affinity"
 ANTI_AFFINITY_KEY = "volcano.sh/task-topology-anti-affinity"

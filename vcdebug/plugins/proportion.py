@@ -60,11 +60,11 @@ class ProportionQueueAttr:
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
     bound: limits.QueueLimit | None = None
-    """How the real capability came about."""
+    """How the real capability was computed."""
     keeps_zeros: bool = True
     """Whether a queue deserves 0 of an accelerator where it deserves none."""
     _totals: limits.ShareTotals | None = None
-    """Of what is deserved, which is replaced and never changed."""
+    """Cached totals of `deserved`, which is replaced and never changed."""
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
@@ -82,7 +82,7 @@ class ProportionQueueAttr:
         return self._totals
 
     def job_sums(self) -> tuple[Resource, ...]:
-        """What its jobs add up to: allocated, request, inqueue, elastic."""
+        """(allocated, request, inqueue, elastic) of the queue's jobs."""
         return self.allocated, self.request, self.inqueue, self.elastic
 
     def set_allocated(self, allocated: Resource) -> None:
@@ -91,7 +91,7 @@ class ProportionQueueAttr:
         self.update_share()
 
     def unused_dimensions(self) -> list[str]:
-        """The dimensions of what is deserved that are not used up."""
+        """The deserved dimensions that are not used up."""
         return self.deserved.less_equal_with_resources_name(self.allocated)[1]
 
 
@@ -167,7 +167,7 @@ class Proportion(Plugin):
         return (mine > other) - (mine < other)
 
     def overused(self, queue: QueueInfo) -> bool:
-        """Every dimension that the queue deserves is used up: one that is not, such as pods, keeps this false."""
+        """Whether every deserved dimension is used up; one that is not, such as pods, keeps this False."""
         attr = self.queues[queue.name]
         short = attr.unused_dimensions()
         if short and CPU not in short and MEMORY not in short and attr.deserved.milli_cpu > 0:
@@ -242,7 +242,7 @@ class Proportion(Plugin):
         )
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
-        """Remember what every queue holds, for simulations of this task."""
+        """Copy what every queue has allocated, for simulations of this task."""
         state = AllocatedState((name, attr.allocated) for name, attr in self.queues.items())
         self.ssn.cycle_state(task).data[STATE_KEY] = state
         return None
@@ -277,7 +277,7 @@ class Proportion(Plugin):
 
 
 def from_figures(known: Figures) -> ProportionQueueAttr:
-    """A queue with such figures."""
+    """A queue with these figures."""
     return ProportionQueueAttr(
         known["weight"],
         known["capability"],
@@ -296,24 +296,24 @@ def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: jo
 
 
 class QueueHolding(NamedTuple):
-    """What a candidate's queue holds without the victims before it, and what it deserves; nothing without a queue."""
+    """What a candidate's queue has allocated without the victims before it, and deserves; empty without a queue."""
 
     task: TaskInfo
     queue: QueueName = ""
     allocated: Resource = NO_RESOURCE
-    """Changes with the next candidate."""
+    """Read it before the next candidate, which changes it."""
     deserved: Resource = NO_RESOURCE
     surplus: bool = False
-    """Whether the queue holds more than it deserves somewhere."""
+    """Whether the queue exceeds its deserved amount in some dimension."""
 
     @property
     def exceeded_dimensions(self) -> list[str]:
-        """The dimensions in which it does."""
+        """The exceeded dimensions."""
         return self.allocated.less_equal_with_resources_name(self.deserved)[1]
 
 
 def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
-    """What is held beyond what is deserved in one dimension."""
+    """Allocated minus deserved amount in one dimension."""
     return allocated.get(name) - deserved.get(name)
 
 
@@ -336,44 +336,46 @@ def iter_holdings(
 
 
 class DealtShare(NamedTuple):
-    """What one queue got in a round."""
+    """The share of one queue in a round."""
 
     attr: ProportionQueueAttr
     before: Resource
-    """What it deserved until then."""
+    """Deserved amount before the round."""
     deserved: Resource
     satisfied: bool
-    """It takes no more, and sits out the following rounds."""
+    """Whether the queue takes part in no further round."""
 
 
 class DealRound(NamedTuple):
-    """One round of dealing."""
+    """One round of division."""
 
     weight: int
-    """Of all queues that still take something."""
+    """Summed weight of the queues in the round."""
     remaining: Resource
-    """What is dealt, by weight."""
+    """The amount that is divided by weight."""
     dealt: tuple[DealtShare, ...]
     left: Resource
-    """What is left to be dealt after it."""
+    """The amount left after the round."""
     last: bool
-    """Nothing is left, or nobody takes it."""
+    """Whether nothing is left, or no queue takes it."""
 
 
 def divide_cluster(total: Resource, attrs: list[ProportionQueueAttr]) -> None:
-    """Deal out the cluster by weight in rounds; what a queue cannot use is dealt to the others in the next round."""
+    """Divide the cluster by weight in rounds; what a queue cannot use goes to the others in the next round."""
     for _ in deal_rounds(total, attrs):
         pass
 
 
 def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[DealRound]:
-    """The rounds of dealing, one after the other; each has been dealt when it is yielded."""
+    """The rounds of division; each is applied to `attrs` before it is yielded."""
     remaining = total.clone()
     hungry = attrs
     while True:
         weight = sum(attr.weight for attr in hungry)  # exact: ints
         if weight == 0:
             return
+        # A queue that takes less than before returns the difference: amounts given and returned are kept apart, since
+        # upstream subtracts the one and adds the other to what remains.
         before = remaining.clone()
         given, returned = Resource(), Resource()
         had = [attr.deserved for attr in hungry]
@@ -388,7 +390,7 @@ def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[D
 
 
 def offered_share(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:
-    """What a queue has and its part by weight, before any limit."""
+    """A queue's deserved amount plus its part by weight, before any limit."""
     return before.clone().add(remaining.clone().multi(float(weight) / float(total_weight)))
 
 
@@ -398,6 +400,7 @@ def deal_to_queue(
     """Give one queue its part of the remaining amounts; True when it takes no more."""
     before = attr.deserved
     deserved = offered_share(before, remaining, attr.weight, weight)
+    # In upstream's order, limit before request: a missing dimension is unlimited in the one and 0 in the other.
     deserved.min_dimension_resource(attr.real_capability, INFINITY)
     deserved.min_dimension_resource(attr.request, ZERO)
     attr.deserved = resource_max(deserved, attr.guarantee, keeps_zeros=attr.keeps_zeros)

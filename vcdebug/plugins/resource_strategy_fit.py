@@ -40,11 +40,11 @@ class FitPart(NamedTuple):
     part: FloatArray
     """The weighted fraction that is used, or left."""
     full: BoolArray
-    """Where it does not fit."""
+    """Mask of the nodes that it does not fit."""
 
 
 class KeptFree(NamedTuple):
-    """What has to stay beside the idle amount of a scarce resource on one node."""
+    """What has to stay free beside the idle amount of a scarce resource on one node."""
 
     name: str
     idle: float
@@ -56,7 +56,7 @@ class KeptFree(NamedTuple):
 
 
 class ResourceStrategyFit(Plugin):
-    """A score by strategy, a score for sparing, and a check that scarce resources keep cpu and memory beside them."""
+    """Scores by strategy and by scarce resources, and keeps cpu and memory free beside scarce resources."""
 
     name: ClassVar[str] = "resource-strategy-fit"
 
@@ -99,9 +99,7 @@ class ResourceStrategyFit(Plugin):
         return NodeScores(score)
 
     def _fit_score(self, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """Weighted mean over the requested resources; 0 where one of them does not fit.
-        Upstream: plugins/resource-strategy-fit.Score.
-        """
+        """Weighted mean over resources; 0 where one does not fit. Upstream: plugins/resource-strategy-fit.Score."""
         score, weights = nodes.zero_scores(), 0
         full: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
         for part in self.fit_parts(task, nodes):
@@ -126,9 +124,8 @@ class ResourceStrategyFit(Plugin):
             wanted = task.resreq.get(name) + nodes.dimension_column("used", name)
             counts = capacity != 0
             if strategy.weight == 0 or strategy.kind not in (MOST_ALLOCATED, LEAST_ALLOCATED):
-                yield FitPart(
-                    name, strategy, capacity, wanted, nodes.zero_scores(), np.zeros(len(nodes), dtype=np.bool_)
-                )
+                never: BoolArray = np.zeros(len(nodes), dtype=np.bool_)
+                yield FitPart(name, strategy, capacity, wanted, nodes.zero_scores(), never)
                 continue
             good = wanted if strategy.kind == MOST_ALLOCATED else capacity - wanted
             part = np.where(counts, good * float(strategy.weight) / np.where(counts, capacity, 1.0), 0.0)
@@ -176,13 +173,14 @@ def _is_crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> Boo
     no_cpu = nodes.dimension_column("idle", CPU) - task.resreq.milli_cpu < idle * rates.cpu
     no_memory = nodes.dimension_column("idle", MEMORY) - task.resreq.memory < idle * rates.memory * 1000 * 1000
     failed: BoolArray = no_cpu | no_memory
+    # The columns hold 0 for a missing resource too; only a node that states it is checked.
     for index in np.flatnonzero(failed & (idle == 0)).tolist():
         node = nodes.table.nodes[int(nodes.rows[index])]
         failed[index] = name in (node.idle.scalars or {})
     return failed
 
 
-# What the arguments say: how each resource is scored, scarce resources, and what they keep free beside them.
+# The arguments: a strategy per resource, scarce resources, and the amounts to keep free beside them.
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"
@@ -326,7 +324,7 @@ def _listed_names(listed: str) -> Iterator[str]:
     yield from sorted(name for name in dict.fromkeys(part.strip() for part in listed.split(",")) if name)
 
 
-# Arguments decoded by structure: a value of the wrong kind ends the scheduler's process.
+# Arguments decoded into structures: a value of the wrong type ends the scheduler's process.
 
 T = TypeVar("T")
 DecodeFunction = Callable[[object], T]

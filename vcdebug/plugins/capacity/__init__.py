@@ -1,4 +1,4 @@
-"""Explicit quotas per queue, flat or as a tree: admission, allocation and reclaim within them.
+"""capacity: explicit quotas per queue, flat or as a tree, for admission, allocation and reclaim.
 
 Upstream: plugins/capacity.
 """
@@ -26,7 +26,7 @@ from vcdebug.model.pod_claims import merge_task_dra
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity import queue_tree as quirks
+from vcdebug.plugins.capacity import queue_tree
 from vcdebug.plugins.capacity.limits import LimitChecker
 from vcdebug.plugins.capacity.queue_attr import (
     FIGURES,
@@ -39,7 +39,6 @@ from vcdebug.plugins.capacity.queue_attr import (
     deserves_more,
     parents_last,
 )
-from vcdebug.plugins.capacity.queue_tree import build_flat, build_tree, find_circle
 from vcdebug.plugins.capacity.reclaim import (
     NO_QUEUE,
     NO_QUEUE_UNNAMED,
@@ -112,12 +111,12 @@ class Capacity(Plugin):
         if self.tree:
             self.open_tree(ssn, form)
         else:
-            attrs = build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands, form)
+            attrs = queue_tree.build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands, form)
             self.queues = {name: attrs[name] for name in sorted(attrs)}
             ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
     def _choose_forms(self, ssn: Session) -> None:
-        """How the release answers."""
+        """Read once which of the release's forms apply."""
         has = ssn.release.has_older_form
         self.reserves_at_vote = has(ENQUEUE_INQUEUE_AT_VOTE)
         self.heeds_limit = not has(CAPACITY_PREEMPTIVE_NO_CAP)
@@ -127,16 +126,17 @@ class Capacity(Plugin):
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
     def open_tree(self, ssn: Session, form: CapacityForm) -> None:
-        """Every queue of the session takes part."""
+        """Build the tree of all queues of the session."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
         attrs: Attrs = {}
-        broken = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, self.limits.demands, form)
+        jobs, demands = ssn.jobs.values(), self.limits.demands
+        broken = queue_tree.build_tree(attrs, limiting_queues(ssn), jobs, self.total, demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
-        self.circle = find_circle(self.queues)
-        quirks.note_mistaken_parents(ssn, self.queues)
+        self.circle = queue_tree.find_circle(self.queues)
+        queue_tree.note_mistaken_parents(ssn, self.queues)
         if broken is not None:
             self.ready = False
-            quirks.note_broken_tree(ssn, broken)
+            queue_tree.note_broken_tree(ssn, broken)
             ssn.withdraw_hook(self, QUEUE_ORDER.method)
             ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
@@ -152,7 +152,7 @@ class Capacity(Plugin):
     def queues_to_compare(
         self, left: CapacityQueueAttr, right: CapacityQueueAttr
     ) -> tuple[CapacityQueueAttr, CapacityQueueAttr]:
-        """Whose shares two leaves are compared by: their ancestors' where the branches part."""
+        """The queues whose shares are compared: for two leaves the ancestors where their branches part."""
         if not self.tree or left.children:
             return left, right
         level = common_level(left, right) + 1
@@ -163,7 +163,7 @@ class Capacity(Plugin):
         return self.queues[attr.ancestors[level]] if level < len(attr.ancestors) else attr
 
     def victim_queue_order(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> int:
-        """The queue that is nearer to the preemptor's gives first."""
+        """The queue nearer to the preemptor's queue comes first."""
         asking = self.queues[preemptor.name]
         mine, other = common_level(self.queues[left.name], asking), common_level(self.queues[right.name], asking)
         return (mine < other) - (mine > other)
@@ -187,20 +187,17 @@ class Capacity(Plugin):
         return True
 
     def queue_and_ancestors(self, name: QueueName) -> Iterator[CapacityQueueAttr]:
-        """The queue and its ancestors up to the root; naming it behind them may overwrite a cousin's parent."""
+        """The queue and its ancestors up to the root."""
         if self.queues[name].ancestors.would_overwrite(name):
-            quirks.note_mistaken_cousins(self.ssn, name)
+            queue_tree.note_mistaken_cousins(self.ssn, name)
+        # append_name writes as Go's append does: it may overwrite a cousin's parent.
         names = list(self.queues[name].ancestors.append_name(name))
         return (self.queues[each] for each in reversed(names))
 
     # Reclaim
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
-        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold.
-
-        In every dimension in v1.13.0, and with task state persistence: two queues that may each claim one from the
-        other never settle.
-        """
+        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold."""
         if not self.ready or queue.state != OPEN:
             return False
         attr = self.queues[queue.name]
@@ -213,7 +210,9 @@ class Capacity(Plugin):
         return any(self.claim_counts(check_claim(claimant, request, asked)) for claimant in self.iter_claimants(attr))
 
     def claim_counts(self, claimed: LimitCheck) -> bool:
-        """Whether a claim counts."""
+        """Whether the queue deserves what it claims."""
+        # In every dimension in v1.13.0 and with task state persistence: two queues that may each claim one dimension
+        # from the other would evict each other's pods for ever.
         return claimed.is_within_limit if self.claims_whole else bool(deserves_more(claimed))
 
     def iter_claimants(self, attr: CapacityQueueAttr) -> Iterator[CapacityQueueAttr]:
@@ -225,9 +224,7 @@ class Capacity(Plugin):
                 yield self.queues[name]
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates in the order of eviction whose queues hold more than they deserve.
-        Upstream: plugins/capacity.OnSessionOpen.
-        """
+        """Candidates of queues that hold more than they deserve. Upstream: plugins/capacity.OnSessionOpen."""
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
             return [], REJECT
@@ -246,9 +243,7 @@ class Capacity(Plugin):
             yield waiting.pop()
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
-        """As Reclaimable, but in the order given, and without a look at dimensions or ancestors.
-        Upstream: plugins/capacity.OnSessionOpen.
-        """
+        """As Reclaimable, without dimensions and ancestors. Upstream: plugins/capacity.OnSessionOpen."""
         if context.kind is EvictionKind.GANG_PREEMPT:
             return candidates, PERMIT
         if not self.ready:
@@ -335,7 +330,7 @@ class Capacity(Plugin):
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
         """Remember what every queue holds, for simulations of this task."""
         if self.circle:
-            quirks.note_endless_copy(self.ssn, self.circle)
+            queue_tree.note_endless_copy(self.ssn, self.circle)
             objects = tuple([("Queue", name) for name in self.circle])
             change = f"give queue {self.circle[0]} another spec.parent"
             raise blame_objects(ProcessExit(ENDLESS_COPY), objects, change)

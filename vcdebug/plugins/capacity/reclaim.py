@@ -1,7 +1,6 @@
 """Whether a task may be reclaimed: its queue keeps its guarantee, and it and its ancestors hold more than deserved.
 
-Upstream: plugins/capacity (Reclaimable, UnifiedEvictable).
-Upstream: plugins/capacity (capacityState).
+Upstream: plugins/capacity (Reclaimable, UnifiedEvictable, capacityState).
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from vcdebug.plugins.capacity.queue_attr import (
 )
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
-"""The rules that keep a candidate, in the order in which they are asked."""
+"""The rules that protect a candidate, in the order of their checks."""
 
 
 class JudgedCandidate(NamedTuple):
-    """A candidate, what its queue holds without the victims before it, and the rule that keeps it."""
+    """A candidate, what its queue holds without the victims before it, and the rule that protects it."""
 
     attr: CapacityQueueAttr
     held: Resource
@@ -42,7 +41,7 @@ class JudgedCandidate(NamedTuple):
 
 
 class ReclaimAsker(NamedTuple):
-    """On whose behalf is reclaimed."""
+    """The task that needs room, and its queue."""
 
     task: TaskInfo
     queue: CapacityQueueAttr
@@ -95,9 +94,7 @@ class ReclaimCall:
         )
 
     def _shares_near_ancestor(self, attr: CapacityQueueAttr, asking: CapacityQueueAttr) -> bool:
-        """Whether an ancestor below the root is near enough to both queues.
-        Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel.
-        """
+        """Whether both share a near ancestor. Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel."""
         mine = self._near_ancestors(asking)
         return any(name != ROOT_QUEUE and name in mine for name in self._near_ancestors(attr))
 
@@ -118,14 +115,12 @@ class ReclaimCall:
 
 
 class WholeReclaimCall(ReclaimCall):
-    """The form that looks at queues alone: one that holds more than it deserves in some dimension gives any task.
-
-    A dimension that the queue does not state is one in which it deserves everything.
-    """
+    """The older form: a queue that exceeds its deserved amount in some dimension gives up any task."""
 
     def judge_candidate(self, task: TaskInfo, attr: CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""
         held = self._held_by(attr)
+        # A dimension that the queue does not state is one in which it deserves everything.
         if held.less_equal(attr.deserved, INFINITY):
             return JudgedCandidate(attr, held, DESERVED)
         if short_of_guarantee(attr, held, task):
@@ -134,7 +129,7 @@ class WholeReclaimCall(ReclaimCall):
         return JudgedCandidate(attr, held)
 
 
-# What queues hold in a simulation: copied when a task is pre-checked, changed by the tasks that come and go.
+# What queues hold in a simulation: copied at PrePredicate, changed as tasks are added and removed.
 
 STATE_KEY = "capacity"
 NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
@@ -179,14 +174,14 @@ class QueueStates:
         return self._ancestors.get(name) or attrs[name].ancestors
 
     def add_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
-        """The task comes to these queues."""
+        """Add a task to these queues."""
         for name in queues:
             self.allocated[name] = self.allocated[name].clone().add(task.resreq)
             if demand is not None and name in self.devices:
                 self.devices[name].add_demand(demand)
 
     def remove_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
-        """The task leaves these queues."""
+        """Subtract a task from these queues."""
         for name in queues:
             self.allocated[name] = self.allocated[name].clone().sub(task.resreq)
             if demand is not None and name in self.devices:

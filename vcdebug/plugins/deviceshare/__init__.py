@@ -1,8 +1,7 @@
 """deviceshare: fits pods onto cards that several pods share, by the ledgers that nodes keep of them.
 
-Upstream: plugins/deviceshare, api/devices.
+Upstream: plugins/deviceshare (enablePredicate), api/devices.
 Differs: Ascend devices of MindCluster have no ledger here; a note marks where one would have been asked.
-Upstream: plugins/deviceshare (enablePredicate).
 """
 
 from __future__ import annotations
@@ -48,8 +47,6 @@ from vcdebug.snapshot.device_config import (
 )
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
-
-# deviceshare's switches, and what of them the replay does not follow.
 
 SHARING_KEY = "deviceshare.GPUSharingEnable"
 NUMBER_KEY = "deviceshare.GPUNumberEnable"
@@ -102,7 +99,7 @@ class DeviceshareSettings(NamedTuple):
         return GPU_AND_VGPU if self.vgpu and (self.sharing or self.number) else None
 
     def list_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
-        """What the replay takes for granted, or leaves out."""
+        """Inputs that the replay assumes or leaves out."""
         if self.fatal_message is not None:
             yield _conf_problem("", self.fatal_message, "the real scheduler exits at once")
         if self.mind_cluster:
@@ -163,7 +160,7 @@ def _npu_settings(snapshot: Snapshot) -> NpuSettings:
 
 
 def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
-    """Memory and cores of Ascend cards, once a node has its ledgers; a node that ends the process does so later.
+    """Memory and cores of Ascend cards, which are no resources once a node has its ledgers.
     Upstream: api/node_info.setNodeOthersResource.
     """
     if not arguments.get_bool(HAMI_ASCEND_KEY, default=False) or snapshot.process.is_first_cycle(snapshot.now):
@@ -174,6 +171,7 @@ def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...
             one for manifest in snapshot.objects_of("Node") for one in HamiAscendLedger.of_node(manifest, settings)
         ]
     except SchedulerPanic:
+        # The same node panics again when the plugin opens, which is where upstream's process ends.
         return ()
     return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored_devices if name))
 
@@ -191,10 +189,7 @@ class Deviceshare(Plugin):
         self._settings = DeviceshareSettings.read_arguments(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
-        """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none, or
-        what shared GPUs hold is not known.
-        Upstream: plugins/deviceshare.OnSessionOpen.
-        """
+        """Upstream: plugins/deviceshare.OnSessionOpen."""
         self._ssn = ssn
         self._share_rules = ShareRules.for_release(ssn.release)
         self._holds_none = (
@@ -218,6 +213,7 @@ class Deviceshare(Plugin):
         self._card_rules = CardRules.for_release(ssn.release, read_vgpu_names(config), mig)
         if self._settings.fatal_message is not None:
             raise SchedulerPanic(self._settings.fatal_message)
+        # Ledgers come from a node event of an earlier cycle: in a process's first cycle there are none.
         if self._first and not ssn.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
             return
         for node in ssn.nodes.values():
@@ -310,18 +306,17 @@ class Deviceshare(Plugin):
 
     def weighted_score(self, total: float) -> float:
         """The sum of the ledgers' scores, rounded, with the plugin's weight."""
+        # Halves go up, as upstream rounds; Python's round() would go to even.
         rounded = total if math.isnan(total) or math.isinf(total) else float(math.floor(total + 0.5))
         return float(trunc_int64(rounded)) * float(self._settings.weight)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Only Ascend devices are scored together; all others get 0.
-        Upstream: plugins/deviceshare.getDeviceScoresInBatch.
-        """
+        """Scores for Ascend devices only: all are 0. Upstream: plugins/deviceshare.getDeviceScoresInBatch."""
         return zero_scores(len(nodes)) if len(nodes) else None
 
 
 def _ledger_verdict(ledger: DeviceLedger, pod: Pod, policy: str) -> FitStatus | None:
-    """Why a ledger refuses a pod: for lack of room, unless the ledger knows worse."""
+    """Why a ledger refuses a pod; None for acceptance."""
     if isinstance(ledger, HamiAscendLedger):
         return ledger.filter_status(pod, policy)
     refusal = ledger.filter_node(pod, policy)

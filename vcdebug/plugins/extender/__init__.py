@@ -46,16 +46,16 @@ VERB_KEYS = {
 }
 """Method → the argument that names its verb; an empty verb registers nothing."""
 TOLD_ONLY = (JOB_ENQUEUED.method, "on_session_open", "on_session_close")
-"""Calls whose answer changes nothing that a missing one could be marked for."""
+"""Calls whose answer changes no decision: a missing one needs no note."""
 TIMEOUT_KEY = "extender.httpTimeout"
 YES_OR_NO = {"overused": "overused", JOB_READY.method: "status"}
-"""Method → the field that says yes or no."""
+"""Method → the boolean field of its answer."""
 MANAGED_KEY = "extender.managedResources"
 NOT_A_LIST = "Could not parse argument for key {} to type []string: {}"
 
 
 class Extender(Plugin):
-    """Every hook turns one recorded answer into a vote, and abstains without one."""
+    """Every hook turns one answer of the webhook into a vote, and abstains without an answer."""
 
     name: ClassVar[str] = "extender"
     later_methods = {JOB_ENQUEUED.method: EXTENDER_JOB_ENQUEUED}
@@ -75,9 +75,7 @@ class Extender(Plugin):
         self._timeout = http_timeout(raw.get(TIMEOUT_KEY))
 
     def on_session_open(self, ssn: Session) -> None:
-        """An error of the opening call silences the plugin for the session, unless it may be ignored.
-        Upstream: plugins/extender.OnSessionOpen.
-        """
+        """An error here silences the plugin unless ignorable. Upstream: plugins/extender.OnSessionOpen."""
         self._ssn = ssn
         self._answers = answers.WebhookAnswers(ssn, self._url, self._timeout)
         self._managed = self._managed_resources()
@@ -95,7 +93,7 @@ class Extender(Plugin):
                 ssn.withdraw_hook(self, method)
 
     def on_session_close(self, ssn: Session) -> None:
-        """Told only. Upstream: plugins/extender.OnSessionClose."""
+        """Notify the webhook. Upstream: plugins/extender.OnSessionClose."""
         if "on_session_close" in self._verbs:
             self._tell_webhook("on_session_close", "", dict)
 
@@ -138,9 +136,7 @@ class Extender(Plugin):
         return self._answers.ask_webhook(answers.WebhookQuestion(method, self._verbs[method], key, body))
 
     def is_interested(self, task: TaskInfo) -> bool:
-        """Whether a container names a managed resource; no list of them means every task.
-        Upstream: plugins/extender.IsInterested.
-        """
+        """Whether a container names a managed resource, if listed. Upstream: plugins/extender.IsInterested."""
         if not self._managed:
             return True
         spec = task.pod.spec
@@ -230,7 +226,7 @@ class Extender(Plugin):
         return int(status)
 
     def job_enqueued(self, job: JobInfo) -> None:
-        """Told only; its answer is not looked at."""
+        """Notify the webhook; its answer is not read."""
         self._tell_webhook(JOB_ENQUEUED.method, job.uid, partial(answers.job_body, job))
 
     def overused(self, queue: QueueInfo) -> bool:
@@ -254,7 +250,7 @@ class Extender(Plugin):
         self._announce_event("allocate_func", event)
 
     def deallocate_func(self, event: Event) -> None:
-        """An error is not looked at by anybody."""
+        """Notify the webhook; upstream does not read the event's error."""
         self._announce_event("deallocate_func", event)
 
     def _announce_event(self, method: str, event: Event) -> None:

@@ -1,7 +1,6 @@
-"""Answers of the webhook: recorded ones, else those of a live call, else nobody knows.
+"""Answers of the webhook, recorded or from a live call, and the bodies of its requests.
 
-Upstream: plugins/extender (send, argument).
-Upstream: plugins/extender (argument), api.
+Upstream: plugins/extender (send, argument), api.
 Differs: a node's ledgers of devices, NUMA topology, images and measured usage are sent empty, claims as null.
 """
 
@@ -90,7 +89,7 @@ class WebhookAnswers:
         return found
 
     def ask_webhook(self, question: WebhookQuestion) -> WebhookReply | None:
-        """As ask, where nothing depends on the answer."""
+        """The answer; None where neither a record nor a webhook has one."""
         verb = question.verb
         answer = self._find_answer(question)
         if answer is None:
@@ -109,7 +108,7 @@ class WebhookAnswers:
         return found if isinstance(found, dict) else self._next_answer(question, found)
 
     def _next_answer(self, question: WebhookQuestion, answers: list[Answer]) -> Answer:
-        """The answers of one question one after the other; the last one stays."""
+        """The recorded answers of one question in turn; the last one repeats."""
         use = self._uses.get((question.verb, question.key), 0)
         self._uses[question.verb, question.key] = use + 1
         return answers[min(use, len(answers) - 1)]
@@ -128,7 +127,7 @@ class WebhookAnswers:
         note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{about}")
 
 
-# From a response of the webhook to an answer as extender.json holds one.
+# A response of the webhook as an answer in the form of extender.json.
 
 Answer = JsonObject
 
@@ -156,7 +155,7 @@ TOO_DEEP = "the answer is nested too deeply"
 
 
 def answer_of(method: str, response: WebhookResponse | str) -> Answer:
-    """The answer, or what became of the call instead."""
+    """The decoded answer, or the error or HTTP status of the call."""
     if isinstance(response, str):
         return {ERROR_FIELD: response}
     if response.status != OK_STATUS:
@@ -184,7 +183,8 @@ def task_key(item: object) -> str:
 
 
 def _decode_body(body: bytes) -> Json:
-    """The first JSON value; what follows it is not looked at."""
+    """The first JSON value of a body."""
+    # raw_decode: Go's decoder reads one value and ignores what follows.
     text = body.decode("utf-8", errors="replace").lstrip(" \t\r\n")
     return json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(text)[0]
 
@@ -194,7 +194,7 @@ def _refuse_constant(constant: str) -> float:
 
 
 def _read_fields(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
-    """Fields by their names in any case, as Go's decoder finds them; null leaves a field as it is."""
+    """Fields by their names in any case, as Go's decoder matches them; a null counts as missing."""
     spelt = {name.lower(): name for name in names}
     stated = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
     return {name: _sound_value(value) for name, value in stated.items() if name}
@@ -221,7 +221,7 @@ def _with_victim_names(answer: JsonDict) -> Answer:
     return {**answer, "victims": [task_key(item) for item in folded]}
 
 
-# Bodies of the requests, under the names that upstream's structs give their fields.
+# Bodies of the requests, with the field names of upstream's structs.
 
 Body = dict[str, object]
 
@@ -233,9 +233,6 @@ WAITING_TIMES = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 MIN_AVAILABLE = "volcano.sh/jdb-min-available"
 MAX_UNAVAILABLE = "volcano.sh/jdb-max-unavailable"
 POD_GROUP_VERSION = "v1beta1"
-
-
-# Requests
 
 
 def opening_body(ssn: Session) -> Body:
@@ -279,9 +276,6 @@ def queue_body(queue: QueueInfo) -> Body:
 def task_body(task: TaskInfo) -> Body:
     """EventHandlerRequest."""
     return {"task": task_info(task)}
-
-
-# Structs
 
 
 def task_info(task: TaskInfo) -> Body:
@@ -347,9 +341,6 @@ def queue_info(queue: QueueInfo) -> Body:
     }
 
 
-# Parts
-
-
 def _manifest_parts(manifest: Mapping[str, object]) -> Body:
     """An object as an informer holds it: without kind and apiVersion."""
     return {part: manifest[part] for part in MANIFEST_PARTS if manifest.get(part) is not None}
@@ -357,12 +348,13 @@ def _manifest_parts(manifest: Mapping[str, object]) -> Body:
 
 def _pod_body(task: TaskInfo) -> Body:
     pod = task.pod
+    # The node that the session gave the pod; the snapshot's manifest has none.
     spec = {**pod.spec, "nodeName": pod.node_name} if pod.node_name else pod.spec
     return {**_manifest_parts(pod.manifest), "spec": spec}
 
 
 def _pod_group(group: PodGroup) -> Body:
-    """With the phase and the conditions that the session has come to."""
+    """The PodGroup with the session's phase and conditions."""
     raw = status_of(group.manifest)
     status = {**raw, "phase": group.phase}
     if group.conditions:

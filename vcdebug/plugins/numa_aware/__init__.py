@@ -1,7 +1,6 @@
 """numa-aware: gives Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy asks for.
 
-Upstream: plugins/numaaware.
-Upstream: api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
+Upstream: plugins/numaaware, api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ NOT_STATIC = "cpu manager policy isn't static"
 NO_CPUS = "cpu allocatable map is empty"
 
 AssignmentKey = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
-"""Everything that an assignment depends on."""
+"""All inputs of an assignment: equal nodes share one answer."""
 
 
 def _other_policy(task_policy: str, node_policy: str) -> str:
@@ -43,7 +42,7 @@ def _other_policy(task_policy: str, node_policy: str) -> str:
 
 
 class NumaRoom(NamedTuple):
-    """What a node's NUMA nodes have for a pod."""
+    """A node's NUMA nodes and what a pod gets there."""
 
     asked_policy: str
     policy: str
@@ -91,12 +90,10 @@ class NumaAware(Plugin):
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
         self._known: dict[AssignmentKey, assignment.Assignment] = {}
         self._charged: dict[TaskId, tuple[NodeName, TaskKey]] = {}
-        """Tasks that an allocate event placed and nothing has taken back."""
+        """Tasks that an allocate event placed and no event has taken back."""
 
     def on_session_close(self, ssn: Session) -> None:
-        """Hand the assignments to the cache, also those of tasks that are only pipelined.
-        Upstream: plugins/numaaware.OnSessionClose.
-        """
+        """Hand all assignments to the cache, of pipelined tasks too. Upstream: plugins/numaaware.OnSessionClose."""
         given = [
             CpuReservation(node, key, uid, format_cpu_list(self._assigned[uid][node]))
             for uid, (node, key) in self._charged.items()
@@ -135,6 +132,7 @@ class NumaAware(Plugin):
         containers = task.pod.spec.get("containers") or ()
         needs = tuple((container.get("name") or "", assignment.cpu_request(container)) for container in containers)
         free = self._free[info.name]
+        # Assigning is a search over subsets of NUMA nodes; thousands of equal nodes answer alike.
         question = (info.topology, info.topology_policy, info.reserved_cpus, free, needs)
         answer = self._known.get(question)
         if answer is None:
@@ -146,7 +144,7 @@ class NumaAware(Plugin):
         return 0
 
     def numa_room(self, task: TaskInfo, node: NodeName) -> NumaRoom | None:
-        """What is compared on a node; None where the plugin has no say about the pod there."""
+        """What is compared on a node; None where the plugin does not judge the pod there."""
         policy, info = _task_policy(task), self._info.get(node)
         guaranteed = pod_qos(task.pod, self._ssn.flags) == GUARANTEED
         if (
@@ -191,7 +189,7 @@ class NumaAware(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """Take what the last predicate call assigned; without one, nothing. Upstream: api/numa_info.Allocate."""
+        """Charge the last predicate call's assignment, if any. Upstream: api/numa_info.Allocate."""
         cpus, free = self._planned_cpus(event.task)
         if cpus is None:
             return
@@ -228,7 +226,7 @@ def _manages_cpus(info: NumaInfo) -> bool:
     return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (assignment.NO_POLICY, "")
 
 
-# CPUs that earlier cycles gave to pods and that no Numatopology shows yet.
+# CPUs that earlier cycles gave to pods, and that no Numatopology shows yet.
 
 CpuReservations = tuple[CpuReservation, ...]
 
@@ -236,18 +234,15 @@ CpuReservations = tuple[CpuReservation, ...]
 def reserve_cpus(
     info: Mapping[NodeName, NumaInfo], reserved: CpuReservations, *, by_pod: bool = True
 ) -> CpuReservations:
-    """Take them from the nodes' free CPUs; what is still reserved.
-
-    A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
-    Without `by_pod` what the node shows of pods is not read, and they stay.
-    """
-    on_nodes = [one for one in reserved if one.node in info]
-    missing = dict.fromkeys(one.node for one in on_nodes if not (by_pod and _is_reported(info[one.node], one)))
-    kept = tuple(one for one in reserved if one.node in missing or one.node not in info)
-    for one in kept:
-        node = info.get(one.node)
+    """Take reserved CPUs off the nodes' free ones; returns what stays reserved: everything without `by_pod`."""
+    # A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
+    on_nodes = [cpus for cpus in reserved if cpus.node in info]
+    missing = dict.fromkeys(cpus.node for cpus in on_nodes if not (by_pod and _is_reported(info[cpus.node], cpus)))
+    kept = tuple(cpus for cpus in reserved if cpus.node in missing or cpus.node not in info)
+    for reservation in kept:
+        node = info.get(reservation.node)
         if node is not None and node.free_cpus is not None:
-            node.free_cpus &= ~(parse_cpu_list(one.cpus) or 0)
+            node.free_cpus &= ~(parse_cpu_list(reservation.cpus) or 0)
     return kept
 
 
@@ -257,6 +252,6 @@ def _is_reported(node: NumaInfo, one: CpuReservation) -> bool:
 
 
 def with_reserved(reserved: CpuReservations, given: Iterable[CpuReservation]) -> CpuReservations:
-    """With those of a session, by node and pod; a pod has one reservation per node, and keeps those on other nodes."""
+    """The reservations with those of a session, in order of node and pod; one per pod and node."""
     by_place = {(one.node, one.pod, one.uid): one for one in (*reserved, *given)}
     return tuple(by_place[place] for place in sorted(by_place))

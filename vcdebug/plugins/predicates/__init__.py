@@ -51,7 +51,7 @@ from vcdebug.releases.nodes import (
 NODE_AFFINITY = "NodeAffinity"
 POD_NUMBER, STABLE = "NodePodNumber", "stable filters"
 LATER_PRE_FILTERS = (NodeVolumeLimitsFilter.name, VolumeZoneFilter.name)
-"""Filters that once had no PreFilter, beside node affinity."""
+"""Filters that had no PreFilter in older releases; nor had node affinity."""
 DRA_PART = "nodeorder/batch/DynamicResources"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
 
@@ -123,7 +123,7 @@ class Predicates(Plugin):
         return PreFilterCache(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
 
     def _claims_on(self, ssn: Session) -> bool:
-        """By the gate; once by an argument, too."""
+        """Whether resource claims are filtered: by the feature gate, in older releases also by an argument."""
         if ssn.release.has_older_form(DRA_PREDICATE_SWITCH):
             asked = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
             return asked and ssn.flags.is_gate_on("DynamicResourceAllocation")
@@ -144,7 +144,7 @@ class Predicates(Plugin):
         )
 
     def _ordered_filters(self, *candidates: T | None) -> tuple[T, ...]:
-        """Those that take part; by name where upstream once had them in a map."""
+        """The candidates that are not None; by name in releases that kept filters in a map."""
         present = [one for one in candidates if one is not None]
         return tuple(sorted(present, key=lambda one: one.name) if self._by_name else present)
 
@@ -160,13 +160,15 @@ class Predicates(Plugin):
             self._foretelling.clear_last()
         skipped: list[str] = []
         error = self._run_pre_filters(task, state, skipped)
+        # Only added to, as upstream: a filter that skipped a task once stays skipped in this session.
         state.skip.update(dict.fromkeys(skipped))
+        # One tuple per combination: a session logs the same few for thousands of tasks.
         names = tuple(skipped)
         self._ssn.log("filter.skips", task.key, self._skips.setdefault(names, names))
         return error
 
     def _run_pre_filters(self, task: TaskInfo, state: CycleState, skipped: list[str]) -> PluginError | None:
-        """Filters enter `skipped` that have nothing to say about the task, now and for the rest of the session."""
+        """Run PreFilter of each filter; those that skip the task are appended to `skipped`."""
         pod = task.pod
         if self._affinity_prepares:
             placement = self._view.shapes.node_constraints(pod)
@@ -207,16 +209,14 @@ class Predicates(Plugin):
         return chain.row_codes()
 
     def standing_codes(self, task: TaskInfo) -> Codes | None:
-        """Where every filter that has something to say has said it in PreFilter."""
+        """The codes of all nodes where PreFilter settled every filter's answer; else None."""
         if self._foretelling is None:
             return None
         foretold = self._foretelling.verdicts_for(task.pod, self._ssn.cycle_state(task))
         return None if foretold is None else self._foretelling.codes_of_all(foretold)
 
     def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
-        """Nodes that have all the pods that they may have, then the stable filters.
-        Upstream: plugins/predicates.predicateByStablefilter.
-        """
+        """Full nodes first, then the stable filters. Upstream: plugins/predicates.predicateByStablefilter."""
         chain = filters.VerdictChain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
         chain.add_verdict(filters.fail_where(filters.TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
         index = self._stable_index(pod, rows)  # which may add to the statuses
@@ -224,7 +224,7 @@ class Predicates(Plugin):
         return chain.row_codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
-        """As predicate, for one node that has to be looked at."""
+        """The code of one node that some filter must check."""
         if self._cache is None:
             index = self._stable.verdict_index(self._view.shapes.node_constraints(pod)).item(rows.item(0))
         else:
@@ -235,7 +235,7 @@ class Predicates(Plugin):
     def _judge_row(
         self, pod: Pod, state: CycleState, rows: IntArray, stable: int
     ) -> list[tuple[str, FitStatus | None]]:
-        """Each filter that is asked about one node and what it objects to, up to an objection that ends it."""
+        """(filter, objection or None) of one node, up to the objection that ends the filtering."""
         row = rows.item(0)
         full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
@@ -254,13 +254,13 @@ class Predicates(Plugin):
         return found
 
     def judge_node(self, task: TaskInfo, node: NodeName) -> list[tuple[str, FitStatus | None]]:
-        """Each filter and what it objects to on one node; the equivalence cache is neither asked nor told."""
+        """(filter, objection or None) of one node; the equivalence cache is neither read nor written."""
         row = self._view.row_of[node]
         index = int(self._stable.verdict_index(self._view.shapes.node_constraints(task.pod))[row])
         return self._judge_row(task.pod, self._ssn.cycle_state(task), np.array([row], dtype=np.int64), index)
 
     def cached_template(self, task: TaskInfo, node: NodeName) -> tuple[str, int] | None:
-        """(template, what the equivalence cache remembers of it on a node); None without the cache or a template."""
+        """(template, its cached verdict on a node); None without the cache or a template."""
         template = task.pod.annotations.get(TEMPLATE_ANNOTATION, "")
         if self._cache is None or not template:
             return None
@@ -268,12 +268,12 @@ class Predicates(Plugin):
 
     @property
     def active_filters(self) -> tuple[filters.KubernetesFilter, ...]:
-        """The filters after the stable ones, in the order in which they are asked."""
+        """The filters after the stable ones, in order."""
         return self._filters
 
     @property
     def claim_filter(self) -> DynamicResources | None:
-        """What judges resource claims, where anything does."""
+        """The filter of resource claims; None where it is off."""
         return None if self._claims is None else self._claims.check
 
     @property
@@ -282,13 +282,13 @@ class Predicates(Plugin):
         return self._view
 
     def pod_numbers(self, node: NodeName) -> tuple[int, int]:
-        """(pods on the node, the most that it may have)."""
+        """(pods on the node, its maximum)."""
         row = self._view.row_of[node]
         return int(self._view.pod_count[row]), int(self._max_pods[row])
 
     @property
     def static_filters(self) -> StaticFilters:
-        """The filters that are decided once."""
+        """The filters whose verdicts hold for the whole session."""
         return self._stable
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
@@ -300,9 +300,7 @@ class Predicates(Plugin):
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Only scoring a node can fail: over no nodes there is nothing that fails.
-        Upstream: plugins/predicates.BatchNodeOrder.
-        """
+        """Over no nodes nothing can fail. Upstream: plugins/predicates.BatchNodeOrder."""
         if not self._scores_claims:
             return None if self._volumes is None else NodeScores(nodes.zero_scores(), everywhere=self._names_all_nodes)
         if self._claims is None:
@@ -311,7 +309,7 @@ class Predicates(Plugin):
         return NodeScores(scores, ((DRA_PART, scores),))
 
     def _claim_scores(self, claims: DynamicResourcesFilter, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """A pod without claims asks for nothing; one that PreFilter never saw cannot be scored."""
+        """Scores by resource claims; raises ScoreError for a pod that PreFilter never saw."""
         state = self._ssn.cycle_state(task)
         if not len(nodes) or (claims.STATE in state.data and not task.pod.spec.get("resourceClaims")):
             return nodes.zero_scores()
@@ -390,7 +388,7 @@ class Predicates(Plugin):
         return False
 
     def _release_devices(self, task: TaskInfo) -> bool:
-        """Whether the handler goes on."""
+        """Whether the event handler continues."""
         for name, ledger in self._ssn.nodes[task.node_name].devices.items():
             released = ledger.release(task.pod) if ledger.has_device_request(task.pod) else ReleaseOutcome.FREE
             if released is ReleaseOutcome.REFUSED:

@@ -1,8 +1,6 @@
 """The Kubernetes filters in the shape the predicates plugin runs them: PreFilter, Filter, and their texts.
 
-Upstream: plugins/predicates, k8s framework plugins.
-Upstream: plugins/predicates (predicateFn).
-Upstream: plugins/predicates.
+Upstream: plugins/predicates (predicateFn), k8s framework plugins.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ class KubernetesFilter(Protocol):
 
     name: str
     foretells: bool
-    """Whether what PreFilter counted settles the answer about every node, whatever happens on it later."""
+    """Whether PreFilter settles the answer about every node, whatever changes there later."""
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         """Prepare the pod's state; False means Skip; raises PreFilterError."""
@@ -58,7 +56,7 @@ class KubernetesFilter(Protocol):
 
 
 def run_filter(candidate: KubernetesFilter, chain: VerdictChain, pod: Pod, state: CycleState, rows: IntArray) -> None:
-    """Ask a filter about the rows that are left."""
+    """Ask a filter about the rows that are still alive."""
     alive = chain.alive_rows
     if np.count_nonzero(alive) == len(rows):
         chain.add_verdict(candidate.filter(pod, state, rows))
@@ -185,7 +183,7 @@ class PodTopologySpreadFilter:
         return FilterVerdict(self.STATUSES, verdicts[rows])
 
 
-# Filter verdicts per row, and how they add up to the codes of one predicate call.
+# Filter verdicts per row, and their sum: the codes of one predicate call.
 
 INDEX_DTYPE = np.int64
 TOO_MANY_PODS = FitStatus(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
@@ -210,7 +208,8 @@ def fail_where(status: FitStatus, failing: BoolArray) -> FilterVerdict:
 
 @cache
 def single_code(code: int) -> Codes:
-    """The answer for one node, kept once; read only."""
+    """The answer for one node, one read-only array per code."""
+    # Actions ask about single nodes most often, and an array costs more than the rest of the call.
     codes: Codes = np.array([code], dtype=np.uint16)
     codes.flags.writeable = False
     return codes
@@ -241,6 +240,7 @@ class VerdictChain:
             return
         width = len(verdict.statuses) + 1
         pairs = self._codes[failing] * width + verdict.failing[failing]
+        # Mostly all rows fail alike; np.unique sorts.
         if np.count_nonzero(pairs == pairs[0]) == len(pairs):
             self._codes[failing], self._alive[failing] = self._extend_code(int(pairs[0]), width, verdict)
             return
@@ -261,14 +261,12 @@ class VerdictChain:
         return self._codes.astype(np.uint16)
 
 
-# Notes about upstream's oddities in predicates, left at the event where they act.
+# Notes about upstream's quirks in predicates, attached to the event where they take effect.
 
 LOST_POD_TEXT = (
     "{} is back on {}, but missing from the Kubernetes view of the node for the rest of the session: "
     "Reserve answered `{}`"
 )
-
-
 PROMISED_TEXT = (
     "{} cannot be pipelined on {}: the pod does not say the node yet, so Reserve does not find the devices of its "
     "resource claims (`{}`)"
@@ -304,7 +302,7 @@ def note_overlooked_anti_affinity(ssn: Session, task: TaskInfo) -> None:
 
 
 def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
-    """Taking a placement back does not give the cards back."""
+    """Undoing a placement does not free the cards."""
     ssn.note_quirk(
         quirks.DEVICE_STAYS_CHARGED,
         f"cards ({device}) on {task.node_name} stay charged for {task.key} until the session ends: they are looked up "
@@ -313,7 +311,7 @@ def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
 
 
 def note_undecided_claims(ssn: Session, pod: Pod, why: str) -> None:
-    """A replay does not know which devices the pod's claims get."""
+    """The replay cannot know which devices the pod's claims get."""
     ssn.note_quirk(
         quirks.CLAIMS_UNDECIDED,
         f"{pod.key} has resource claims that the scheduler would allocate now: the replay lets every node pass ({why})",

@@ -153,7 +153,7 @@ class DynamicResourcesFilter:
         return verdict
 
     def score_nodes(self, state: CycleState, names: Sequence[str]) -> IntArray:
-        """Of candidates, in hundredths of the best one; raises DynamicResourcesError."""
+        """Scores of nodes, 100 for the best one; raises DynamicResourcesError."""
         claims = state.data.get(self.STATE)
         if not isinstance(claims, ClaimState):
             raise DynamicResourcesError("not found")

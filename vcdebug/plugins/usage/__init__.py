@@ -1,4 +1,4 @@
-"""usage: keep away from nodes that are busy by measurement, and by estimate since then.
+"""usage: avoids nodes that are busy by measurement, and by estimates since then.
 
 Upstream: plugins/usage.
 Upstream: plugins/usage (v1.15 and older).
@@ -135,9 +135,7 @@ class Usage(Plugin):
     # Estimates
 
     def allocate_func(self, event: Event) -> None:
-        """A pod evicted and taken back is estimated too, though it was measured.
-        Upstream: plugins/usage.handleAllocate.
-        """
+        """Estimate the pod, even one measured before. Upstream: plugins/usage.handleAllocate."""
         row = self._row_of.get(event.task.node_name)
         if row is not None:
             self._count_estimate(event.task, row)
@@ -151,9 +149,7 @@ class Usage(Plugin):
         self.load.add_estimate(task.uid, PodEstimate(row, cpu, memory))
 
     def _risk_factor(self, row: Row) -> float:
-        """The factor for estimates on a node that is busy already.
-        Upstream: plugins/usage/estimator.CalcAppliedRiskFactor.
-        """
+        """The factor for estimates on a busy node. Upstream: plugins/usage/estimator.CalcAppliedRiskFactor."""
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
         cpu, memory = self.load.of_row(row)
@@ -211,7 +207,7 @@ def unmeasured_problems(usage: Mapping[str, object], names: Iterable[NodeName]) 
     return tuple(Problem(USAGE_FILE, f"Node {name}", "", what, effect) for name in lacking)
 
 
-# What the arguments say: weights, load thresholds, and how the load of unmeasured pods is estimated.
+# The arguments: weights, load thresholds, and how the load of unmeasured pods is estimated.
 
 DEFAULT_INTERVAL = 30 * SECOND
 BYTES_PER_MEBI = 1024 * 1024
@@ -246,9 +242,7 @@ def metrics_interval(metrics: Mapping[str, str]) -> int:
 
 
 def _get_section(arguments: Arguments, name: str) -> Arguments:
-    """A map among the arguments; one with a key that is no string counts as absent.
-    Upstream: plugins/usage.getUsageSectionArgs.
-    """
+    """A map argument; with a non-string key it counts as absent. Upstream: plugins/usage.getUsageSectionArgs."""
     section = arguments.raw.get(name)
     if not isinstance(section, Mapping) or not all(isinstance(key, str) for key in section):
         return Arguments()
@@ -283,13 +277,13 @@ def _read_amount(stated: object, read: Callable[[object], int], unit: int, defau
     return float(amount) if amount >= 0 else default
 
 
-# usage up to v1.15: keep away from nodes that were busy when they were measured.
+# usage up to v1.15: avoids nodes that were busy when they were measured.
 
 DEFAULT_THRESHOLD = 80.0
 
 
 class MeasuredUsage(Plugin):
-    """Scores nodes by their measured load; negative weights and thresholds beyond 100 are taken as they are."""
+    """Scores nodes by their measured load; negative weights and thresholds beyond 100 are not corrected."""
 
     name: ClassVar[str] = "usage"
 
@@ -319,9 +313,10 @@ class MeasuredUsage(Plugin):
         return codes
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Two weights that cancel out lose the node: its score is no number, or infinite."""
+        """The weighted free fractions of cpu and memory."""
         cpu, memory = self._measured.cpu[nodes.rows], self._measured.memory[nodes.rows]
         free = (100.0 - cpu) / 100.0 * float(self._cpu_weight) + (100.0 - memory) / 100.0 * float(self._memory_weight)
+        # Weights that cancel out divide by 0, as in Go: the score is NaN or infinite, and no error is raised.
         with np.errstate(divide="ignore", invalid="ignore"):
             score = free / np.float64(self._cpu_weight + self._memory_weight) * float(MAX_SCORE * self._weight)
         return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
@@ -349,7 +344,7 @@ class MeasuredUsage(Plugin):
 
 
 def _read_threshold(arguments: Arguments, key: str) -> float:
-    """A whole number as it stands; whatever else is stated counts as 0."""
+    """A whole number; any other stated value counts as 0, and none as DEFAULT_THRESHOLD."""
     section = arguments.raw.get("thresholds")
     if not isinstance(section, Mapping) or key not in section:
         return DEFAULT_THRESHOLD

@@ -1,7 +1,4 @@
-"""backfill: places tasks that request nothing.
-
-Upstream: actions/backfill.
-"""
+"""backfill: places tasks that request nothing. Upstream: actions/backfill."""
 
 from __future__ import annotations
 

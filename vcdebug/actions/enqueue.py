@@ -1,7 +1,4 @@
-"""enqueue: admits Pending PodGroups to the scheduling actions.
-
-Upstream: actions/enqueue.
-"""
+"""enqueue: admits Pending PodGroups to the scheduling actions. Upstream: actions/enqueue."""
 
 from __future__ import annotations
 

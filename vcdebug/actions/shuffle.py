@@ -1,7 +1,4 @@
-"""shuffle: evicts the running tasks that plugins name as victims.
-
-Upstream: actions/shuffle.
-"""
+"""shuffle: evicts the running tasks that plugins name as victims. Upstream: actions/shuffle."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""binpack: prefer the node that the task would fill most, by weighted resources.
-
-Upstream: plugins/binpack.
-"""
+"""binpack: prefer the node that the task would fill most, by weighted resources. Upstream: plugins/binpack."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""cdp: protects a pod from eviction for a cooldown after it was scheduled.
-
-Upstream: plugins/cdp.
-"""
+"""cdp: protects a pod from eviction for a cooldown after it was scheduled. Upstream: plugins/cdp."""
 
 from __future__ import annotations
 

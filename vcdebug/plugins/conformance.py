@@ -1,7 +1,4 @@
-"""conformance: protects critical pods from eviction.
-
-Upstream: plugins/conformance.
-"""
+"""conformance: protects critical pods from eviction. Upstream: plugins/conformance."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""gang: a job runs with its minimum of tasks or not at all.
-
-Upstream: plugins/gang.
-"""
+"""gang: a job runs with its minimum of tasks or not at all. Upstream: plugins/gang."""
 
 from __future__ import annotations
 

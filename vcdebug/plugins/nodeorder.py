@@ -1,7 +1,4 @@
-"""nodeorder: the Kubernetes scorers, weighted and added.
-
-Upstream: plugins/nodeorder, and its form up to v1.15.0.
-"""
+"""nodeorder: the Kubernetes scorers, weighted and added. Upstream: plugins/nodeorder, and its form up to v1.15.0."""
 
 from __future__ import annotations
 
@@ -40,14 +37,7 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins import PREDICATES
-from vcdebug.releases.nodes import (
-    BALANCED_ALLOCATION_ABSOLUTE,
-    BALANCED_BEST_EFFORT,
-    HOSTNAME_SPREAD_COUNTS,
-    IMAGE_VOLUME_SCORE,
-    METRICS_UNREGISTERED,
-    NODEORDER_WEIGHT_ZERO,
-)
+from vcdebug.releases import nodes as node_changes
 from vcdebug.snapshot.manifest import owners_of
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], KeptScores | None]
@@ -108,10 +98,10 @@ class Scorers:
         self.resources = ResourceScores(
             self.view,
             counts,
-            absolute=ssn.release.has_older_form(BALANCED_ALLOCATION_ABSOLUTE),
-            best_effort=ssn.release.has_older_form(BALANCED_BEST_EFFORT),
+            absolute=ssn.release.has_older_form(node_changes.BALANCED_ALLOCATION_ABSOLUTE),
+            best_effort=ssn.release.has_older_form(node_changes.BALANCED_BEST_EFFORT),
         )
-        self._counts_image_volumes = not ssn.release.has_older_form(IMAGE_VOLUME_SCORE)
+        self._counts_image_volumes = not ssn.release.has_older_form(node_changes.IMAGE_VOLUME_SCORE)
         self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
         self._any_images = any(self.view.images)
@@ -300,15 +290,15 @@ class TwoKinds(Plugin):
         self._weights = weights_of(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
-        counts = ssn.release.has_older_form(HOSTNAME_SPREAD_COUNTS)
+        counts = ssn.release.has_older_form(node_changes.HOSTNAME_SPREAD_COUNTS)
         self.scorers = Scorers(ssn, self._weights, hosts_seem_empty=not counts)
         asked = self.scorers.counting_scorers(
-            (POD_AFFINITY, TAINTS, SPREAD) if ssn.release.has_older_form(NODEORDER_WEIGHT_ZERO) else ()
+            (POD_AFFINITY, TAINTS, SPREAD) if ssn.release.has_older_form(node_changes.NODEORDER_WEIGHT_ZERO) else ()
         )
         by_part = {part: (weight, score) for weight, part, score in asked}
         self._per_node = [(part, *by_part[part]) for part in _PER_NODE_ORDER if part in by_part]
         self._batch = tuple(one for one in asked if one[1] not in _PER_NODE_ORDER)
-        self._counts_workers = ssn.release.has_older_form(METRICS_UNREGISTERED)
+        self._counts_workers = ssn.release.has_older_form(node_changes.METRICS_UNREGISTERED)
         self.ssn = ssn
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:

@@ -1,7 +1,4 @@
-"""pdb: protects pods beyond their PodDisruptionBudgets from eviction.
-
-Upstream: plugins/pdb.
-"""
+"""pdb: protects pods beyond their PodDisruptionBudgets from eviction. Upstream: plugins/pdb."""
 
 from __future__ import annotations
 

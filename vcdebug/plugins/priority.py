@@ -1,7 +1,4 @@
-"""Higher priority goes first, and may take the room of lower priority.
-
-Upstream: plugins/priority.
-"""
+"""Higher priority goes first, and may take the room of lower priority. Upstream: plugins/priority."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Queues share the cluster by weight: what each deserves bounds what it may allocate.
-
-Upstream: plugins/proportion.
-"""
+"""Queues share the cluster by weight: what each deserves bounds what it may allocate. Upstream: plugins/proportion."""
 
 from __future__ import annotations
 

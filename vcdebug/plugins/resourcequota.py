@@ -1,7 +1,4 @@
-"""resourcequota: admits a job within the ResourceQuotas of its namespace.
-
-Upstream: plugins/resourcequota.
-"""
+"""resourcequota: admits a job within the ResourceQuotas of its namespace. Upstream: plugins/resourcequota."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""sla: a job that has waited its time is admitted and counts as pipelined.
-
-Upstream: plugins/sla.
-"""
+"""sla: a job that has waited its time is admitted and counts as pipelined. Upstream: plugins/sla."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""allocate: places pending tasks on idle or soon idle resources.
-
-Upstream: actions/allocate.
-"""
+"""allocate: places pending tasks on idle or soon idle resources. Upstream: actions/allocate."""
 
 from __future__ import annotations
 

@@ -26,19 +26,8 @@ from vcdebug.model.pod_claims import merge_task_dra
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity import queue_tree
+from vcdebug.plugins.capacity import queue_attr, queue_tree
 from vcdebug.plugins.capacity.limits import LimitChecker
-from vcdebug.plugins.capacity.queue_attr import (
-    FIGURES,
-    Attrs,
-    CapacityForm,
-    CapacityQueueAttr,
-    check_claim,
-    common_level,
-    compare_share,
-    deserves_more,
-    parents_last,
-)
 from vcdebug.plugins.capacity.reclaim import (
     NO_QUEUE,
     NO_QUEUE_UNNAMED,
@@ -74,7 +63,7 @@ class Capacity(Plugin):
         Accounts(
             QUEUE,
             "queues",
-            FIGURES,
+            queue_attr.FIGURES,
             operation=("allocated", "share"),
             admission=("inqueue",),
             above="ancestors",
@@ -89,7 +78,7 @@ class Capacity(Plugin):
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self.total = Resource()
-        self.queues: Attrs = {}
+        self.queues: queue_attr.Attrs = {}
         self.tree = False
         self.ready = True
         """False where the tree of queues is broken: nothing is admitted, allocated or reclaimed then."""
@@ -107,7 +96,7 @@ class Capacity(Plugin):
         ssn.log("capacity.total", self.total)
         self.limits = LimitChecker(ssn, self.arguments)
         self.tree = ssn.hierarchy_enabled(self.name)
-        form = CapacityForm.for_release(ssn.release)
+        form = queue_attr.CapacityForm.for_release(ssn.release)
         if self.tree:
             self.open_tree(ssn, form)
         else:
@@ -125,10 +114,10 @@ class Capacity(Plugin):
         self.reclaim: type[ReclaimCall] = WholeReclaimCall if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
-    def open_tree(self, ssn: Session, form: CapacityForm) -> None:
+    def open_tree(self, ssn: Session, form: queue_attr.CapacityForm) -> None:
         """Build the tree of all queues of the session."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
-        attrs: Attrs = {}
+        attrs: queue_attr.Attrs = {}
         jobs, demands = ssn.jobs.values(), self.limits.demands
         broken = queue_tree.build_tree(attrs, limiting_queues(ssn), jobs, self.total, demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
@@ -147,25 +136,28 @@ class Capacity(Plugin):
         if left.priority != right.priority:
             return right.priority - left.priority
         mine, other = self.queues[left.name], self.queues[right.name]
-        return parents_last(mine, other) or compare_share(*self.queues_to_compare(mine, other))
+        return queue_attr.parents_last(mine, other) or queue_attr.compare_share(*self.queues_to_compare(mine, other))
 
     def queues_to_compare(
-        self, left: CapacityQueueAttr, right: CapacityQueueAttr
-    ) -> tuple[CapacityQueueAttr, CapacityQueueAttr]:
+        self, left: queue_attr.CapacityQueueAttr, right: queue_attr.CapacityQueueAttr
+    ) -> tuple[queue_attr.CapacityQueueAttr, queue_attr.CapacityQueueAttr]:
         """The queues whose shares are compared: for two leaves the ancestors where their branches part."""
         if not self.tree or left.children:
             return left, right
-        level = common_level(left, right) + 1
+        level = queue_attr.common_level(left, right) + 1
         return self.ancestor_at(left, level), self.ancestor_at(right, level)
 
-    def ancestor_at(self, attr: CapacityQueueAttr, level: int) -> CapacityQueueAttr:
+    def ancestor_at(self, attr: queue_attr.CapacityQueueAttr, level: int) -> queue_attr.CapacityQueueAttr:
         """The queue's ancestor at a level, or itself; an ancestor's share is the one at session open."""
         return self.queues[attr.ancestors[level]] if level < len(attr.ancestors) else attr
 
     def victim_queue_order(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> int:
         """The queue nearer to the preemptor's queue comes first."""
         asking = self.queues[preemptor.name]
-        mine, other = common_level(self.queues[left.name], asking), common_level(self.queues[right.name], asking)
+        mine, other = (
+            queue_attr.common_level(self.queues[left.name], asking),
+            queue_attr.common_level(self.queues[right.name], asking),
+        )
         return (mine < other) - (mine > other)
 
     # Allocation
@@ -186,7 +178,7 @@ class Capacity(Plugin):
             self.limits.reservations.add_task(queue.name, task)
         return True
 
-    def queue_and_ancestors(self, name: QueueName) -> Iterator[CapacityQueueAttr]:
+    def queue_and_ancestors(self, name: QueueName) -> Iterator[queue_attr.CapacityQueueAttr]:
         """The queue and its ancestors up to the root."""
         if self.queues[name].ancestors.would_overwrite(name):
             queue_tree.note_mistaken_cousins(self.ssn, name)
@@ -207,15 +199,18 @@ class Capacity(Plugin):
         if self.heeds_limit and not self.limits.check_room(attr, attr.allocated, request).is_within_limit:
             return False
         asked = counted_request(self.ssn, attr.name, request)
-        return any(self.claim_counts(check_claim(claimant, request, asked)) for claimant in self.iter_claimants(attr))
+        return any(
+            self.claim_counts(queue_attr.check_claim(claimant, request, asked))
+            for claimant in self.iter_claimants(attr)
+        )
 
     def claim_counts(self, claimed: LimitCheck) -> bool:
         """Whether the queue deserves what it claims."""
         # In every dimension in v1.13.0 and with task state persistence: two queues that may each claim one dimension
         # from the other would evict each other's pods for ever.
-        return claimed.is_within_limit if self.claims_whole else bool(deserves_more(claimed))
+        return claimed.is_within_limit if self.claims_whole else bool(queue_attr.deserves_more(claimed))
 
-    def iter_claimants(self, attr: CapacityQueueAttr) -> Iterator[CapacityQueueAttr]:
+    def iter_claimants(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[queue_attr.CapacityQueueAttr]:
         """The queue and its nearest ancestors below the root."""
         yield attr
         for distance in range(1, min(self.ancestor_level, len(attr.ancestors)) + 1):
@@ -252,7 +247,7 @@ class Capacity(Plugin):
         owners = ((task, self.queues[self.ssn.jobs[task.job].queue]) for task in candidates)
         return [task for task, attr in owners if not reclaim.judge_candidate(task, attr).rule], PERMIT
 
-    def queue_of(self, task: TaskInfo) -> CapacityQueueAttr | None:
+    def queue_of(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
         """The queue of the task's job; None for a task without a job in the session."""
         job = self.ssn.jobs.get(task.job)
         return None if job is None else self.queues.get(job.queue)
@@ -293,7 +288,7 @@ class Capacity(Plugin):
 
     # Events
 
-    def _queue_of_event(self, task: TaskInfo) -> CapacityQueueAttr | None:
+    def _queue_of_event(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
         """The queue that an event concerns; one that a broken tree does not reach is unknown."""
         attr = self.queue_of(task)
         if attr is None and self.ssn.release.has_older_form(ORPHAN_NIL_PANICS):
@@ -321,7 +316,7 @@ class Capacity(Plugin):
         if self.limits.reservations is not None:
             self.limits.reservations.add_task(attr.name, event.task)
 
-    def ancestors_of(self, attr: CapacityQueueAttr) -> list[CapacityQueueAttr]:
+    def ancestors_of(self, attr: queue_attr.CapacityQueueAttr) -> list[queue_attr.CapacityQueueAttr]:
         """The queue's ancestors, root first; their shares are not refreshed by events."""
         return [self.queues[name] for name in attr.ancestors]
 

@@ -15,15 +15,8 @@ from vcdebug.model.pod_claims import TaskDemand
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import INFINITY, Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.plugins.capacity import queue_attr
 from vcdebug.plugins.capacity.devices import DeviceQuota
-from vcdebug.plugins.capacity.queue_attr import (
-    Attrs,
-    CapacityQueueAttr,
-    exceeds_deserved,
-    has_relevant_deserved,
-    has_shared_dimension,
-    short_of_guarantee,
-)
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
 """The rules that protect a candidate, in the order of their checks."""
@@ -32,7 +25,7 @@ NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guaran
 class JudgedCandidate(NamedTuple):
     """A candidate, what its queue holds without the victims before it, and the rule that protects it."""
 
-    attr: CapacityQueueAttr
+    attr: queue_attr.CapacityQueueAttr
     held: Resource
     rule: str = ""
     """Empty for a victim."""
@@ -44,7 +37,7 @@ class ReclaimAsker(NamedTuple):
     """The task that needs room, and its queue."""
 
     task: TaskInfo
-    queue: CapacityQueueAttr
+    queue: queue_attr.CapacityQueueAttr
 
 
 class ReclaimCall:
@@ -53,56 +46,56 @@ class ReclaimCall:
     Without a task that asks (UnifiedEvictable), dimensions, relatives and ancestors do not count.
     """
 
-    def __init__(self, attrs: Attrs, ancestor_level: int = 0, asker: ReclaimAsker | None = None) -> None:
+    def __init__(self, attrs: queue_attr.Attrs, ancestor_level: int = 0, asker: ReclaimAsker | None = None) -> None:
         self._attrs = attrs
         self._ancestor_level = ancestor_level
         self._asker = asker
         self._held: dict[QueueName, Resource] = {}
 
-    def judge_candidate(self, task: TaskInfo, attr: CapacityQueueAttr) -> JudgedCandidate:
+    def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next.
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
         held = self._held_by(attr)
-        if self._asker is not None and not has_shared_dimension(task, self._asker.task):
+        if self._asker is not None and not queue_attr.has_shared_dimension(task, self._asker.task):
             return JudgedCandidate(attr, held, NO_OVERLAP)
-        if short_of_guarantee(attr, held, task):
+        if queue_attr.short_of_guarantee(attr, held, task):
             return JudgedCandidate(attr, held, GUARANTEE)
         if self._nothing_deserved(attr, task):
             return JudgedCandidate(attr, held, NOTHING_DESERVED)
-        if not exceeds_deserved(attr, held, task):
+        if not queue_attr.exceeds_deserved(attr, held, task):
             return JudgedCandidate(attr, held, DESERVED)
         asked: dict[QueueName, None] = {}
         for name in self._ancestors_to_check(attr):
             ancestor = self._attrs.get(name)
-            if ancestor is None or not exceeds_deserved(ancestor, self._held_by(ancestor), task):
+            if ancestor is None or not queue_attr.exceeds_deserved(ancestor, self._held_by(ancestor), task):
                 return JudgedCandidate(attr, held, ANCESTOR, name)
             asked[name] = None
         for name in (attr.name, *asked):
             self._held[name] = self._held[name].clone().sub(task.resreq)
         return JudgedCandidate(attr, held)
 
-    def _held_by(self, attr: CapacityQueueAttr) -> Resource:
+    def _held_by(self, attr: queue_attr.CapacityQueueAttr) -> Resource:
         return self._held.setdefault(attr.name, attr.allocated)
 
-    def _nothing_deserved(self, attr: CapacityQueueAttr, task: TaskInfo) -> bool:
+    def _nothing_deserved(self, attr: queue_attr.CapacityQueueAttr, task: TaskInfo) -> bool:
         """Relatives of whom neither deserves anything in their tasks' dimensions do not take from each other."""
-        if self._asker is None or not self._ancestor_level or has_relevant_deserved(task, attr.deserved):
+        if self._asker is None or not self._ancestor_level or queue_attr.has_relevant_deserved(task, attr.deserved):
             return False
-        return self._shares_near_ancestor(attr, self._asker.queue) and not has_relevant_deserved(
+        return self._shares_near_ancestor(attr, self._asker.queue) and not queue_attr.has_relevant_deserved(
             self._asker.task, self._asker.queue.deserved
         )
 
-    def _shares_near_ancestor(self, attr: CapacityQueueAttr, asking: CapacityQueueAttr) -> bool:
+    def _shares_near_ancestor(self, attr: queue_attr.CapacityQueueAttr, asking: queue_attr.CapacityQueueAttr) -> bool:
         """Whether both share a near ancestor. Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel."""
         mine = self._near_ancestors(asking)
         return any(name != ROOT_QUEUE and name in mine for name in self._near_ancestors(attr))
 
-    def _near_ancestors(self, attr: CapacityQueueAttr) -> list[QueueName]:
+    def _near_ancestors(self, attr: queue_attr.CapacityQueueAttr) -> list[QueueName]:
         """Upstream: plugins/capacity.ancestorsByLevel."""
         return list(attr.ancestors)[-self._ancestor_level :]
 
-    def _ancestors_to_check(self, attr: CapacityQueueAttr) -> Iterator[QueueName]:
+    def _ancestors_to_check(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[QueueName]:
         """The ancestors to ask: one at the same distance from both queues is not, at another distance it is.
         Upstream: plugins/capacity.getReclaimeeAncestorToCheck.
         """
@@ -117,13 +110,13 @@ class ReclaimCall:
 class WholeReclaimCall(ReclaimCall):
     """The older form: a queue that exceeds its deserved amount in some dimension gives up any task."""
 
-    def judge_candidate(self, task: TaskInfo, attr: CapacityQueueAttr) -> JudgedCandidate:
+    def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""
         held = self._held_by(attr)
         # A dimension that the queue does not state is one in which it deserves everything.
         if held.less_equal(attr.deserved, INFINITY):
             return JudgedCandidate(attr, held, DESERVED)
-        if short_of_guarantee(attr, held, task):
+        if queue_attr.short_of_guarantee(attr, held, task):
             return JudgedCandidate(attr, held, GUARANTEE)
         self._held[attr.name] = held.clone().sub(task.resreq)
         return JudgedCandidate(attr, held)
@@ -156,7 +149,7 @@ class QueueStates:
         self._ancestors = ancestors
 
     @classmethod
-    def copy_states(cls, attrs: Attrs) -> QueueStates:
+    def copy_states(cls, attrs: queue_attr.Attrs) -> QueueStates:
         """A copy of what the session's queues hold now."""
         return cls(
             {name: attr.allocated for name, attr in attrs.items()},
@@ -169,7 +162,7 @@ class QueueStates:
         devices = {name: quota.clone() for name, quota in self.devices.items()}
         return QueueStates(dict(self.allocated), devices, self._ancestors)
 
-    def ancestors_of(self, attrs: Attrs, name: QueueName) -> Iterable[QueueName]:
+    def ancestors_of(self, attrs: queue_attr.Attrs, name: QueueName) -> Iterable[QueueName]:
         """The queue's ancestors as they were when the copy was made."""
         return self._ancestors.get(name) or attrs[name].ancestors
 
@@ -189,7 +182,7 @@ class QueueStates:
 
 
 def simulated_queues(
-    state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: Attrs, task: TaskInfo, no_queue: str = NO_QUEUE
+    state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: queue_attr.Attrs, task: TaskInfo, no_queue: str = NO_QUEUE
 ) -> tuple[QueueStates, list[QueueName], str | None]:
     """(what queues hold, the queues that count the task, error) of a simulation."""
     held = state.data.get(STATE_KEY)

@@ -36,17 +36,7 @@ from vcdebug.plugins.predicates.volume_filters import (
     VolumeBindingFilter,
     VolumeZoneFilter,
 )
-from vcdebug.releases.nodes import (
-    DRA_PREDICATE_SWITCH,
-    DRA_SCORE,
-    PREDICATE_ORDER,
-    PREDICATES_BATCH_ALL_NODES,
-    PREFILTER_REGISTRATIONS,
-    PROPORTIONAL_PREDICATE,
-    RESERVE_FAILURE_CONTINUES,
-    SIMULATE_WITHOUT_DEVICES,
-    TAINT_TEXT,
-)
+from vcdebug.releases import nodes as node_changes
 
 NODE_AFFINITY = "NodeAffinity"
 POD_NUMBER, STABLE = "NodePodNumber", "stable filters"
@@ -84,18 +74,18 @@ class Predicates(Plugin):
         self._ssn = ssn
         self._view: NodeView = ssn.view
         has = ssn.release.has_older_form
-        self._by_name = has(PREDICATE_ORDER)
+        self._by_name = has(node_changes.PREDICATE_ORDER)
         self._stable = StaticFilters(
             self._view,
             affinity_on=self._affinity_on,
             taints_on=self._taints_on,
-            taints_named=has(TAINT_TEXT),
+            taints_named=has(node_changes.TAINT_TEXT),
             affinity_first=self._by_name,
         )
-        self._scores_claims = not has(DRA_SCORE)
-        self._names_all_nodes = has(PREDICATES_BATCH_ALL_NODES)
-        self._simulates_without_devices = has(SIMULATE_WITHOUT_DEVICES)
-        self._continues_refused = has(RESERVE_FAILURE_CONTINUES)
+        self._scores_claims = not has(node_changes.DRA_SCORE)
+        self._names_all_nodes = has(node_changes.PREDICATES_BATCH_ALL_NODES)
+        self._simulates_without_devices = has(node_changes.SIMULATE_WITHOUT_DEVICES)
+        self._continues_refused = has(node_changes.RESERVE_FAILURE_CONTINUES)
         self._skips: dict[tuple[str, ...], tuple[str, ...]] = {}
         """Names of filters that some task skips, once."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
@@ -107,7 +97,7 @@ class Predicates(Plugin):
         )
         self._volumes = VolumeBindingFilter(self._view, listers) if self._filter_enabled("VolumeBinding") else None
         self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
-        rates = rates_of(self.arguments) if has(PROPORTIONAL_PREDICATE) else None
+        rates = rates_of(self.arguments) if has(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._build_filters(listers)
         self._foretelling = None if self._cache is not None else self._new_prefilter_cache(ssn)
@@ -115,8 +105,8 @@ class Predicates(Plugin):
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
         self._giving_back = [one for one in (self._claims, self._volumes) if one is not None]
-        self._affinity_prepares = self._affinity_on and not has(PREFILTER_REGISTRATIONS)
-        without = LATER_PRE_FILTERS if has(PREFILTER_REGISTRATIONS) else ()
+        self._affinity_prepares = self._affinity_on and not has(node_changes.PREFILTER_REGISTRATIONS)
+        without = LATER_PRE_FILTERS if has(node_changes.PREFILTER_REGISTRATIONS) else ()
         self._preparing = tuple(one for one in self._filters if one.name not in without)
 
     def _new_prefilter_cache(self, ssn: Session) -> PreFilterCache:
@@ -124,7 +114,7 @@ class Predicates(Plugin):
 
     def _claims_on(self, ssn: Session) -> bool:
         """Whether resource claims are filtered: by the feature gate, in older releases also by an argument."""
-        if ssn.release.has_older_form(DRA_PREDICATE_SWITCH):
+        if ssn.release.has_older_form(node_changes.DRA_PREDICATE_SWITCH):
             asked = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
             return asked and ssn.flags.is_gate_on("DynamicResourceAllocation")
         return ssn.flags.is_gate_on("DynamicResourceAllocation")

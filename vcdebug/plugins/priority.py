@@ -53,7 +53,7 @@ class Priority(Plugin):
         return [victim for victim in candidates if rank_candidate(self.jobs, victim, own, preemptor).is_lower], PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates of lower job priority; a reclaim between queues does not look at priority."""
+        """Candidates of lower job priority; a reclaim between queues ignores priority."""
         if context.kind is EvictionKind.GANG_RECLAIM:
             return candidates, PERMIT
         return [task for task in candidates if rank_candidate(self.jobs, task, context.job).is_lower], PERMIT

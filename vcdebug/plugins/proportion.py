@@ -149,7 +149,7 @@ class Proportion(Plugin):
         ssn.log("proportion.rounds")
 
     def new_attr(self, queue: QueueInfo) -> ProportionQueueAttr:
-        """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
+        """The queue's limits: the cluster less the guarantees of other queues, and its own capability."""
         bound = limits.flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
         keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
@@ -192,7 +192,7 @@ class Proportion(Plugin):
         return [each.task for each in iter_holdings(self.jobs, self.queues, candidates) if each.surplus], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Whether the queue's limit holds the job's minimum beside everything that is not elastic."""
+        """Whether the job's minimum and all inelastic allocations are within the queue's limit."""
         attr = self.queues[job.queue]
         if self.ssn.queues[job.queue].state != OPEN:
             return REJECT

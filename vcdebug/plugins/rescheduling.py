@@ -109,7 +109,7 @@ class ReschedulingChoice(NamedTuple):
 
     @property
     def chosen_victims(self) -> list[TaskInfo]:
-        """In the order in which they were chosen."""
+        """The victims, in the order of their choice."""
         return [step.victim for step in self.steps if step.victim is not None]
 
 
@@ -140,7 +140,7 @@ class Rescheduling(Plugin):
 
     @property
     def next_run(self) -> datetime | None:
-        """The first moment at which it is due again; None where it does nothing."""
+        """The time of the next run; None where the plugin does nothing."""
         past = self._ssn.process
         last = past.last_rescheduling or past.started
         if last is None or STRATEGY not in self._settings.strategies:
@@ -267,7 +267,7 @@ def _go_type(item: object) -> str:
 
 
 def _read_strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]:
-    """(names, parameters of the strategy); an empty or missing list stands for the default one."""
+    """(names, parameters of the strategy); the default strategy for an empty or missing list."""
     listed = raw if isinstance(raw, list) else []
     if not listed:
         return (STRATEGY,), {}

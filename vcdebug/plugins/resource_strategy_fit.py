@@ -133,11 +133,11 @@ class ResourceStrategyFit(Plugin):
 
     @property
     def strategy_settings(self) -> StrategyFitSettings:
-        """What the arguments say."""
+        """The settings read from the arguments."""
         return self._settings
 
     def kept_free(self, task: TaskInfo, nodes: NodeRows) -> Iterator[KeptFree]:
-        """What the check of proportions compares on one node; nothing where the task asks for a scarce resource."""
+        """The figures of the proportional check on one node; none where the task requests a scarce resource."""
         requested = task.resreq.scalars or {}
         if any(requested.get(name, 0.0) > 0 for name in self._rates):
             return
@@ -164,7 +164,7 @@ class ResourceStrategyFit(Plugin):
 
 
 def _is_crowded(task: TaskInfo, nodes: NodeRows, name: str, rates: Rates) -> BoolArray:
-    """Where the task would leave too little beside the idle amount of the resource; nodes without it pass.
+    """Mask of the nodes where the task would leave too little for the idle resource; nodes without it pass.
     Upstream: plugins/resource-strategy-fit/proportional.checkNodeResourceIsProportional.
     """
     if name in (CPU, MEMORY):
@@ -197,7 +197,7 @@ class Strategy(NamedTuple):
 
 
 class ScarceResources(NamedTuple):
-    """Resources that a task which does not ask for them should leave alone."""
+    """Resources whose nodes are kept for tasks that request them."""
 
     weight: int
     resources: Mapping[str, int]

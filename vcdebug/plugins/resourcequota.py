@@ -40,7 +40,7 @@ class QuotaCheck(NamedTuple):
 
     @property
     def exceeded_by(self) -> int:
-        """By how much the minimum is too much; at most 0 where the quota holds it."""
+        """The excess over the quota; at most 0 for a minimum within it."""
         return self.used + self.pending + self.minimum - self.hard
 
 

@@ -27,7 +27,7 @@ MAX_SCORE = 100
 
 
 class BucketScores(NamedTuple):
-    """How much of a task's bucket several nodes hold, or have room for."""
+    """How much of a task's bucket each of several nodes holds, or has room for."""
 
     bucket: Bucket
     present: IntArray
@@ -88,7 +88,7 @@ class TaskTopology(Plugin):
         return NodeScores(nodes.zero_scores() if together is None else together.scores)
 
     def bucket_scores(self, task: TaskInfo, nodes: NodeRows) -> BucketScores | None:
-        """What the scores are made of; None for a task without a bucket."""
+        """The scores with their parts; None for a task without a bucket."""
         buckets = self._jobs.get(task.job)
         bucket = None if buckets is None else buckets.get_bucket(task)
         if buckets is None or bucket is None:
@@ -181,14 +181,14 @@ KIBIS_PER_MEBI = 1024
 
 
 class Bucket:
-    """Tasks that wait for a node, and how many already have which. Upstream: plugins/task-topology/bucket.NewBucket."""
+    """Pending tasks, and the number of placed ones per node. Upstream: plugins/task-topology/bucket.NewBucket."""
 
     __slots__ = ("bound", "index", "nodes", "request", "request_score", "roles", "tasks")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.tasks: dict[TaskId, TaskInfo] = {}
-        """Those without a node."""
+        """Tasks without a node."""
         self.roles: dict[Role, int] = {}
         self.request = Resource()
         self.request_score = 0.0
@@ -206,7 +206,7 @@ class Bucket:
         self.request.add(task.resreq)
 
     def task_bound(self, task: TaskInfo) -> None:
-        """A task came to a node. Upstream: plugins/task-topology/bucket.TaskBound."""
+        """Count a task as placed. Upstream: plugins/task-topology/bucket.TaskBound."""
         # Upstream does not check: a task bound twice shrinks the request twice, and may panic.
         self._count_bound(task.node_name)
         self.tasks.pop(task.uid, None)
@@ -275,7 +275,7 @@ class JobBuckets:
         return self._bucket_of.get(task.uid)
 
     def task_bound(self, task: TaskInfo) -> None:
-        """A task came to a node. Upstream: plugins/task-topology/manager.TaskBound."""
+        """Count a task as placed. Upstream: plugins/task-topology/manager.TaskBound."""
         role = role_of(task)
         if role:
             roles = self.bound_roles.setdefault(task.node_name, {})

@@ -125,7 +125,7 @@ class Tdm(Plugin):
         return self.within_budgets(found), PERMIT
 
     def bar_reason(self, task: TaskInfo) -> str:
-        """Why a candidate stays whatever its job's budget is: the rule's name, or nothing."""
+        """The rule that protects a candidate whatever its job's budget is; empty for none."""
         if not is_evictable(task):
             return NOT_RUNNING if task.preemptable else NOT_PREEMPTABLE
         node = self.ssn.nodes.get(task.node_name)

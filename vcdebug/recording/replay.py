@@ -246,11 +246,11 @@ ReportProgress = Callable[[str, int, int], object]
 class ProgressBound(SizeBound):
     """A bound that also reports progress whenever it measures the record."""
 
-    __slots__ = ("_action", "_jobs", "_left", "_queue", "_seen", "_tell")
+    __slots__ = ("_action", "_jobs", "_left", "_queue", "_seen", "_report")
 
-    def __init__(self, tell: ReportProgress, *limits: int) -> None:
+    def __init__(self, report: ReportProgress, *limits: int) -> None:
         super().__init__(*limits)
-        self._tell = tell
+        self._report = report
         self._action = self._queue = ""
         self._jobs = self._seen = 0
         self._left: dict[str, int] = {}
@@ -268,7 +268,7 @@ class ProgressBound(SizeBound):
                 self._jobs += 1
                 self._left[self._queue] = event.left
         self._seen = len(events)
-        self._tell(self._format_progress(), self._jobs, self._known_jobs())
+        self._report(self._format_progress(), self._jobs, self._known_jobs())
         super().check_size(events)
         self.next_look = min(self.next_look, self._seen + EVENTS_PER_REPORT)
 

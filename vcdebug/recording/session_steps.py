@@ -172,9 +172,11 @@ def _plugins_step(recording: Recording) -> SessionStep:
 @per_recording()
 def _opened_plugins(recording: Recording) -> Sequence[SessionStep]:
     hooks = group_by_key(((each.tier, each.plugin), each) for each in iter_registrations(recording))
-    told = dict(event_handlers(recording))
+    handlers = dict(event_handlers(recording))
     return [
-        _plugin_step(recording, number, option.name, hooks.get((number, option.name), []), told.get(option.name, ""))
+        _plugin_step(
+            recording, number, option.name, hooks.get((number, option.name), []), handlers.get(option.name, "")
+        )
         for number, tier in enumerate(recording.conf.tiers, start=1)
         for option in tier
     ]

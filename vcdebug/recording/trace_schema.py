@@ -174,7 +174,7 @@ class EventEncoder:
         return form(event, self)
 
     def statuses_of_code(self, code: int) -> list[dict[str, object]]:
-        """What a code of a predicate event stands for."""
+        """The statuses of a predicate event's reason code."""
         if code not in self._statuses:
             self._statuses[code] = status_documents(self._reasons.statuses_of(code))
         return self._statuses[code]

@@ -28,7 +28,7 @@ def says_no(event: record.HookEvent) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NodeTry:
-    """An evicting action looks at one node for one task."""
+    """One node that an evicting action tries for one task."""
 
     node: NodeName
     first: Seq

@@ -30,7 +30,7 @@ ALLOCATE_PURPOSE = 0
 
 
 class Solution(NamedTuple):
-    """What a dry run in one hypernode left: saved operations, the remaining work, and its score."""
+    """The result of a dry run in one hypernode: saved operations, remaining work, and score."""
 
     saved: Statement
     worksheet: Worksheet
@@ -263,14 +263,13 @@ Placements = list[tuple[TaskInfo, NodeInfo]]
 def allocate_from_nomination(
     ssn: Session, placement: TaskPlacement, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]
 ) -> Statement | None:
-    """All tasks on their nominated nodes, or None: then the nomination is forgotten.
-
-    Every task is validated before any is placed, so two tasks may both pass for room that holds one.
+    """Place all tasks on their nominated nodes; None drops the nomination.
     Upstream: actions/allocate.allocateFromNomination.
     """
     nodes = ssn.hyper_node_rows(sub_job.nominated_hyper_node)
     statement: Statement | None = None
     if nodes is not None and len(nodes):
+        # All are validated before any is placed, as upstream does: two tasks may both pass for room that holds one.
         placements = _validate_nomination(ssn, job, nodes, tasks.clone(), placement.error_cache)
         if placements is not None:
             statement = _place_nominated(ssn, sub_job, placements)

@@ -207,7 +207,7 @@ def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInf
 
 
 class RestoredOutcome(Enum):
-    """What became of the task."""
+    """The outcome for a task."""
 
     PLACED = 0
     WAITS = 1
@@ -222,13 +222,14 @@ def is_restored(ssn: Session, task: TaskInfo) -> bool:
 
 
 def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows) -> RestoredOutcome:
-    """Only its own node is asked, and not about resources: they are compared here."""
+    """Place the task on its own node once the resources are idle there."""
     node = ssn.nodes.get(ssn.restored[task.uid])
     if node is not None:
         alone = nodes.select_where(nodes.rows == node.row)
         if not len(alone) or not task.init_resreq.less_equal(node.idle):
             return RestoredOutcome.WAITS
         if ssn.ask_plugins(PRE_PREDICATE, task) is None:
+            # Resources are compared above, since future idle room does not count for a restored task.
             feasible, _ = PredicateHelper(ssn, cache_on=False).predicate_nodes(
                 task, alone, predicate_for_allocate_action
             )

@@ -304,7 +304,7 @@ def _in_own_statement(
     victims: Sequence[TaskInfo],
     evicting: EvictFunction,
 ) -> bool:
-    """What did not help is undone at once."""
+    """Undo the evictions at once where the task does not fit."""
     trial = Statement(ssn)
     fits = evicting(ssn, trial, build_victims_queue(ssn, victims, task), task, node)
     frees = _frees_something(ssn, trial, 0, task)
@@ -323,7 +323,7 @@ def _in_shared_statement(
     victims: Sequence[TaskInfo],
     evicting: EvictFunction,
 ) -> bool:
-    """What did not help stays, and a refused pipeline counts as room found."""
+    """Keep the evictions in any case; a refused pipeline counts as room found."""
     before = len(statement)
     fits = evicting(ssn, statement, build_victims_queue(ssn, victims, task), task, node)
     frees = _frees_something(ssn, statement, before, task)

@@ -95,7 +95,7 @@ class TopologyAwarePreemption:
         *,
         shared: bool,
     ) -> bool:
-        """Evict the winner's victims and pipeline the task there; in a `shared` statement whatever comes of it stays.
+        """Evict the winner's victims and pipeline the task there; in a `shared` statement nothing is undone.
         Upstream: actions/preempt.topologyAwarePreempt, actions/preempt.prepareCandidate.
         """
         candidates = self._find_candidates(ssn, task, nodes, skip_rule)
@@ -228,7 +228,7 @@ def candidates_in_time(found: list[Candidate], known: NodeName) -> list[Candidat
 
 
 def counting_candidates(found: list[Candidate], wanted: int, known: NodeName) -> list[Candidate]:
-    """The candidates that count: those that came in time, all of them where the search came to its end."""
+    """The candidates in time where they are enough; all of them where the search went over every node."""
     counting = candidates_in_time(found, known)
     return counting if len(counting) >= wanted else found
 

@@ -117,7 +117,7 @@ LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
     "proportion.jobs": opening_lines.jobs_of_proportion,
     "proportion.rounds": opening_lines.rounds_of_proportion,
 }
-"""Key of an engine's log call → the lines that stand for it."""
+"""Key of an engine's log call → the function that writes its lines."""
 
 
 class ReplayedLine:

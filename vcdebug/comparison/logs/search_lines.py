@@ -197,7 +197,7 @@ class _NodeScorer(NamedTuple):
     scores: list[float]
     weight: int
     images: str
-    """The weight of images, which releases that do not normalise show beside each scorer."""
+    """The weight of images, which releases without normalisation print with each scorer."""
 
 
 def _parts_of_nodeorder(at: message.LogContext, parts: Mapping[str, list[float]]) -> tuple[_NodeScorer, ...]:

@@ -55,7 +55,7 @@ ENDLESS_COPY = "runtime: goroutine stack exceeds 1000000000-byte limit, fatal er
 
 
 class Capacity(Plugin):
-    """Keeps what each queue deserves, is guaranteed and may use at most."""
+    """Keeps the deserved, guaranteed and maximum amounts of each queue."""
 
     name = "capacity"
     accounts = (
@@ -232,7 +232,7 @@ class Capacity(Plugin):
         return victims, PERMIT
 
     def eviction_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
-        """In the order of eviction."""
+        """The candidates in the order of eviction."""
         waiting = build_victims_queue(self.ssn, candidates, reclaimer)
         while waiting:
             yield waiting.pop()
@@ -255,7 +255,7 @@ class Capacity(Plugin):
     # Admission
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Whether the queue and all its ancestors hold the job's minimum beside everything that is not elastic.
+        """Whether the minimum and inelastic allocations are within the limits of the queue and its ancestors.
         Upstream: plugins/capacity.jobEnqueueable, plugins/capacity.checkJobEnqueueableHierarchically.
         """
         if not self.ready or self.queues[job.queue].children or self.ssn.queues[job.queue].state != OPEN:
@@ -275,7 +275,7 @@ class Capacity(Plugin):
         return PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:
-        """The minimum counts from now on, less what scheduling-gated pods ask for."""
+        """Add the job's minimum, without its scheduling-gated pods, to the queue and its ancestors."""
         attr = self.queues.get(job.queue)
         devices = None if attr is None else self.limits.minimum_demand(attr, job)
         if attr is None or (job.pod_group.min_resources is None and devices is None):
@@ -289,7 +289,7 @@ class Capacity(Plugin):
     # Events
 
     def _queue_of_event(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
-        """The queue that an event concerns; one that a broken tree does not reach is unknown."""
+        """The queue of an event's task; None for a queue that a broken tree leaves out."""
         attr = self.queue_of(task)
         if attr is None and self.ssn.release.has_older_form(ORPHAN_NIL_PANICS):
             raise SchedulerPanic(NIL_POINTER_TEXT)
@@ -323,7 +323,7 @@ class Capacity(Plugin):
     # Simulation
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
-        """Remember what every queue holds, for simulations of this task."""
+        """Copy what every queue has allocated, for simulations of this task."""
         if self.circle:
             queue_tree.note_endless_copy(self.ssn, self.circle)
             objects = tuple([("Queue", name) for name in self.circle])

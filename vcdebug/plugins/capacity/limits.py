@@ -77,7 +77,7 @@ class LimitChecker:
         return devices.admits_demand(devices.incremental_demand(demand), consumable=self.consumable, with_inqueue=False)
 
     def missing_dimensions(self, attr: CapacityQueueAttr, job: JobInfo) -> list[str] | None:
-        """The dimensions in which the job's minimum is too much beside all that is not elastic; None when it fits."""
+        """The dimensions in which the minimum and inelastic allocations exceed the limit; None when they fit."""
         check = self.check_admission(attr, job)
         if not check.is_within_limit:
             return check.exceeded_dimensions

@@ -124,7 +124,7 @@ class CapacityQueueAttr:
     capability: Resource
     guarantee: Resource
     real_capability: Resource = field(default_factory=Resource)
-    """The limit that holds: the capability within what others' guarantees leave."""
+    """The limit in force: the capability, at most the parent's less the guarantees of other queues."""
     bound: QueueLimit | None = None
     """How the limit was computed; None for the root and for queues outside its tree."""
     entitlement: Entitlement | None = None
@@ -143,7 +143,7 @@ class CapacityQueueAttr:
 
     @classmethod
     def from_queue(cls, queue: QueueInfo, form: CapacityForm = NEWEST_FORM) -> CapacityQueueAttr:
-        """The queue's limits as they are written."""
+        """A queue with the limits that its manifest states."""
         return cls(
             queue.name,
             Resource.from_list(queue.deserved),
@@ -203,7 +203,7 @@ class CapacityQueueAttr:
 
     @property
     def ancestor_names(self) -> list[QueueName]:
-        """Root first, as they are now."""
+        """The current ancestors, root first."""
         return list(self.ancestors)
 
 

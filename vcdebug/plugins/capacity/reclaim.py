@@ -79,7 +79,7 @@ class ReclaimCall:
         return self._held.setdefault(attr.name, attr.allocated)
 
     def _nothing_deserved(self, attr: queue_attr.CapacityQueueAttr, task: TaskInfo) -> bool:
-        """Relatives of whom neither deserves anything in their tasks' dimensions do not take from each other."""
+        """Whether both queues are relatives that deserve nothing in their tasks' dimensions."""
         if self._asker is None or not self._ancestor_level or queue_attr.has_relevant_deserved(task, attr.deserved):
             return False
         return self._shares_near_ancestor(attr, self._asker.queue) and not queue_attr.has_relevant_deserved(

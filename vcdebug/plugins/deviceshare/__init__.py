@@ -287,7 +287,7 @@ class Deviceshare(Plugin):
 
     @property
     def device_settings(self) -> DeviceshareSettings:
-        """What the arguments say."""
+        """The settings read from the arguments."""
         return self._settings
 
     def device_scores(self, pod: Pod, ledgers: Mapping[str, DeviceLedger]) -> list[tuple[str, float]]:

@@ -49,7 +49,7 @@ class ResourceLoad(NamedTuple):
 
 
 class NodeLoad(NamedTuple):
-    """A node as the plugin sees it."""
+    """The figures behind a node's score and verdict."""
 
     busy: tuple[ResourceLoad, ...]
     fresh: bool
@@ -107,7 +107,7 @@ class Usage(Plugin):
         return NodeScores(np.where(self._measured.fresh[nodes.rows], score, 0.0))
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
-        """What the score and the verdict of one node are made of."""
+        """The figures behind the score and the verdict of one node."""
         settings, row = self._settings, int(nodes.rows[0])
         measured, estimated, load = self._measured, self.load.node_estimate(row), self.load.of_row(row)
         of_cpu = (settings.cpu_weight, settings.cpu_threshold)
@@ -119,12 +119,12 @@ class Usage(Plugin):
 
     @property
     def usage_settings(self) -> UsageSettings:
-        """What the arguments come to."""
+        """The settings read from the arguments."""
         return self._settings
 
     @property
     def node_measurements(self) -> NodeMeasurements:
-        """What was measured, node by node."""
+        """The measurements, node by node."""
         return self._measured
 
     @property
@@ -323,7 +323,7 @@ class MeasuredUsage(Plugin):
 
     @property
     def node_measurements(self) -> NodeMeasurements:
-        """What was measured, node by node."""
+        """The measurements, node by node."""
         return self._measured
 
     @property
@@ -332,7 +332,7 @@ class MeasuredUsage(Plugin):
         return self._cpu_threshold, self._memory_threshold
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
-        """What the score and the verdict of one node are made of."""
+        """The figures behind the score and the verdict of one node."""
         row = int(nodes.rows[0])
         cpu, memory = float(self._measured.cpu[row]), float(self._measured.memory[row])
         busy = (

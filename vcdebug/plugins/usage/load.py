@@ -22,7 +22,7 @@ FRESH_FOR = 5 * MINUTE
 
 
 class PodEstimate(NamedTuple):
-    """What a pod was taken to use when it came to its node."""
+    """The estimated use of a pod when it was placed on its node."""
 
     row: Row
     cpu: float

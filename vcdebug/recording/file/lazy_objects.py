@@ -306,7 +306,7 @@ LAZY_ANSWERS: Final = (api_writes, cluster_overview.jobs_pending_first)
 
 # What of a recording is not stored: identities of the running process, and what is quickly computed again.
 
-STORED_INSTEAD: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: what stands there instead
+STORED_INSTEAD: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: the value in its place
     "vcdebug.recording.recording:Recording": {"memo": {}},
     "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None, "standing": None},
     "vcdebug.framework.record:Record": {"bound": None},

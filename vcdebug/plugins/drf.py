@@ -81,7 +81,9 @@ class Drf(Plugin):
         if not candidates or preemptor.job not in self.shares:
             return [], PERMIT
         return [
-            each.task for each in iter_exchanges(self.totals, self.shares, preemptor, candidates) if each.is_fair
+            exchange.task
+            for exchange in iter_exchanges(self.totals, self.shares, preemptor, candidates)
+            if exchange.is_fair
         ], PERMIT
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:

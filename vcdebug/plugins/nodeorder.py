@@ -297,7 +297,7 @@ class TwoKinds(Plugin):
         )
         by_part = {part: (weight, score) for weight, part, score in asked}
         self._per_node = [(part, *by_part[part]) for part in _PER_NODE_ORDER if part in by_part]
-        self._batch = tuple(one for one in asked if one[1] not in _PER_NODE_ORDER)
+        self._batch = tuple(scorer for scorer in asked if scorer[1] not in _PER_NODE_ORDER)
         self._counts_workers = ssn.release.has_older_form(node_changes.METRICS_UNREGISTERED)
         self.ssn = ssn
 
@@ -331,7 +331,9 @@ class TwoKinds(Plugin):
         Upstream: plugins/predicates (metrics.Register).
         """
         return any(
-            one.plugin == REGISTERING_PLUGIN for tier in self.ssn.plugin_calls[PRE_PREDICATE.method] for one in tier
+            plugin_call.plugin == REGISTERING_PLUGIN
+            for tier in self.ssn.plugin_calls[PRE_PREDICATE.method]
+            for plugin_call in tier
         )
 
     def _preference_scores(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:

@@ -189,7 +189,9 @@ class Proportion(Plugin):
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
-        return [each.task for each in iter_holdings(self.jobs, self.queues, candidates) if each.surplus], PERMIT
+        return [
+            holding.task for holding in iter_holdings(self.jobs, self.queues, candidates) if holding.surplus
+        ], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
         """Whether the job's minimum and all inelastic allocations are within the queue's limit."""

@@ -160,7 +160,9 @@ class Rescheduling(Plugin):
         measured = [BusyNode(node, self._node_percents(node)) for node in self._ssn.nodes.values()]
         low = [busy for busy in measured if _is_low(busy, low_at)]
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
-        shown = tuple([MeasuredNode(one.node.name, dict(one.percents), one in low, one in high) for one in measured])
+        shown = tuple(
+            [MeasuredNode(busy.node.name, dict(busy.percents), busy in low, busy in high) for busy in measured]
+        )
         if not low or len(low) == len(self._ssn.nodes) or not high:
             return ReschedulingChoice(low_at, target, shown, {}, ())
         budget = _idle_budget(low, target)

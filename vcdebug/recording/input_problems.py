@@ -166,7 +166,7 @@ def noteworthy_nodes(recording: Recording) -> Mapping[NodeName, str]:
 def ready_status(node: NodeInfo) -> str:
     """The status of the condition Ready; empty where it is True or not stated."""
     conditions = status_of(node.manifest).get("conditions") or ()
-    ready = next((one for one in conditions if one.get("type") == "Ready"), None)
+    ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
     status = str(ready.get("status")) if ready is not None else "True"
     return "" if status == "True" else status
 

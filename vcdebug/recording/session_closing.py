@@ -87,9 +87,15 @@ def _reserved_cpu_steps(recording: Recording) -> Sequence[SessionStep]:
     before = dict.fromkeys(recording.snapshot.process.reserved_cpus)
     seq = len(recording)
     return [
-        SessionStep(f"pod {one.pod}", f"CPUs {one.cpus} of {one.node} are kept", True, seq, ("task", one.pod))
-        for one in recording.session.process.reserved_cpus
-        if one not in before
+        SessionStep(
+            f"pod {reservation.pod}",
+            f"CPUs {reservation.cpus} of {reservation.node} are kept",
+            True,
+            seq,
+            ("task", reservation.pod),
+        )
+        for reservation in recording.session.process.reserved_cpus
+        if reservation not in before
     ]
 
 

@@ -94,7 +94,9 @@ def _session_lists(recording: Recording) -> Iterator[SessionStep]:
     yield SessionStep("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
     drivers = count_noun(len(recording.snapshot.objects_of("CSINode")), "CSINode")
     yield SessionStep("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
-    quotas = Counter(metadata_of(one).get("namespace") or "" for one in recording.snapshot.objects_of("ResourceQuota"))
+    quotas = Counter(
+        metadata_of(manifest).get("namespace") or "" for manifest in recording.snapshot.objects_of("ResourceQuota")
+    )
     counted = [f"{name}: {count_noun(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
     yield SessionStep("NamespaceInfo", "; ".join(counted) or "no namespace has a ResourceQuota", seq=1)
 
@@ -171,7 +173,9 @@ def _plugins_step(recording: Recording) -> SessionStep:
 
 @per_recording()
 def _opened_plugins(recording: Recording) -> Sequence[SessionStep]:
-    hooks = group_by_key(((each.tier, each.plugin), each) for each in iter_registrations(recording))
+    hooks = group_by_key(
+        ((registration.tier, registration.plugin), registration) for registration in iter_registrations(recording)
+    )
     handlers = dict(event_handlers(recording))
     return [
         _plugin_step(
@@ -188,9 +192,9 @@ def _plugin_step(
     what = f"tier {tier}: {name}"
     if name not in recording.session.plugins:
         return SessionStep(what, UNKNOWN_PLUGIN, good=False, seq=1)
-    off = len([each for each in hooks if not each.takes_part])
+    off = len([hook for hook in hooks if not hook.takes_part])
     said = f"{count_noun(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
-    parts = [_hook_step(each) for each in hooks]
+    parts = [_hook_step(hook) for hook in hooks]
     if handler:
         parts.append(SessionStep("event handler", handler, good=True, seq=1))
     return SessionStep(what, said + (", an event handler" if handler else ""), seq=1, parts=lambda: parts)

@@ -128,7 +128,7 @@ class JobVisit:
         """Tasks that the statement placed, or that were placed without one."""
         if self.end:
             return [task for kind, task, _ in self.end[1].ops if kind in record.PLACING_OPS]
-        return [one.task for one in self.tries if one.last_placement] if self.has_no_statement else []
+        return [attempt.task for attempt in self.tries if attempt.last_placement] if self.has_no_statement else []
 
 
 def job_visits(recording: Recording, job: JobId) -> list[JobVisit]:

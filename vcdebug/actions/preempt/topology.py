@@ -224,7 +224,7 @@ def candidates_in_time(found: list[Candidate], known: NodeName) -> list[Candidat
     # that ended the search was better than it.
     if not found or found[0].node.name != known:
         return found
-    return [one for one in found if rank_candidate(one) >= rank_candidate(found[0])]
+    return [candidate for candidate in found if rank_candidate(candidate) >= rank_candidate(found[0])]
 
 
 def counting_candidates(found: list[Candidate], wanted: int, known: NodeName) -> list[Candidate]:

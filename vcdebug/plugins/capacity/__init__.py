@@ -263,8 +263,8 @@ class Capacity(Plugin):
         attr = self.queues[job.queue]
         if job.pod_group.min_resources is None and self.limits.minimum_demand(attr, job) is None:
             return PERMIT
-        for each in self.queue_and_ancestors(job.queue):
-            missing = self.limits.missing_dimensions(each, job)
+        for queue in self.queue_and_ancestors(job.queue):
+            missing = self.limits.missing_dimensions(queue, job)
             if missing is not None:
                 message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
                 self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)

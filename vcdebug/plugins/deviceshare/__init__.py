@@ -168,7 +168,9 @@ def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...
     settings = _npu_settings(snapshot)
     try:
         ledgers = [
-            one for manifest in snapshot.objects_of("Node") for one in HamiAscendLedger.of_node(manifest, settings)
+            ledger
+            for manifest in snapshot.objects_of("Node")
+            for ledger in HamiAscendLedger.of_node(manifest, settings)
         ]
     except SchedulerPanic:
         # The same node panics again when the plugin opens, which is where upstream's process ends.

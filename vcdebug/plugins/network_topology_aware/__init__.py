@@ -222,7 +222,7 @@ class NetworkTopologyAware(Plugin):
     def _job_nearness(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows, row: int) -> JobNearness:
         domains, allocated = self._domains, task.job_allocated_hyper_node
         name = self._holding_hyper_node(domains.lowest_tier, row)
-        values = [domains.score_closeness(one, allocated) for one in domains.in_tier(domains.lowest_tier)]
+        values = [domains.score_closeness(other, allocated) for other in domains.in_tier(domains.lowest_tier)]
         scores = self._by_row(nodes, domains.lowest_tier, values, 0.0)
         closeness = domains.score_closeness(name, allocated) if name else 0.0
         tied = closeness == float(scores.max()) and np.count_nonzero(scores == scores.max()) > 1

@@ -158,7 +158,7 @@ class NumaAware(Plugin):
             return NumaRoom(policy, "", "", {}, 0, 0, (), refusal or "")
         free, containers = self._free[node], task.pod.spec.get("containers") or ()
         given = () if refusal else tuple(assignment.given_cpus(info, free, containers))
-        refused = next((_not_assigned(one.name) for one in given if one.cpus is None), "")
+        refused = next((_not_assigned(reservation.name) for reservation in given if reservation.cpus is None), "")
         places, manager = info.topology.in_numa, info.cpu_manager_policy
         reserved = assignment.reserved_cpus(info)
         return NumaRoom(policy, info.topology_policy, manager, places, free or 0, reserved, given, refusal or refused)
@@ -253,5 +253,5 @@ def _is_reported(node: NumaInfo, one: CpuReservation) -> bool:
 
 def with_reserved(reserved: CpuReservations, given: Iterable[CpuReservation]) -> CpuReservations:
     """The reservations with those of a session, in order of node and pod; one per pod and node."""
-    by_place = {(one.node, one.pod, one.uid): one for one in (*reserved, *given)}
+    by_place = {(cpus.node, cpus.pod, cpus.uid): cpus for cpus in (*reserved, *given)}
     return tuple(by_place[place] for place in sorted(by_place))

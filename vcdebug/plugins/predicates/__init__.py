@@ -101,13 +101,13 @@ class Predicates(Plugin):
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._build_filters(listers)
         self._foretelling = None if self._cache is not None else self._new_prefilter_cache(ssn)
-        self._by_filter = [(one.name, one) for one in self._filters]
+        self._by_filter = [(candidate.name, candidate) for candidate in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
-        self._giving_back = [one for one in (self._claims, self._volumes) if one is not None]
+        self._giving_back = [candidate for candidate in (self._claims, self._volumes) if candidate is not None]
         self._affinity_prepares = self._affinity_on and not has(node_changes.PREFILTER_REGISTRATIONS)
         without = LATER_PRE_FILTERS if has(node_changes.PREFILTER_REGISTRATIONS) else ()
-        self._preparing = tuple(one for one in self._filters if one.name not in without)
+        self._preparing = tuple(candidate for candidate in self._filters if candidate.name not in without)
 
     def _new_prefilter_cache(self, ssn: Session) -> PreFilterCache:
         return PreFilterCache(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)

@@ -90,7 +90,7 @@ class ProportionalFilter:
         """The position (from 1) of the first accelerator with too little left; 0 for none."""
         # Upstream walks a map: of several accelerators with too little, the first stated one is named here.
         kept = self.kept_idle(pod, node)
-        lacking = next((one.resource for one in kept if not one.is_enough), None)
+        lacking = next((amounts.resource for amounts in kept if not amounts.is_enough), None)
         return next((number for number, rate in enumerate(self._rates, 1) if rate.resource == lacking), 0)
 
     def kept_idle(self, pod: Pod, node: NodeInfo) -> list[KeptIdle]:

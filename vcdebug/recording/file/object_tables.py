@@ -93,7 +93,7 @@ class ObjectTables:
         elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
             table = ObjectTable(form.FIELDS, form.stored_name(kind), found)
             for number, name in enumerate(kind._fields):
-                self.add_column(table, name, [one[number] for one in objects])
+                self.add_column(table, name, [item[number] for item in objects])
         else:
             table = self._instance_table(kind, found, objects)
         self.tables.append(table)
@@ -111,7 +111,7 @@ class ObjectTables:
             if name in left_out:
                 values = [left_out[name]] * len(objects)
             if name in form.MANIFEST_PARTS and hasattr(objects[0], "manifest"):
-                table.append_column(name, self._part_values(name, [one.manifest for one in objects], values))
+                table.append_column(name, self._part_values(name, [item.manifest for item in objects], values))
             elif not name.startswith("__"):
                 self.add_column(table, name, values)
         return table
@@ -149,8 +149,8 @@ class ObjectTables:
         numbers = np.zeros(len(values), dtype=np.int64)
         for kind, number in kinds.items():
             chosen = numbered == number
-            theirs = list(compress(values, chosen.tolist()))
-            codes[chosen], numbers[chosen] = self._encode_one_type(kind, theirs, held_by)
+            same_kind = list(compress(values, chosen.tolist()))
+            codes[chosen], numbers[chosen] = self._encode_one_type(kind, same_kind, held_by)
         return ColumnValues(-1, numbers, codes)
 
     def _encode_one_type(self, kind: type, values: list[Held], held_by: str) -> tuple[int, IntArray]:
@@ -158,7 +158,7 @@ class ObjectTables:
         if code is None:
             code, values = self._encode_named(kind, values, held_by)
         elif code == form.MOMENT:
-            values = [one.isoformat() for one in values]
+            values = [value.isoformat() for value in values]
         elif code == form.INT and not -_LARGEST <= min(values) <= max(values) < _LARGEST:
             code, values = form.BIG, list(map(str, values))
         if code in (form.NONE, form.MISSING):
@@ -171,11 +171,11 @@ class ObjectTables:
 
     def _encode_named(self, kind: type, values: list[Held], held_by: str) -> tuple[int, list[Held]]:
         if kind is object:
-            if any(one is not _NO_ATTRIBUTE for one in values):
+            if any(value is not _NO_ATTRIBUTE for value in values):
                 raise form.UnstorableError("a mere object has no stored form")
             return form.MISSING, values
         if issubclass(kind, _NAMED_TYPES):
-            names = {one: form.stored_name(one) for one in dict.fromkeys(values)}
+            names = {value: form.stored_name(value) for value in dict.fromkeys(values)}
             return form.NAME, list(map(names.__getitem__, values))
         return form.OBJECT, self._object_numbers(kind, values, held_by)
 
@@ -208,11 +208,11 @@ def _attribute_columns(kind: type, objects: list[Held]) -> Iterator[tuple[str, l
         try:
             yield name, list(map(attrgetter(name), objects))
         except AttributeError:
-            yield name, [getattr(one, name, _NO_ATTRIBUTE) for one in objects]
+            yield name, [getattr(item, name, _NO_ATTRIBUTE) for item in objects]
     if hasattr(objects[0], "__dict__"):
-        theirs = [one.__dict__ for one in objects]
-        for name in dict.fromkeys(chain.from_iterable(theirs)):
-            yield name, [one.get(name, _NO_ATTRIBUTE) for one in theirs]
+        dictionaries = [item.__dict__ for item in objects]
+        for name in dict.fromkeys(chain.from_iterable(dictionaries)):
+            yield name, [attributes.get(name, _NO_ATTRIBUTE) for attributes in dictionaries]
 
 
 def _slots_of(kind: type) -> Iterator[str]:
@@ -291,7 +291,9 @@ class ColumnValues:
         low, high = int(numbers.min()), int(numbers.max())
         if low == high:
             return form.ColumnForm(self.code, codes_at, "", 0, low)
-        letter, small = next((one[:2] for one in _SMALL_TYPES if one[2] >= high and low >= 0), ("q", np.int64))
+        letter, small = next(
+            (small_type[:2] for small_type in _SMALL_TYPES if small_type[2] >= high and low >= 0), ("q", np.int64)
+        )
         return form.ColumnForm(self.code, codes_at, letter, pieces.place_bytes(numbers.astype(small).tobytes()), 0)
 
 
@@ -337,27 +339,27 @@ def _hold_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Co
 
 def _hold_sorted_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Collection[HeldObject]]) -> None:
     # Sets in order of repr: their own order differs from process to process, and with it the file.
-    _hold_items(gathered, table, [sorted(one, key=repr) for one in objects])
+    _hold_items(gathered, table, [sorted(item, key=repr) for item in objects])
 
 
 def _hold_pairs(gathered: ObjectTables, table: ObjectTable, objects: list[Mapping[HeldObject, HeldObject]]) -> None:
     table.ends = ColumnValues.of_numbers(accumulate(map(len, objects)), len(objects))
     gathered.add_column(table, "keys", list(chain.from_iterable(objects)))
-    gathered.add_column(table, "values", list(chain.from_iterable(one.values() for one in objects)))
+    gathered.add_column(table, "values", list(chain.from_iterable(item.values() for item in objects)))
 
 
 def _hold_proxies(gathered: ObjectTables, table: ObjectTable, objects: list[Mapping[HeldObject, HeldObject]]) -> None:
-    gathered.add_column(table, "of", [dict(one) for one in objects])
+    gathered.add_column(table, "of", [dict(item) for item in objects])
 
 
 def _hold_arrays(gathered: ObjectTables, table: ObjectTable, objects: list[Array]) -> None:
-    if any(one.dtype.hasobject for one in objects):
+    if any(item.dtype.hasobject for item in objects):
         raise form.UnstorableError("an array holds objects")
-    gathered.add_column(table, "type", [one.dtype.str for one in objects])
-    gathered.add_column(table, "shape", ["x".join(map(str, one.shape)) for one in objects])
+    gathered.add_column(table, "type", [item.dtype.str for item in objects])
+    gathered.add_column(table, "shape", ["x".join(map(str, item.shape)) for item in objects])
     gathered.add_column(table, "repeats", list(map(_is_repeated, objects)))
-    gathered.add_column(table, "writeable", [bool(one.flags.writeable) for one in objects])
-    gathered.add_column(table, "at", [gathered.pieces.place_bytes(_array_bytes(one)) for one in objects])
+    gathered.add_column(table, "writeable", [bool(item.flags.writeable) for item in objects])
+    gathered.add_column(table, "at", [gathered.pieces.place_bytes(_array_bytes(item)) for item in objects])
 
 
 def _is_repeated(one: Array) -> bool:
@@ -373,26 +375,26 @@ def _array_bytes(one: Array) -> Buffer:
 
 
 def _hold_numbers(gathered: ObjectTables, table: ObjectTable, objects: list[array[HeldObject]]) -> None:
-    gathered.add_column(table, "type", [one.typecode for one in objects])
-    gathered.add_column(table, "size", [len(one) * one.itemsize for one in objects])
-    gathered.add_column(table, "at", [gathered.pieces.place_bytes(one.tobytes()) for one in objects])
+    gathered.add_column(table, "type", [item.typecode for item in objects])
+    gathered.add_column(table, "size", [len(item) * item.itemsize for item in objects])
+    gathered.add_column(table, "at", [gathered.pieces.place_bytes(item.tobytes()) for item in objects])
 
 
 def _hold_methods(gathered: ObjectTables, table: ObjectTable, objects: list[MethodType]) -> None:
-    gathered.add_column(table, "of", [one.__self__ for one in objects])
-    gathered.add_column(table, "name", [one.__name__ for one in objects])
+    gathered.add_column(table, "of", [item.__self__ for item in objects])
+    gathered.add_column(table, "name", [item.__name__ for item in objects])
 
 
 def _hold_partials(gathered: ObjectTables, table: ObjectTable, objects: list[partial[HeldObject]]) -> None:
-    if any(one.keywords for one in objects):
+    if any(item.keywords for item in objects):
         raise form.UnstorableError("a call has bound keywords")
-    gathered.add_column(table, "function", [one.func for one in objects])
-    gathered.add_column(table, "arguments", [one.args for one in objects])
+    gathered.add_column(table, "function", [item.func for item in objects])
+    gathered.add_column(table, "arguments", [item.args for item in objects])
 
 
 def _hold_patterns(gathered: ObjectTables, table: ObjectTable, objects: list[re.Pattern[str]]) -> None:
-    gathered.add_column(table, "pattern", [one.pattern for one in objects])
-    gathered.add_column(table, "flags", [one.flags for one in objects])
+    gathered.add_column(table, "pattern", [item.pattern for item in objects])
+    gathered.add_column(table, "flags", [item.flags for item in objects])
 
 
 class ContainerForm(NamedTuple):
@@ -433,7 +435,7 @@ def store_recording(recording: Recording, program: str, step: CallStep = lambda:
 
 def _sort_texts(numbered: Iterable[str]) -> tuple[list[bytes], IntArray]:
     """(texts in ascending order, for lookup by bisection; old number → new number)."""
-    texts = [one.encode("utf-8", "surrogatepass") for one in numbered]
+    texts = [text.encode("utf-8", "surrogatepass") for text in numbered]
     order = sorted(range(len(texts)), key=texts.__getitem__)
     places = np.zeros(len(texts), dtype=np.int64)
     places[order] = np.arange(len(texts))

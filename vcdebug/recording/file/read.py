@@ -134,7 +134,7 @@ class StoredTable:
         self.names = stated.names
         if any(name.startswith("__") for name in stated.names):
             raise form.DamagedRecordingError(f"{stated.type} has no such attributes")
-        self.columns = [store.open_column(one) for one in stated.columns]
+        self.columns = [store.open_column(column) for column in stated.columns]
         self._ends = None if stated.ends is None else store.open_column(stated.ends)
         self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[stated.kind]}")
         self._later = lazy_objects.LAZY_ATTRIBUTES.get(stated.type, ())

@@ -23,7 +23,7 @@ HOMES = (
 
 OTHER_MEANINGS: dict[str, tuple[str, ...]] = {
     # a kind of operation
-    "allocate": ("framework/record.py", "framework/statement.py", "comparison/logs/event_lines.py"),
+    "allocate": ("framework/record.py", "framework/statement.py", "comparison/logs/log_writer.py"),
     # a field of pods, jobs and queues
     "priority": (
         "model/",

@@ -5,8 +5,7 @@ from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.framework.record import Event, OpEvent
 from vcdebug.framework.session import Session
 from vcdebug.model.names import Seq
-from vcdebug.plugins.drf import Drf
-from vcdebug.plugins.drf.hierarchy import HierarchyNode
+from vcdebug.plugins.drf import Drf, HierarchyNode
 from vcdebug.recording.replay import observe_rerun
 
 Branch = dict[str, tuple[float, float, bool, object]]

@@ -20,8 +20,7 @@ from vcdebug.errors import SchedulerPanic
 from vcdebug.framework.hooks import JOB_ORDER, PREEMPTABLE, QUEUE_ORDER, RECLAIMABLE
 from vcdebug.framework.record import OpEvent
 from vcdebug.framework.session import Session
-from vcdebug.plugins.drf import Drf
-from vcdebug.plugins.drf.hierarchy import parse_weight
+from vcdebug.plugins.drf import Drf, parse_weight
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.snapshot import Manifest
 

@@ -25,7 +25,7 @@ from vcdebug.framework.replay_options import AskExtender, WebhookResponse
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.model.fit_errors import FitStatus
-from vcdebug.plugins.extender import Extender, bodies, http_timeout
+from vcdebug.plugins.extender import Extender, answers, http_timeout
 from vcdebug.snapshot.loader import load_snapshot
 
 VERBS = {
@@ -300,6 +300,6 @@ def without_kubernetes(value: Any) -> Any:
 def test_nodes_and_jobs_are_sent_as_the_real_scheduler_writes_them() -> None:
     documents = [json.loads(line) for line in gzip.decompress(PAIR.read_bytes()).splitlines() if line.strip()]
     ssn = open_session(load_snapshot(recorded_path("random/preempt-0000")))
-    sent = json.loads(json.dumps(bodies.opening_body(ssn)))
+    sent = json.loads(json.dumps(answers.opening_body(ssn)))
     assert without_kubernetes(documents[0]) == without_kubernetes(sent["Nodes"])
     assert without_kubernetes(documents[5]) == without_kubernetes(sent["Jobs"])

@@ -6,7 +6,7 @@ from tests.recorded import GOLDEN, bundled, golden
 from tests.recording.scan import subjects
 from vcdebug.framework.record import HookEvent, Level, OpEvent, Record, Span, StatementEvent
 from vcdebug.recording.event_index import JOB, NODE, PLUGIN, QUEUE, TASK, EventIndex, seq_after, seq_before
-from vcdebug.recording.spans import SpanTree
+from vcdebug.recording.recording import SpanTree
 
 
 @pytest.mark.parametrize("name", GOLDEN[::3])

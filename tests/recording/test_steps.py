@@ -9,7 +9,7 @@ from tests.builders import cluster, conf_of, node, pod, pod_group, pods, queue
 from tests.recorded import COPIES, bundled, golden, recorded
 from tests.recorded import GOLDEN as CASES
 from vcdebug.framework.record import OpEvent
-from vcdebug.recording.predicates_view import pods_in_view
+from vcdebug.recording.effects import pods_in_view
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.recording.session_closing import closing_step

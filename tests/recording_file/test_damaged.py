@@ -17,8 +17,8 @@ from vcdebug.recording.file.form import (
     square_checksum,
     stored_name,
 )
+from vcdebug.recording.file.object_tables import store_recording
 from vcdebug.recording.file.read import open_stored_recording
-from vcdebug.recording.file.write import store_recording
 
 START = len(form.FILE_MAGIC) + form.DIGEST_SIZE
 Directory = list[Any]

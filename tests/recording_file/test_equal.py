@@ -7,8 +7,8 @@ import pytest
 from tests.builders import cluster, conf_of, node, pod, pod_group
 from tests.recorded import GOLDEN, ROOT, bundled
 from tests.recording_file.shown import shown
+from vcdebug.recording.file.object_tables import store_recording
 from vcdebug.recording.file.read import open_stored_recording
-from vcdebug.recording.file.write import store_recording
 from vcdebug.recording.recording import Recording, disposing
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.bundled import list_bundled as bundled_snapshots

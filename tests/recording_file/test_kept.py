@@ -17,8 +17,8 @@ from vcdebug.explain.pending.explanation import explain_subject
 from vcdebug.explain.subject import ExplainSubject
 from vcdebug.files import recording_files as kept
 from vcdebug.files.recording_files import RecordingCache, cache_key
+from vcdebug.recording.file.object_tables import store_recording
 from vcdebug.recording.file.read import open_stored_recording
-from vcdebug.recording.file.write import store_recording
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.replay import replay_cycle
 from vcdebug.snapshot.loader import load_snapshot

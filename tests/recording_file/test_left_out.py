@@ -7,11 +7,19 @@ from importlib import import_module
 from pathlib import Path
 
 import vcdebug
-from vcdebug.recording.file.contents import STORED_INSTEAD
+from vcdebug.recording.file.lazy_objects import STORED_INSTEAD
 
 ROOMS = ("model", "kube", "framework", "plugins", "actions", "recording")
-NEVER_STORED = ("PodReader", "PodRequestCache", "RequestSums", "StatedAmounts", "PreviousCycle", "NodeVerdictCache")
-"""They live while a session opens, or while its actions run; a session that is stored has none."""
+NEVER_STORED = (
+    "PodReader",
+    "PodRequestCache",
+    "RequestSums",
+    "StatedAmounts",
+    "PreviousCycle",
+    "NodeVerdictCache",
+    "LazyClass",
+)
+"""They live while a session opens, while its actions run, or in the reader of a file; a stored session has none."""
 
 
 def test_every_name_is_an_attribute() -> None:

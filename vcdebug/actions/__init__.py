@@ -6,7 +6,7 @@ from vcdebug.releases.scheduling import ALLOCATE_FLAT_RETRY, GANG_EVICTION, RECL
 
 ENQUEUE, ALLOCATE, BACKFILL = "enqueue", "allocate", "backfill"
 PREEMPT, RECLAIM, GANG_PREEMPT, GANG_RECLAIM = "preempt", "reclaim", "gangpreempt", "gangreclaim"
-"""Names by which others speak of a particular action; what any action does, its class says (framework/action)."""
+"""Actions that rules elsewhere name; what an action does, its class states (framework/action)."""
 
 ACTIONS: Registry = {
     "enqueue": "vcdebug.actions.enqueue:Enqueue",
@@ -21,9 +21,9 @@ ACTIONS: Registry = {
 
 OTHER_FORMS: OtherForms = {
     "allocate": ((ALLOCATE_FLAT_RETRY, "vcdebug.actions.allocate.flat_retry:RetryingAllocate"),),
-    "reclaim": ((RECLAIM_IMMEDIATE, "vcdebug.actions.reclaim.at_once:ReclaimAtOnce"),),
+    "reclaim": ((RECLAIM_IMMEDIATE, "vcdebug.actions.reclaim:ReclaimAtOnce"),),
 }
-"""Actions of which older releases have another form that does not share the newer one's code."""
+"""Forms of older releases that share no code with the newest one: action → (change, class)."""
 
 LATER_ACTIONS: dict[str, Change] = {"gangpreempt": GANG_EVICTION, "gangreclaim": GANG_EVICTION}
 """Actions that older releases do not have, and the change that brought them."""

@@ -1,7 +1,4 @@
-"""backfill: places tasks that request nothing.
-
-Upstream: actions/backfill.
-"""
+"""backfill: places tasks that request nothing. Upstream: actions/backfill."""
 
 from __future__ import annotations
 
@@ -59,10 +56,11 @@ class Backfill(Action):
         return picked
 
     def _best_effort(self, ssn: Session, job: JobInfo) -> list[TaskInfo]:
-        """Pending tasks, and pipelined ones, which are taken back first."""
+        """Pending tasks, and pipelined ones, whose placement is undone first."""
         tasks = [t for t in job.tasks_with_status(TaskStatus.PENDING) if t.best_effort and not t.sch_gated]
         for task in job.tasks_with_status(TaskStatus.PIPELINED):
             if task.best_effort:
+                # Not in a statement: a task that finds no node now stays Pending.
                 transitions.unplace_task(ssn, task, "unpipeline")
                 tasks.append(task)
         return tasks
@@ -93,4 +91,5 @@ class Backfill(Action):
             node = select_best(ssn, task, prioritize_nodes(ssn, task, group))
             if node is not None:
                 return node
+        # Upstream reads the name of the node that no group has: the process panics.
         raise SchedulerPanic(NIL_POINTER_TEXT)

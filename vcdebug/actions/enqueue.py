@@ -1,7 +1,4 @@
-"""enqueue: admits Pending PodGroups to the scheduling actions.
-
-Upstream: actions/enqueue.
-"""
+"""enqueue: admits Pending PodGroups to the scheduling actions. Upstream: actions/enqueue."""
 
 from __future__ import annotations
 
@@ -31,6 +28,7 @@ class Enqueue(Action):
                 job = jobs.pop()
                 with ssn.open_span(Level.JOB, job.uid):
                     self._admit_job(ssn, job)
+            # Also after a refusal: the queue's other jobs are asked in the same run.
             waiting.queues.push(queue)
 
     def _collect_jobs(self, ssn: Session) -> QueuedJobs:
@@ -44,7 +42,7 @@ class Enqueue(Action):
         return waiting
 
     def _admit_job(self, ssn: Session, job: JobInfo) -> None:
-        """A PodGroup without minResources passes unasked; a refused one is gone for this session."""
+        """A PodGroup without minResources passes unasked; a refused one is not asked again in this session."""
         if job.pod_group.min_resources is None or ssn.ask_plugins(JOB_ENQUEUEABLE, job):
             ssn.notify_enqueued(job)
             ssn.set_phase(job, INQUEUE)

@@ -1,7 +1,4 @@
-"""gangpreempt: makes room for a whole gang inside its queue, domain by domain.
-
-Upstream: actions/gangpreempt.
-"""
+"""gangpreempt: makes room for a whole gang inside its queue, domain by domain. Upstream: actions/gangpreempt."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""shuffle: evicts running tasks that some plugin wants gone.
-
-Upstream: actions/shuffle.
-"""
+"""shuffle: evicts the running tasks that plugins name as victims. Upstream: actions/shuffle."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ SHUFFLE_REASON = "shuffle"
 
 
 class Shuffle(Action):
-    """No statement, no gang protection: whoever is named goes, in the order of a map."""
+    """Evicts each named task at once: without a statement, without gang protection, in the order of a Go map."""
 
     name = "shuffle"
     evicts = True
@@ -28,6 +25,7 @@ class Shuffle(Action):
         by_uid: dict[TaskId, list[TaskInfo]] = {}
         for victim in victims:
             by_uid.setdefault(victim.uid, []).append(victim)
-        for victim in (one for uid in ssn.cluster.ordering.order_keys(by_uid) for one in by_uid[uid]):
+        # A map from uid to task upstream: the session's order stands for the order in which Go walks it.
+        for victim in (task for uid in ssn.cluster.ordering.order_keys(by_uid) for task in by_uid[uid]):
             ssn.log("victim", victim.name, victim.namespace, victim.job)
             transitions.evict(ssn, victim, SHUFFLE_REASON, via="session")

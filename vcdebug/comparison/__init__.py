@@ -1,1 +1,1 @@
-"""A recording beside something else: another recording, a scheduler's log, its cache dump, what should always hold."""
+"""Compares a recording: with another recording, a scheduler's log, its cache dump, and with invariants."""

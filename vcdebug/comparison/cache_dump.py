@@ -1,4 +1,4 @@
-"""The real scheduler's cache dump beside what a replay of the snapshot starts from.
+"""Compares the real scheduler's cache dump with the cluster that a replay of the snapshot starts from.
 
 Upstream: cache/dumper.
 """
@@ -16,7 +16,6 @@ from vcdebug.model.cluster import ClusterInfo
 from vcdebug.model.hyper_nodes import HyperNodes
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
-from vcdebug.model.task import TaskInfo
 from vcdebug.recording.replay import parse_conf, plugins_of_release
 from vcdebug.snapshot.manifest import JsonDict, JsonObject
 from vcdebug.snapshot.snapshot import Snapshot
@@ -26,25 +25,14 @@ DOCUMENT_NAMES = ("Nodes", "HyperNodesSetByTier", "HyperNodeTierNameMap", "RealN
 """The documents of a dump, in order."""
 OBJECT_KINDS = {"Nodes": "node", "HyperNodes": "hypernode", "Jobs": "job"}
 ABSENT, PRESENT = "absent", "present"
-_OPEN_MAPS = frozenset(
-    (
-        "ScalarResources",
-        "Tasks",
-        "SubJobs",
-        "TaskToSubJob",
-        "TaskStatusIndex",
-        "MinSubJobs",
-        "TaskMinAvailable",
-        "labels",
-        "Children",
-    )
-)
+_NAMED_TASKS = ("Tasks", "SubJobs", "TaskToSubJob", "TaskStatusIndex", "MinSubJobs", "TaskMinAvailable")
+_OPEN_MAPS = (*_NAMED_TASKS, "ScalarResources", "labels", "Children")
 """Fields whose keys are names: a key that only the dump has is a difference too."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """One field that the two sides do not share."""
+    """One field whose two values differ."""
 
     object: str
     """Such as `node n1` or `job default/a`."""
@@ -56,11 +44,12 @@ class FieldDifference:
 
 @dataclass(frozen=True, slots=True)
 class DumpComparison:
-    """What a dump says, beside the replay."""
+    """The result of comparing a dump with the replay."""
 
     nodes: int
     """Nodes that both sides have."""
     jobs: int
+    """Jobs that both sides have."""
     fields: int
     """Values compared."""
     differences: tuple[FieldDifference, ...]
@@ -76,7 +65,7 @@ class DumpComparison:
 
 
 def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
-    """Every difference; raises VcdebugError when not even the first document can be read."""
+    """Compare the text of a dump with the snapshot; raises VcdebugError when the first document cannot be read."""
     documents, broken_at = read_documents(text)
     if not documents:
         raise VcdebugError("not a dump of the scheduler's cache", "six JSON documents, written on SIGUSR1")
@@ -91,19 +80,20 @@ def compare_dump(text: str, snapshot: Snapshot) -> DumpComparison:
 
 
 def read_documents(text: str) -> tuple[dict[str, JsonObject], int | None]:
-    """The documents that are complete, and the line at which reading stopped short."""
-    decoder, found, at = json.JSONDecoder(), dict[str, JsonObject](), 0
+    """(complete documents by name, the line at which reading stopped; None where all were read)."""
+    decoder, documents, at = json.JSONDecoder(), dict[str, JsonObject](), 0
     for name in DOCUMENT_NAMES:
+        # The documents lie one behind the other, which json.loads refuses; raw_decode does not skip blanks itself.
         while at < len(text) and text[at].isspace():
             at += 1
         try:
             document, at = decoder.raw_decode(text, at)
         except ValueError:
-            return found, text.count("\n", 0, at) + 1
+            return documents, text.count("\n", 0, at) + 1
         if not isinstance(document, Mapping):
-            return found, text.count("\n", 0, at) + 1
-        found[name] = document
-    return found, None
+            return documents, text.count("\n", 0, at) + 1
+        documents[name] = document
+    return documents, None
 
 
 def _replayed_documents(cluster: ClusterInfo) -> dict[str, JsonObject]:
@@ -129,6 +119,7 @@ class _DumpWalk:
         """One document: an object per key, or a set of names."""
         kind = OBJECT_KINDS.get(name)
         if kind is None:
+            # Names are data here, so a name that only the dump has is a difference; of objects only known fields count.
             self._compare_mapping(name, "", dumped, ours, is_open=True)
             return
         for key in sorted({**dumped, **ours}):
@@ -141,23 +132,24 @@ class _DumpWalk:
     def _compare_mapping(self, where: str, path: str, dumped: JsonObject, ours: JsonObject, *, is_open: bool) -> None:
         for key in _compared_keys(dumped, ours, is_open=is_open):
             field = f"{path}.{key}" if path else key
-            theirs, mine = dumped.get(key), ours.get(key)
-            lonely = is_open and (key not in dumped or key not in ours)
-            if isinstance(mine, Mapping) and not lonely and (theirs is None or isinstance(theirs, Mapping)):
+            dumped_value, own = dumped.get(key), ours.get(key)
+            one_sided = is_open and (key not in dumped or key not in ours)
+            if (
+                isinstance(own, Mapping)
+                and not one_sided
+                and (dumped_value is None or isinstance(dumped_value, Mapping))
+            ):
                 self._compare_mapping(
-                    where, field, theirs or {}, mine, is_open=key in _OPEN_MAPS or _is_set(where, path)
+                    where, field, dumped_value or {}, own, is_open=key in _OPEN_MAPS or _is_set(where, path)
                 )
                 continue
             self.fields += 1
-            if lonely or not _are_equal(theirs, mine):
-                self._add_difference(where, field, _value_text(theirs), _value_text(mine))
-
-    def _add_difference(self, where: str, field: str, dumped: str, replayed: str) -> None:
-        self.differences.append(FieldDifference(where, field, dumped, replayed))
+            if one_sided or not _are_equal(dumped_value, own):
+                self.differences.append(FieldDifference(where, field, _value_text(dumped_value), _value_text(own)))
 
 
 def _is_set(where: str, path: str) -> bool:
-    """Below an index by status stand sets of tasks, in a document about tiers and members sets of names."""
+    """Whether the mapping is a Go set: of tasks in an index by status, of names in a document about tiers."""
     return path.endswith("TaskStatusIndex") or where in DOCUMENT_NAMES
 
 
@@ -188,7 +180,7 @@ def _value_text(value: object) -> str:
     return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
-# What a replay knows of it, in upstream's form
+# The replay's cluster in the form of upstream's dump.
 
 
 def node_fields(node: NodeInfo) -> DumpFields:
@@ -201,14 +193,10 @@ def node_fields(node: NodeInfo) -> DumpFields:
 
 
 def job_fields(job: JobInfo) -> DumpFields:
-    """A JobInfo with its tasks and sub jobs; an index by status says which tasks, their fields stand in Tasks."""
+    """A JobInfo with its tasks and sub jobs; the index by status names tasks, whose fields are in Tasks."""
     group = job.pod_group
     stated = {"spec": {"minMember": group.min_member}, "status": {"phase": group.phase}}
-    return {**go_fields.job_fields(job, show_indexed=_uid_field), "PodGroup": stated}
-
-
-def _uid_field(task: TaskInfo) -> go_fields.GoFields:
-    return {"UID": task.uid}
+    return {**go_fields.job_fields(job, show_indexed=lambda task: {"UID": task.uid}), "PodGroup": stated}
 
 
 def tier_fields(tree: HyperNodes) -> DumpFields:

@@ -1,4 +1,4 @@
-"""Two captures of one cluster: which objects, decisions and causes are not the same any more."""
+"""Compares two captures of one cluster: which objects, decisions and causes have changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 
 NEW, GONE, OTHER = "new", "gone", "changed"
 WRITE_METADATA: Final = ("resourceVersion", "generation")
-"""Parts of an object's metadata that change with whatever else changes."""
+"""Metadata that the API server changes at every write."""
 
 
 class ObjectChange(NamedTuple):
@@ -28,7 +28,7 @@ class ObjectChange(NamedTuple):
 
 
 class CauseChange(NamedTuple):
-    """Why a job waits, before and after; empty where it does not wait."""
+    """The cause that keeps a job pending, before and after; empty where the job is not pending."""
 
     job: JobId
     before: str
@@ -37,7 +37,7 @@ class CauseChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CaptureChanges:
-    """What parts one capture from the next."""
+    """All changes from one capture to the next."""
 
     objects: tuple[ObjectChange, ...]
     decisions: CycleComparison
@@ -45,24 +45,24 @@ class CaptureChanges:
 
     @property
     def first_difference_seq(self) -> Seq | None:
-        """The first event of the later recording that is another one; None where all are the same."""
-        found = self.decisions.divergence
-        side = found.after or found.before if found is not None else None
+        """The first event of the later recording that differs; None where all events are the same."""
+        divergence = self.decisions.divergence
+        side = divergence.after or divergence.before if divergence is not None else None
         return side.seq if side is not None else None
 
     def format_changes(self) -> str:
-        """All of it in one line."""
+        """The changes counted in one line."""
         counts = (
             (len(self.objects), "object", ""),
             (len(self.decisions.tasks), "pod", " decided otherwise"),
             (len(self.causes), "cause", ""),
         )
-        said = [f"{count} {what}{'s' * (count > 1)}{more}" for count, what, more in counts if count]
-        return f"changed: {', '.join(said)}" if said else "nothing has changed"
+        counted = [f"{count} {what}{'s' * (count > 1)}{more}" for count, what, more in counts if count]
+        return f"changed: {', '.join(counted)}" if counted else "nothing has changed"
 
 
 def compare_captures(before: Recording, after: Recording) -> CaptureChanges:
-    """Everything that is not the same, each list in the order of names."""
+    """All changes, each list in the order of names."""
     objects = tuple(_object_changes(before.snapshot, after.snapshot))
     causes = iter_changed(_cause_by_job(before), _cause_by_job(after))
     return CaptureChanges(
@@ -78,6 +78,7 @@ def _object_changes(before: Snapshot, after: Snapshot) -> Iterator[ObjectChange]
                 yield ObjectChange(kind, name, NEW)
             elif name not in new:
                 yield ObjectChange(kind, name, GONE)
+            # Objects that both captures share are one object: that spares a comparison of most manifests.
             elif old[name] is not new[name] and _without_write_marks(old[name]) != _without_write_marks(new[name]):
                 yield ObjectChange(kind, name, OTHER)
     if before.scheduler_conf != after.scheduler_conf:
@@ -89,10 +90,10 @@ def _by_name(snapshot: Snapshot, kind: str) -> dict[str, Manifest]:
 
 
 def _without_write_marks(manifest: Manifest) -> Manifest:
-    """The object without what changes at every write."""
+    """The object without WRITE_METADATA."""
     metadata = metadata_of(manifest)
     return {**manifest, "metadata": {key: value for key, value in metadata.items() if key not in WRITE_METADATA}}
 
 
 def _cause_by_job(recording: Recording) -> dict[JobId, str]:
-    return {one.explanation.job: one.shown_finding.cause for one in survey_jobs(recording).explained}
+    return {item.explanation.job: item.shown_finding.cause for item in survey_jobs(recording).explained}

@@ -1,4 +1,4 @@
-"""Two recordings side by side: which decisions changed, and the first event at which they part."""
+"""Compares two recordings: which decisions changed, and the first event that differs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 
 from vcdebug.explain.decisions.votes import HookCallGroup, hook_calls_at
-from vcdebug.framework.record import (
-    CloseEvent,
-    Event,
-    HookEvent,
-    OpEvent,
-    PopEvent,
-    PredicateEvent,
-    ScoreEvent,
-    Span,
-    StateEvent,
-    StatementEvent,
-)
+from vcdebug.framework import record
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import Resource, deep_equal
 from vcdebug.model.task import TaskStatus
@@ -48,7 +37,7 @@ class TaskOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobChange:
-    """A job that fared otherwise; None on the side where it does not exist."""
+    """A job with another outcome; None on the side where the job does not exist."""
 
     job: JobId
     before: JobSummary | None
@@ -57,7 +46,7 @@ class JobChange:
 
 @dataclass(frozen=True, slots=True)
 class TaskChange:
-    """A task that got another state, node or fate; None on the side where it does not exist."""
+    """A task with another status, node or eviction; None on the side where the task does not exist."""
 
     task: TaskKey
     before: TaskOutcome | None
@@ -66,7 +55,7 @@ class TaskChange:
 
 @dataclass(frozen=True, slots=True)
 class QueueChange:
-    """A queue that deserves another amount by a plugin's account; None where the account has no such queue."""
+    """A queue whose deserved amount in a plugin's account changed; None where the account has no such queue."""
 
     queue: QueueName
     plugin: str
@@ -76,13 +65,13 @@ class QueueChange:
 
 @dataclass(frozen=True, slots=True)
 class CycleComparison:
-    """What became of a cycle under other circumstances."""
+    """The decisions that differ between two cycles, and the first difference."""
 
     jobs: tuple[JobChange, ...]
     tasks: tuple[TaskChange, ...]
     queues: tuple[QueueChange, ...]
     panics: tuple[str | None, str | None]
-    """What the real scheduler would panic with, on either side."""
+    """The messages of panics, before and after; None where the cycle has none."""
     divergence: Divergence | None
     """The first event that differs in more than figures; None where all answers and decisions are the same."""
     deeds_part: Divergence | None
@@ -95,7 +84,7 @@ class CycleComparison:
 
 
 def compare_cycles(before: Recording, after: Recording) -> CycleComparison:
-    """All changed decisions, each list in the order of names, and where the recordings part."""
+    """All changed decisions, each list in the order of names, and the first differences."""
     effects_before, effects_after = cycle_effects(before), cycle_effects(after)
     return CycleComparison(
         tuple(JobChange(*row) for row in iter_changed(_summary_by_job(effects_before), _summary_by_job(effects_after))),
@@ -113,7 +102,7 @@ def compare_cycles(before: Recording, after: Recording) -> CycleComparison:
 def iter_changed(
     before: Mapping[_Name, _State], after: Mapping[_Name, _State]
 ) -> Iterator[tuple[_Name, _State | None, _State | None]]:
-    """(name, before, after) of all that is not the same, in the order of names; None on a side without the name."""
+    """(name, before, after) of each value that differs, in the order of names; None on a side without the name."""
     for name in sorted({**before, **after}):
         left, right = before.get(name), after.get(name)
         if left != right:
@@ -151,28 +140,28 @@ def _deserved_by_queue(recording: Recording) -> dict[tuple[str, QueueName], Reso
     }
 
 
-# Where two recordings part: the first event that differs in more than figures, with the votes on both sides.
+# The first difference: the first event that differs in more than figures, with the votes on both sides.
 
 FIGURE_FIELDS: Final = ("plugins", "after", "left")
-"""Fields of operations and pops that tell amounts, not what was decided."""
+"""Fields of operations and pops that are amounts, not decisions."""
 MAX_DIFFERENCES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class DivergenceSide:
-    """One recording's part of it."""
+    """One recording at the first difference."""
 
     seq: Seq
-    path: tuple[Span, ...]
+    path: tuple[record.Span, ...]
     """The spans around the event, the cycle first."""
-    event: Event
+    event: record.Event
     question: HookCallGroup | None
-    """All votes on what was asked here, or just before if the other side still asks it; None for other events."""
+    """All votes of the hook call here, or of the call just before if the other side still makes it; else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueDifference:
-    """One value that differs, by its way into the event as the trace writes it; None where it is missing."""
+    """One value that differs, by its path in the event as the trace writes it; None where it is missing."""
 
     field: str
     before: object
@@ -181,13 +170,13 @@ class ValueDifference:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Events of the same rank at which two recordings say or do something else."""
+    """The first events of the same rank that differ between two recordings."""
 
     before: DivergenceSide | None
-    """None where the recording has nothing left to lay beside the other."""
+    """None where the recording has ended."""
     after: DivergenceSide | None
     differences: tuple[ValueDifference, ...]
-    """For events of one type about one subject: what differs; at most `MOST_DIFFERENCES`."""
+    """For events of one type about one subject: what differs, at most MAX_DIFFERENCES values."""
 
 
 def find_divergence(before: Recording, after: Recording) -> Divergence | None:
@@ -196,13 +185,13 @@ def find_divergence(before: Recording, after: Recording) -> Divergence | None:
 
 
 def find_decision_divergence(before: Recording, after: Recording) -> Divergence | None:
-    """The first operations and statements that differ: where other answers first had consequences."""
+    """The first operations or statements that differ."""
     return _first_divergence(before, after, _decision_seqs(before), _decision_seqs(after))
 
 
 def _decision_seqs(recording: Recording) -> Seqs:
     index = recording.index
-    return sorted([*index.seqs_of_type(OpEvent), *index.seqs_of_type(StatementEvent)])
+    return sorted([*index.seqs_of_type(record.OpEvent), *index.seqs_of_type(record.StatementEvent)])
 
 
 def _first_divergence(before: Recording, after: Recording, left: Seqs, right: Seqs) -> Divergence | None:
@@ -212,9 +201,8 @@ def _first_divergence(before: Recording, after: Recording, left: Seqs, right: Se
         if events[0] is None or events[1] is None or not judge.is_same(events[0], events[1]):
             left_side, right_side = _build_side(before, one), _build_side(after, other)
             left_side = _with_open_question(before, left_side, right_side)
-            return Divergence(
-                left_side, _with_open_question(after, right_side, left_side), judge.list_differences(*events)
-            )
+            right_side = _with_open_question(after, right_side, left_side)
+            return Divergence(left_side, right_side, judge.list_differences(*events))
     return None
 
 
@@ -227,7 +215,7 @@ def _build_side(recording: Recording, seq: Seq | None) -> DivergenceSide | None:
 def _with_open_question(
     recording: Recording, side: DivergenceSide | None, other: DivergenceSide | None
 ) -> DivergenceSide | None:
-    """With the question that the other side is still asking, where this one has just finished it."""
+    """With the hook call that the other side still makes, where this side has just finished it."""
     if side is None or other is None or other.question is None or _same_question(side.question, other.question):
         return side
     finished = hook_calls_at(recording, side.seq - 1) if side.seq > 1 else None
@@ -239,36 +227,38 @@ def _same_question(one: HookCallGroup | None, other: HookCallGroup | None) -> bo
 
 
 class _EventComparison:
-    """Compares events of two recordings, whose rows and reason codes need not mean the same."""
+    """Compares events of two recordings."""
 
     def __init__(self, before: Recording, after: Recording) -> None:
+        # Rows and reason codes are numbers of one recording: only equal node lists and looked-up statuses compare.
         self._encoders = EventEncoder(before), EventEncoder(after)
         self._same_rows = list(before.node_names) == list(after.node_names)
         self._reasons = before.reason_table, after.reason_table
         self._codes: dict[tuple[int, int], bool] = {}
 
-    def is_same(self, left: Event, right: Event) -> bool:
+    def is_same(self, left: record.Event, right: record.Event) -> bool:
         """Whether two events decide the same; figures do not count."""
         if type(left) is not type(right):
             return False
-        if isinstance(left, StateEvent | CloseEvent):
+        if isinstance(left, record.StateEvent | record.CloseEvent):
             return True
-        if isinstance(left, PredicateEvent) and isinstance(right, PredicateEvent) and self._same_rows:
+        if isinstance(left, record.PredicateEvent) and isinstance(right, record.PredicateEvent) and self._same_rows:
             return self._same_search(left, right)
-        if isinstance(left, ScoreEvent) and isinstance(right, ScoreEvent) and self._same_rows:
+        if isinstance(left, record.ScoreEvent) and isinstance(right, record.ScoreEvent) and self._same_rows:
             return _same_scores(left, right)
-        if isinstance(left, OpEvent | PopEvent | PredicateEvent | ScoreEvent):
+        if isinstance(left, record.OpEvent | record.PopEvent | record.PredicateEvent | record.ScoreEvent):
             return self._decided_fields(0, left) == self._decided_fields(1, right)
+        # Encoding costs far more than comparing, so tuples that are equal are not encoded.
         return left == right or self._decided_fields(0, left) == self._decided_fields(1, right)
 
-    def list_differences(self, left: Event | None, right: Event | None) -> tuple[ValueDifference, ...]:
-        """What differs, where the two can be laid side by side."""
+    def list_differences(self, left: record.Event | None, right: record.Event | None) -> tuple[ValueDifference, ...]:
+        """The values that differ; empty for events about different subjects."""
         if left is None or right is None or _event_subject(left) != _event_subject(right):
             return ()
         found = _iter_differences("", self._decided_fields(0, left), self._decided_fields(1, right))
         return tuple(difference for difference, _ in zip(found, range(MAX_DIFFERENCES), strict=False))
 
-    def _same_search(self, left: PredicateEvent, right: PredicateEvent) -> bool:
+    def _same_search(self, left: record.PredicateEvent, right: record.PredicateEvent) -> bool:
         if left[:3] != right[:3]:
             return False
         if not (np.array_equal(left.feasible, right.feasible) and np.array_equal(left.failed, right.failed)):
@@ -282,16 +272,19 @@ class _EventComparison:
             self._codes[pair] = one == other
         return self._codes[pair]
 
-    def _decided_fields(self, side: int, event: Event) -> JsonDict:
+    def _decided_fields(self, side: int, event: record.Event) -> JsonDict:
         body = self._encoders[side].encode_event(event)
         return {
-            field: value for field, value in body.items() if field not in FIGURE_FIELDS or isinstance(event, ScoreEvent)
+            field: value
+            for field, value in body.items()
+            if field not in FIGURE_FIELDS or isinstance(event, record.ScoreEvent)
         }
 
 
-def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
+def _same_scores(left: record.ScoreEvent, right: record.ScoreEvent) -> bool:
     if left.task != right.task or not np.array_equal(left.rows, right.rows):
         return False
+    # A NaN marks a node without a score: two of them are the same answer.
     if not np.array_equal(left.total, right.total, equal_nan=True) or len(left.parts) != len(right.parts):
         return False
     return all(
@@ -300,9 +293,9 @@ def _same_scores(left: ScoreEvent, right: ScoreEvent) -> bool:
     )
 
 
-def _event_subject(event: Event) -> tuple[object, ...]:
-    """What an event is about, without what came of it."""
-    if isinstance(event, HookEvent):
+def _event_subject(event: record.Event) -> tuple[object, ...]:
+    """The event's type and subject, without its result."""
+    if isinstance(event, record.HookEvent):
         named = tuple((field, str(value)) for field, value in event.subject if field not in ("vote", "candidates"))
         return (type(event), event.point, event.plugin, named)
     return (type(event), getattr(event, "task", None), getattr(event, "kind", None))

@@ -1,7 +1,4 @@
-"""What should hold after every event, and where it does not: computed from histories when somebody asks.
-
-Upstream's own bugs break some of these; where a note names the quirk behind it, so does the violation.
-"""
+"""Invariants of the replay's state, and the events from which on one is violated, with the upstream quirk behind it."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from vcdebug.model.names import NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskStatus, is_allocated_status
 from vcdebug.plugins import CAPACITY, DRF, PROPORTION
-from vcdebug.recording import change_index
+from vcdebug.recording import event_index
 from vcdebug.recording.recording import Recording, per_recording
 
 NODE, QUEUE, JOB, STATEMENT = "node", "queue", "job", "statement"
@@ -52,7 +49,7 @@ class InvariantViolation(NamedTuple):
 
     @property
     def violation_line(self) -> str:
-        """In one line."""
+        """The rule and how it is violated, in one line."""
         behind = f" (quirk {self.quirk})" if self.quirk else ""
         return f"{RULE_TEXTS[self.rule]}, but {self.text}{behind}"
 
@@ -77,7 +74,7 @@ def _quirk_behind(recording: Recording, violation: InvariantViolation) -> str:
 def _node_violations(recording: Recording) -> Iterator[InvariantViolation]:
     for name, node in recording.session.nodes.items():
         allocatable = node.allocatable
-        seqs = (1, *_seqs_within(recording, recording.timeline.seqs_written(change_index.NODE, name)))
+        seqs = (1, *_seqs_within(recording, recording.timeline.seqs_written(event_index.NODE, name)))
         shares = ((seq, _idle_and_used(recording, name, seq)) for seq in seqs)
         for seq, both in _first_differing(shares, allocatable):
             text = f"{name} has {format_resource(both)} of {format_resource(allocatable)}"
@@ -90,7 +87,7 @@ def _idle_and_used(recording: Recording, name: NodeName, seq: Seq) -> Resource:
 
 
 def _first_differing(values: Iterable[tuple[Seq, Resource]], expected: Resource) -> Iterator[tuple[Seq, Resource]]:
-    """Where a value begins to differ from what it should be, or differs in another way."""
+    """(event, value) where the value starts to differ from the expected one, or differs in another way."""
     last = ""
     for seq, value in values:
         wrong = "" if _are_equal(value, expected) else str(value)
@@ -119,14 +116,15 @@ def _book_violations(recording: Recording) -> Iterator[InvariantViolation]:
 
 
 def _violations_of_book(recording: Recording, plugin: str, rule: str, name: str) -> Iterator[InvariantViolation]:
-    """Follows the book and the tasks together, and compares wherever one of them moved."""
+    """Compare the book with the sum of its tasks after each event that changes one of them."""
     jobs = list(_jobs_of_book(recording, rule, name))
     moves = sorted(_task_moves(recording, jobs), key=lambda move: move[0])
     held, passed, last = _held_at_opening(recording, jobs), 0, ""
-    written = _seqs_within(recording, recording.timeline.seqs_written(change_index.BOOK, (plugin, name, "allocated")))
+    written = _seqs_within(recording, recording.timeline.seqs_written(event_index.BOOK, (plugin, name, "allocated")))
     for seq in dict.fromkeys(merge((1,), written, (seq for seq, _, _ in moves))):
         upto = bisect_right(moves, seq, key=lambda move: move[0])
         for _, sign, request in moves[passed:upto]:
+            # Without upstream's assertion: a sum that is wrong must be shown, not end the report.
             held = held.add(request) if sign > 0 else held.sub_without_assert(request)
         passed = upto
         booked = recording.timeline.state_at(seq).plugin_amount(plugin, name, "allocated")
@@ -170,7 +168,7 @@ def _task_moves(recording: Recording, jobs: Iterable[JobInfo]) -> Iterator[tuple
     for job in jobs:
         for key in recording.timeline.touched.get(job.uid, ()):
             before = _holds_room(recording.timeline.opening_tasks[key].status)
-            for seq in _seqs_within(recording, recording.timeline.seqs_written(change_index.TASK, key)):
+            for seq in _seqs_within(recording, recording.timeline.seqs_written(event_index.TASK, key)):
                 now = _holds_room(recording.timeline.state_at(seq).tasks[key].status)
                 if now != before:
                     yield seq, 1 if now else -1, recording.timeline.tasks[key].resreq

@@ -1,4 +1,4 @@
-"""A real scheduler's log beside the replay of a snapshot: which cycle it is, and where the two part.
+"""Compares a real scheduler's log with the replay of a snapshot: which cycle matches, and the first difference.
 
 Upstream: k8s.io/klog text format.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from vcdebug.comparison.logs.log_writer import ReplayedLine, log_lines
@@ -21,21 +22,21 @@ DisagreementKind = Literal["different", "missing", "extra", "order"]
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """The first place where a log and the replay part."""
+    """The first difference between a log and the replay."""
 
     kind: DisagreementKind
     """different text; missing in the log; extra in the log; two lines in another order."""
     line: KlogLine | None
-    """Where the log goes on; None at its end."""
+    """The line of the log there; None at its end."""
     said: ReplayedLine | None
-    """What the replay would have printed there; None behind its last line."""
+    """The line of the replay there; None behind its last line."""
     agreed: KlogLine | None
     """The last line of the log that agrees."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogComparison:
-    """One cycle of a log beside the replay."""
+    """One cycle of a log, compared with the replay."""
 
     cycle: LogCycle
     level: int
@@ -58,15 +59,14 @@ class KnownLine(NamedTuple):
     message: LogMessage
 
 
-def compare_cycle(cycle: LogCycle, narrated: Sequence[ReplayedLine], level: int | None = None) -> LogComparison:
-    """In order; lines that no pattern covers, and kinds that the replay never prints, are passed over."""
-    known = [
-        KnownLine(line, found) for line in cycle.lines if (found := recognise_message(line.file, line.text)) is not None
-    ]
+def compare_cycle(cycle: LogCycle, replayed: Sequence[ReplayedLine], level: int | None = None) -> LogComparison:
+    """Compare the lines in order; unknown lines, and kinds of lines that the replay never prints, do not count."""
+    recognised = ((line, recognise_message(line.file, line.text)) for line in cycle.lines)
+    known = [KnownLine(line, message) for line, message in recognised if message is not None]
     loudness = inferred_level(known) if level is None else level
-    keys = _compared_keys(known, narrated, loudness)
-    log = [one for one in known if one.message.key in keys]
-    said = [line for line in narrated if line.message_key in keys]
+    keys = _compared_keys(known, replayed, loudness)
+    log = [line for line in known if line.message.key in keys]
+    said = [line for line in replayed if line.message_key in keys]
     walk = _LogWalk(log, said, complete=cycle.complete)
     disagreement = walk.find_disagreement()
     first = known[0].line.number if known else 0
@@ -76,13 +76,13 @@ def compare_cycle(cycle: LogCycle, narrated: Sequence[ReplayedLine], level: int 
 
 def inferred_level(known: Iterable[KnownLine]) -> int:
     """The loudest message of certain level that the log has."""
-    return max((one.message.level for one in known if one.message.firm), default=0)
+    return max((line.message.level for line in known if line.message.firm), default=0)
 
 
-def _compared_keys(known: Sequence[KnownLine], narrated: Sequence[ReplayedLine], level: int) -> dict[str, None]:
-    """Certain levels count always; other kinds where both sides have them."""
-    seen = dict.fromkeys(one.message.key for one in known)
-    said = dict.fromkeys(line.message_key for line in narrated)
+def _compared_keys(known: Sequence[KnownLine], replayed: Sequence[ReplayedLine], level: int) -> dict[str, None]:
+    """Messages of a certain level always count, others where both sides have them."""
+    seen = dict.fromkeys(line.message.key for line in known)
+    said = dict.fromkeys(line.message_key for line in replayed)
     firm = (key for key, message in MESSAGE_BY_KEY.items() if message.firm and message.level <= level)
     return {**dict.fromkeys(firm), **dict.fromkeys(key for key in seen if key in said and not MESSAGE_BY_KEY[key].firm)}
 
@@ -95,7 +95,7 @@ def lines_agree(text: str, said: str) -> bool:
 
 
 class _LogWalk:
-    """Both sides from the beginning."""
+    """Walks both sides from the beginning."""
 
     def __init__(self, log: Sequence[KnownLine], said: Sequence[ReplayedLine], *, complete: bool) -> None:
         self._log = log
@@ -109,9 +109,9 @@ class _LogWalk:
         """The first disagreement."""
         while self.at < len(self._log) and self.at < len(self._said):
             size = self._run_length()
-            found = self._compare_unordered(size) if size > 1 else self._compare_one()
-            if found is not None:
-                return found
+            disagreement = self._compare_unordered(size) if size > 1 else self._compare_one()
+            if disagreement is not None:
+                return disagreement
         if self.at < len(self._log):
             return self._build_disagreement("extra")
         if self.at < len(self._said) and self._complete:
@@ -134,41 +134,38 @@ class _LogWalk:
 
     def _run_length(self) -> int:
         """How many of the replay's next lines belong to one event and have no order among them."""
-        seq, end = self._said[self.at].seq, self.at
-        while (
-            end < len(self._said)
-            and self._said[end].seq == seq
-            and MESSAGE_BY_KEY[self._said[end].message_key].unordered
-        ):
-            end += 1
-        return end - self.at
+        seq = self._said[self.at].seq
+        following = (self._said[at] for at in range(self.at, len(self._said)))
+        run = takewhile(lambda line: line.seq == seq and MESSAGE_BY_KEY[line.message_key].unordered, following)
+        return len(list(run))
 
     def _compare_unordered(self, size: int) -> Disagreement | None:
         """Lines of parallel workers: the same lines in any order."""
         start, end = self.at, min(self.at + size, len(self._log))
+        # Most runs agree in order; matching each line with all others takes the square of the run's length.
         if all(self._lines_match(start + step, start + step) for step in range(end - start)):
             self.at = end
             return None
-        taken: dict[int, int] = {}
+        matched: dict[int, int] = {}
         for said in range(start, start + size):
-            free = (log for log in range(start, end) if log not in taken and self._lines_match(log, said))
+            free = (log for log in range(start, end) if log not in matched and self._lines_match(log, said))
             log = next(free, None)
             if log is not None:
-                taken[log] = said
-        if len(taken) == end - start:
-            self.reordered += len([log for log, said in taken.items() if log != said])
+                matched[log] = said
+        if len(matched) == end - start:
+            self.reordered += len([log for log, said in matched.items() if log != said])
             self.at = end
             return None
-        return self._first_unmatched(start, size, taken)
+        return self._first_unmatched(start, size, matched)
 
-    def _first_unmatched(self, start: int, size: int, taken: dict[int, int]) -> Disagreement:
+    def _first_unmatched(self, start: int, size: int, matched: dict[int, int]) -> Disagreement:
         """The first line of the run without a counterpart, on either side."""
-        found = dict.fromkeys(taken.values())
+        written = dict.fromkeys(matched.values())
         for at in range(start, start + size):
-            lonely, unsaid = at not in taken, at not in found
-            if lonely or unsaid:
+            extra, missing = at not in matched, at not in written
+            if extra or missing:
                 self.at = at
-                return self._build_disagreement("different" if lonely and unsaid else "extra" if lonely else "missing")
+                return self._build_disagreement("different" if extra and missing else "extra" if extra else "missing")
         raise AssertionError("a run without a difference")
 
     def _build_disagreement(self, kind: DisagreementKind) -> Disagreement:
@@ -178,7 +175,7 @@ class _LogWalk:
         return Disagreement(kind, line, said, agreed)
 
 
-# The cycle of a log that matches
+# The cycle of a log that matches best.
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,32 +193,32 @@ class LogCheck:
 
 
 def check_log(lines: Iterable[str], recording: Recording, *, cycle: int | None = None) -> LogCheck:
-    """The first cycle that agrees, else the one that agrees longest; or the cycle that is asked for."""
-    found = split_cycles(parse_log(lines))
-    if not found:
+    """The first cycle that agrees, else the one that agrees longest; `cycle`, from 1, chooses one itself."""
+    cycles = split_cycles(parse_log(lines))
+    if not cycles:
         raise VcdebugError("no scheduling cycle in this log", "the scheduler must run with -v=3 or more")
-    if cycle is not None and not 1 <= cycle <= len(found):
-        raise VcdebugError(f"no cycle {cycle} in this log", f"it has cycles 1 to {len(found)}")
+    if cycle is not None and not 1 <= cycle <= len(cycles):
+        raise VcdebugError(f"no cycle {cycle} in this log", f"it has cycles 1 to {len(cycles)}")
     written = list(log_lines(recording))
     best: LogComparison | None = None
-    for candidate in found if cycle is None else [found[cycle - 1]]:
+    for candidate in cycles if cycle is None else [cycles[cycle - 1]]:
         comparison = compare_cycle(candidate, written)
         if best is None or _match_rank(comparison) > _match_rank(best):
             best = comparison
         if comparison.disagreement is None and candidate.complete:
             break
     assert best is not None
-    return LogCheck(best, len(found))
+    return LogCheck(best, len(cycles))
 
 
 def _match_rank(comparison: LogComparison) -> tuple[bool, int]:
     return comparison.disagreement is None, comparison.compared
 
 
-# Lines of a real scheduler's log: klog headers, whatever stands before them, and where one cycle ends.
+# Lines of a real scheduler's log, with any prefix before the klog header, split into cycles.
 
 KLOG_HEADER = re.compile(r"(?:^|[\s|\]])[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w.-]+\.go):\d+\] (.*)$")
-"""File and message; timestamps of a container runtime or a pod's name may stand before it."""
+"""File and message; a container runtime's timestamps or a pod's name may come first."""
 SESSION_OPEN = "Open Session "
 SESSION_CLOSE = "Close Session "
 
@@ -236,7 +233,7 @@ class KlogLine(NamedTuple):
 
 
 class LogCycle(NamedTuple):
-    """What a log says about one scheduling cycle."""
+    """The lines of one scheduling cycle."""
 
     number: int
     """From 1, in order of the log."""
@@ -246,25 +243,25 @@ class LogCycle(NamedTuple):
 
 
 def parse_log(lines: Iterable[str]) -> Iterator[KlogLine]:
-    """Messages with a klog header; lines without one belong to no message that is compared."""
+    """The lines with a klog header; others, such as a panic's stack, belong to no compared message."""
     for number, line in enumerate(lines, start=1):
-        found = KLOG_HEADER.search(line.rstrip("\r\n"))
-        if found is not None:
-            yield KlogLine(number, found[1], found[2].rstrip())
+        header = KLOG_HEADER.search(line.rstrip("\r\n"))
+        if header is not None:
+            yield KlogLine(number, header[1], header[2].rstrip())
 
 
 def split_cycles(lines: Iterable[KlogLine]) -> list[LogCycle]:
-    """One cycle ends with `Close Session`; a rest counts if a session was opened in it."""
-    found: list[LogCycle] = []
+    """Cycles end with `Close Session`; lines after the last one are a cycle if a session was opened in them."""
+    cycles: list[LogCycle] = []
     current: list[KlogLine] = []
     opened = False
     for line in lines:
         current.append(line)
         if line.text.startswith(SESSION_CLOSE) and line.file == "session.go":
-            found.append(LogCycle(len(found) + 1, tuple(current), complete=True))
+            cycles.append(LogCycle(len(cycles) + 1, tuple(current), complete=True))
             current, opened = [], False
         elif line.text.startswith(SESSION_OPEN):
             opened = True
     if opened:
-        found.append(LogCycle(len(found) + 1, tuple(current), complete=False))
-    return found
+        cycles.append(LogCycle(len(cycles) + 1, tuple(current), complete=False))
+    return cycles

@@ -14,8 +14,7 @@ from vcdebug.model.devices.hami_ascend_card import ALLOCATED_SUFFIX, decode_cont
 from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.pod import Pod
 from vcdebug.model.pod_group import PodGroup
-from vcdebug.recording.effects import cycle_effects
-from vcdebug.recording.predicates_view import reserved_claims
+from vcdebug.recording.effects import cycle_effects, reserved_claims
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import POD_SCHEDULED, api_writes, pod_group_changes, pod_status_writes
 from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of, status_of

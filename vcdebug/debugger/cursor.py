@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from vcdebug.model.names import Seq
-from vcdebug.recording.spans import SpanTree
+from vcdebug.recording.recording import SpanTree
 
 Step = Literal[1, -1]
 """Forward or backward."""

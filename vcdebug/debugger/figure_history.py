@@ -14,7 +14,7 @@ from vcdebug.framework.figures import Value
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.recording import change_index
+from vcdebug.recording import event_index
 from vcdebug.recording.event_index import Seqs
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import JobCounts
@@ -70,14 +70,14 @@ def _iter_values(recording: Recording, figure: Figure) -> Iterator[tuple[Seq, Va
 def _written_seqs(recording: Recording, figure: Figure) -> Seqs:
     written = recording.timeline.seqs_written
     if figure.kind == NODE:
-        return written(change_index.NODE, figure.name) if figure.part not in figures.FIXED_NODE_PARTS else ()
+        return written(event_index.NODE, figure.name) if figure.part not in figures.FIXED_NODE_PARTS else ()
     if figure.kind == TASK:
-        return written(change_index.TASK, figure.name) if figure.part in ("status", "node") else ()
+        return written(event_index.TASK, figure.name) if figure.part in ("status", "node") else ()
     if figure.kind == PLUGIN:
-        return written(change_index.BOOK, (figure.name, "", figure.part))
+        return written(event_index.BOOK, (figure.name, "", figure.part))
     if figure.plugin:
-        return written(change_index.BOOK, (figure.plugin, figure.name, figure.part))
-    return written(change_index.PHASE, figure.name) if figure.part == "phase" else ()
+        return written(event_index.BOOK, (figure.plugin, figure.name, figure.part))
+    return written(event_index.PHASE, figure.name) if figure.part == "phase" else ()
 
 
 def _is_count(figure: Figure) -> bool:
@@ -109,7 +109,7 @@ def _status_moves(recording: Recording, job: JobId) -> list[tuple[Seq, TaskStatu
 def _iter_task_moves(recording: Recording, key: TaskKey) -> Iterator[tuple[Seq, TaskStatus, TaskStatus]]:
     line = recording.timeline
     before = line.opening_tasks[key].status
-    for seq in dict.fromkeys(line.seqs_written(change_index.TASK, key)):
+    for seq in dict.fromkeys(line.seqs_written(event_index.TASK, key)):
         now = line.state_at(seq).tasks[key].status
         if now is not before:
             yield seq, before, now

@@ -38,7 +38,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeAmounts
 from vcdebug.model.resource import MIN_RESOURCE, PODS, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.recording.change_index import NODE, TASK
+from vcdebug.recording.event_index import NODE, TASK
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.timeline import TaskState
 

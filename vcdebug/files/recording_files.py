@@ -88,7 +88,7 @@ def open_recording(path: Path) -> Recording:
 
 def save_recording(recording: Recording, path: Path, step: Callable[[], object] = lambda: None) -> None:
     """Write the recording; raises VcdebugError where that is impossible. `step` may raise to stop it."""
-    from vcdebug.recording.file.write import store_recording
+    from vcdebug.recording.file.object_tables import store_recording
 
     check_replaceable(path)
     recording.build_indexes(step)

@@ -10,18 +10,12 @@ from vcdebug.releases.nodes import (
 )
 from vcdebug.releases.topology import NTA_NODE_SCORE_ONLY
 
-BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE, DRF, GANG = (
-    "binpack",
-    "capacity",
-    "conformance",
-    "deviceshare",
-    "drf",
-    "gang",
-)
+BINPACK, CAPACITY, CONFORMANCE, DEVICESHARE = "binpack", "capacity", "conformance", "deviceshare"
+DRF, GANG = "drf", "gang"
 NODEGROUP, NODEORDER, NUMA_AWARE, OVERCOMMIT, PDB = "nodegroup", "nodeorder", "numa-aware", "overcommit", "pdb"
 PREDICATES, PRIORITY, PROPORTION, SLA, TDM, USAGE = "predicates", "priority", "proportion", "sla", "tdm", "usage"
 RESOURCE_STRATEGY_FIT = "resource-strategy-fit"
-"""Names by which others speak of a particular plugin."""
+"""Plugins that rules elsewhere name."""
 
 PLUGINS: dict[str, str] = {
     "binpack": "vcdebug.plugins.binpack:Binpack",
@@ -55,8 +49,8 @@ LATER_PLUGINS: dict[str, Change] = {"resource-strategy-fit": PROPORTIONAL_PREDIC
 
 OTHER_FORMS: OtherForms = {
     "network-topology-aware": ((NTA_NODE_SCORE_ONLY, "vcdebug.plugins.network_topology_aware.nodes_only:NodesOnly"),),
-    "nodegroup": ((NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup.by_pod:NodeGroupByPod"),),
-    "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder.two_kinds:TwoKinds"),),
-    "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage.measured:MeasuredUsage"),),
+    "nodegroup": ((NODEGROUP_BY_POD_LABEL, "vcdebug.plugins.nodegroup:NodeGroupByPod"),),
+    "nodeorder": ((NODEORDER_TWO_KINDS, "vcdebug.plugins.nodeorder:TwoKinds"),),
+    "usage": ((USAGE_SHADOW_LOAD, "vcdebug.plugins.usage:MeasuredUsage"),),
 }
-"""Plugins of which older releases have another form that does not share the newer one's code."""
+"""Forms of older releases that share no code with the newest one: plugin → (change, class)."""

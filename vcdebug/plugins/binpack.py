@@ -1,7 +1,4 @@
-"""binpack: prefer the node that the task would fill most, by weighted resources.
-
-Upstream: plugins/binpack.
-"""
+"""binpack: prefer the node that the task would fill most, by weighted resources. Upstream: plugins/binpack."""
 
 from __future__ import annotations
 
@@ -25,9 +22,7 @@ RESOURCES_KEY = "binpack.resources"
 MAX_SCORE = 100
 
 PartValues = tuple[str, float, float, int, float, bool | None]
-"""A Part as it is added up: scores are many, and few are explained."""
-
-
+"""The values of a BinpackPart as a plain tuple: scores are many, and few are explained."""
 CountedResources = tuple[tuple[str, int, float], ...]
 """Name, weight and amount of each requested resource that counts."""
 
@@ -43,7 +38,7 @@ class BinpackPart(NamedTuple):
     share: float
     """The weighted fraction that would be used."""
     fits: bool | None
-    """None where it does not count."""
+    """None where the resource does not count."""
 
 
 class BinpackScore(NamedTuple):
@@ -93,7 +88,7 @@ class Binpack(Plugin):
         return tuple([(name, weight, amount) for name, weight, amount in weighed if weight is not None])
 
     def score_node(self, request: Resource, node: NodeInfo) -> float:
-        """As scores, for one node."""
+        """The score of a request on one node."""
         return self._score_counted(self._counted_resources(request), node)
 
     def _score_counted(self, counted: CountedResources, node: NodeInfo) -> float:
@@ -108,9 +103,7 @@ class Binpack(Plugin):
         return self._average_score(score, weights)
 
     def bin_packing_score(self, request: Resource, used: Resource, allocatable: Resource) -> BinpackScore:
-        """How full the request would make a node, resource by resource.
-        Upstream: plugins/binpack.BinPackingScore.
-        """
+        """How full the request would make a node, resource by resource. Upstream: plugins/binpack.BinPackingScore."""
         parts = tuple([BinpackPart(*part) for part in self._part_values(request, used, allocatable)])
         score, weights = 0.0, 0
         for part in parts:
@@ -147,6 +140,7 @@ class Binpack(Plugin):
             capacity = table.dimension_column("allocatable", name)[rows]
             wanted = amount + table.dimension_column("used", name)[rows]
             weights += weight
+            # The common case in fewer passes: nearly always every node has some of the resource.
             if weight != 0 and np.count_nonzero(capacity) == len(capacity):
                 full |= wanted > capacity
                 score = score + wanted * float(weight) / capacity

@@ -1,7 +1,4 @@
-"""Cooldown protection: a pod that was scheduled a short while ago is not evicted again.
-
-Upstream: plugins/cdp.
-"""
+"""cdp: protects a pod from eviction for a cooldown after it was scheduled. Upstream: plugins/cdp."""
 
 from __future__ import annotations
 
@@ -50,14 +47,13 @@ class Cooldown(NamedTuple):
         return cls(cooldown_time(pod), scheduled_at(pod))
 
     def time_left(self, now: int) -> int:
-        """How much longer the pod is protected."""
+        """Nanoseconds for which the pod is still protected."""
         return 0 if self.time is None or self.scheduled is None else max(self.scheduled + self.time - now, 0)
 
 
 def cooldown_time(pod: Pod) -> int | None:
-    """From the label, else the annotation; a label that does not parse hides the annotation.
-    Upstream: plugins/cdp.podCooldownTime.
-    """
+    """From the label, else the annotation; a bad label hides it. Upstream: plugins/cdp.podCooldownTime."""
+    # A label that does not parse still hides the annotation, as upstream's lookup does.
     text = pod.labels.get(COOLDOWN_KEY)
     if text is None:
         text = pod.annotations.get(COOLDOWN_KEY)

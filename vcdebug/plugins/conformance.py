@@ -1,7 +1,4 @@
-"""Critical pods are never evicted, as far as this plugin is asked.
-
-Upstream: plugins/conformance.
-"""
+"""conformance: protects critical pods from eviction. Upstream: plugins/conformance."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""All or nothing: a job runs with its minimum of tasks or not at all.
-
-Upstream: plugins/gang.
-"""
+"""gang: a job runs with its minimum of tasks or not at all. Upstream: plugins/gang."""
 
 from __future__ import annotations
 
@@ -94,29 +91,25 @@ class Gang(Plugin):
         return spare_victims(self.jobs, candidates), PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
-        """All of them: whole gangs are bundled by the action itself."""
+        """All candidates: the action itself bundles whole gangs."""
         return candidates, PERMIT
 
     def on_session_close(self, ssn: Session) -> None:
-        """Write on every PodGroup that has tasks whether its gang is ready.
-
-        Only the total counts here: a job that misses the minimum of a role is still called ready.
-        Upstream: plugins/gang.OnSessionClose.
-        """
-        spares_leaving = not ssn.release.has_older_form(GANG_CLOSE_RELEASING)
+        """Set the condition of every PodGroup that has tasks. Upstream: plugins/gang.OnSessionClose."""
+        protects_leaving = not ssn.release.has_older_form(GANG_CLOSE_RELEASING)
         for job in ssn.jobs.values():
-            if not job.tasks or (spares_leaving and is_leaving(job)):
+            if not job.tasks or (protects_leaving and is_leaving(job)):
                 continue
             ssn.update_pod_group_condition(job, gang_condition(job))
 
 
 class GangMember(NamedTuple):
-    """A candidate and the gang that would have to do without it."""
+    """A candidate victim and its gang."""
 
     task: TaskInfo
     job: JobInfo | None
     ready: int
-    """The gang's ready tasks without the victims before."""
+    """The gang's ready tasks without the victims before it in the list."""
 
     @property
     def is_spare(self) -> bool:
@@ -125,10 +118,11 @@ class GangMember(NamedTuple):
 
 
 def gang_members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> Iterator[GangMember]:
-    """Every candidate in turn, first come first served."""
+    """Every candidate in turn; each victim lowers its gang's count for the next."""
     ready: dict[JobId, int] = {}
     for task in candidates:
         job = jobs.get(task.job)
+        # A tuple made without NamedTuple's constructor: victim hooks see every running pod of the cluster.
         member = fast_tuple(
             GangMember, (task, job, 0 if job is None else ready.setdefault(job.uid, job.ready_task_num()))
         )
@@ -138,7 +132,7 @@ def gang_members(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) 
 
 
 def spare_victims(jobs: Mapping[JobId, JobInfo], candidates: Iterable[TaskInfo]) -> list[TaskInfo]:
-    """The candidates that their gangs can spare."""
+    """The candidates that their gangs do not need."""
     return [member.task for member in gang_members(jobs, candidates) if member.is_spare]
 
 
@@ -148,7 +142,7 @@ def unready_first(left: bool, right: bool) -> int:
 
 
 def is_leaving(job: JobInfo) -> bool:
-    """A gang below its minimum only because evicted members are on their way out."""
+    """Whether the gang is below its minimum only because of pods that are being deleted."""
     leaving = job.releasing_scheduled_task_num()
     waiting = job.has_pending_tasks() or job.waiting_task_num() > 0
     return (
@@ -158,6 +152,7 @@ def is_leaving(job: JobInfo) -> bool:
 
 def gang_condition(job: JobInfo) -> Condition:
     """The PodGroup condition that this session ends with."""
+    # Only the total counts here: a job that misses the minimum of a role is called ready all the same.
     if job.is_ready():
         return Condition("Scheduled", "True", TASKS_READY, "")
     unready = job.min_available - schedulable_task_num(job)
@@ -166,9 +161,7 @@ def gang_condition(job: JobInfo) -> Condition:
 
 
 def schedulable_task_num(job: JobInfo) -> int:
-    """Ready tasks, and pending ones for which a discarded statement had found a place.
-    Upstream: plugins/gang.schedulableTaskNum.
-    """
+    """Ready tasks, and pending ones once placed in a statement. Upstream: plugins/gang.schedulableTaskNum."""
     pending = job.tasks_with_status(TaskStatus.PENDING)
     planned = [
         task for task in pending if is_allocated_status((task.last_transaction or task.transaction_context()).status)

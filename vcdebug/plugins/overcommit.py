@@ -1,4 +1,4 @@
-"""A brake on admission: the whole cluster, slightly overbooked, must have room for a job's minimum.
+"""overcommit: admits a job while the cluster, enlarged by a factor, has room for its minimum.
 
 Upstream: plugins/overcommit.
 """
@@ -9,15 +9,8 @@ from vcdebug.framework.accounts import WHOLE, Accounts, account_figures
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.plugin import PERMIT, REJECT, Plugin
 from vcdebug.framework.session import Session
+from vcdebug.model import job_amounts
 from vcdebug.model.job import JobInfo
-from vcdebug.model.job_amounts import (
-    ReservationForm,
-    format_resource_names,
-    get_inqueue_resource,
-    is_inqueue,
-    is_running_gang,
-    minimum_without_gated,
-)
 from vcdebug.model.limits import INQUEUE, MINIMUM, LimitCheck
 from vcdebug.model.resource import Resource
 
@@ -47,16 +40,17 @@ class Overcommit(Plugin):
         ssn.log("overcommit.enter")
         if self.stated < 1.0:
             ssn.log("overcommit.invalid", self.stated, DEFAULT_FACTOR)
-        self.form = ReservationForm.for_release(ssn.release)
+        self.form = job_amounts.ReservationForm.for_release(ssn.release)
         self.total.add(ssn.total_resource)
         used = Resource().add_all(node.used for node in ssn.nodes.values())
+        # Without the assertion: an overcommitted cluster uses more than it has.
         self.idle = self.total.clone().multi(self.factor).sub_without_assert(used)
         for job in ssn.jobs.values():
             self.reserve_open(job)
         ssn.log("overcommit.leave")
 
     def reserve_open(self, job: JobInfo) -> None:
-        """What the job promises others not to take."""
+        """Reserve the minimum of a job that is admitted already."""
         reserved = reserved_at_open(job, self.form)
         if reserved is not None:
             self.inqueue.add(reserved)
@@ -70,25 +64,26 @@ class Overcommit(Plugin):
             self.ssn.log("overcommit.sufficient", job.uid)
             return PERMIT
         self.ssn.log("overcommit.overused", job.uid)
-        message = format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded_dimensions)
+        message = job_amounts.format_resource_names(OVERUSED_MESSAGE, "overused", check.exceeded_dimensions)
         self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
 
     def job_enqueued(self, job: JobInfo) -> None:
         if job.pod_group.min_resources is not None:
-            self.inqueue.add(minimum_without_gated(job))
+            self.inqueue.add(job_amounts.minimum_without_gated(job))
 
 
-def reserved_at_open(job: JobInfo, form: ReservationForm) -> Resource | None:
-    """An Inqueue job reserves its whole minimum, although what it already runs is in `used` as well."""
-    if is_inqueue(job):
-        return minimum_without_gated(job)
-    if is_running_gang(job):
-        return job.deduct_sch_gated_resources(get_inqueue_resource(job, job.allocated, form))
+def reserved_at_open(job: JobInfo, form: job_amounts.ReservationForm) -> Resource | None:
+    """What a job reserves when the session opens; None for a job that is not admitted."""
+    # The whole minimum, although running pods of the job count in `used` too: upstream counts them twice.
+    if job_amounts.is_inqueue(job):
+        return job_amounts.minimum_without_gated(job)
+    if job_amounts.is_running_gang(job):
+        return job.deduct_sch_gated_resources(job_amounts.get_inqueue_resource(job, job.allocated, form))
     return None
 
 
 def check_admission(inqueue: Resource, minimum: Resource, idle: Resource) -> LimitCheck:
-    """A job's minimum beside all that is promised to admitted jobs, against the idle room of the enlarged cluster."""
+    """A job's minimum plus the minimums of admitted jobs, against the idle amount of the enlarged cluster."""
     total = inqueue.clone().add(minimum)
     return LimitCheck(((MINIMUM, minimum), (INQUEUE, inqueue)), total, idle, minimum, minimum)

@@ -1,7 +1,4 @@
-"""Victims stay within the PodDisruptionBudgets.
-
-Upstream: plugins/pdb.
-"""
+"""pdb: protects pods beyond their PodDisruptionBudgets from eviction. Upstream: plugins/pdb."""
 
 from __future__ import annotations
 
@@ -38,10 +35,7 @@ class DisruptionBudget(NamedTuple):
 
 
 class Pdb(Plugin):
-    """Offers the candidates that the budgets allow. Each call starts with the full budgets again.
-
-    For shuffle this names every labelled running pod within its budget.
-    """
+    """Allows the candidates that the budgets cover; for shuffle that is every labelled running pod in its budget."""
 
     name = "pdb"
     ssn: Session
@@ -65,9 +59,7 @@ class Pdb(Plugin):
         return self.allowed_victims(tasks)
 
     def allowed_victims(self, tasks: list[TaskInfo]) -> list[TaskInfo]:
-        """Tasks in order while budgets last; a pod without labels is never a victim.
-        Upstream: plugins/pdb.pdbFilterFn.
-        """
+        """Tasks while budgets last; a pod without labels never. Upstream: plugins/pdb.pdbFilterFn."""
         spared = [task.key for task in tasks if not task.pod.labels]
         if spared:
             self.ssn.note_quirk(UNLABELLED_SPARED, f"without labels, and so no victims: {', '.join(spared)}")
@@ -87,7 +79,8 @@ class BudgetCharge(NamedTuple):
 
 
 def charge_budgets(budgets: Sequence[DisruptionBudget], tasks: Iterable[TaskInfo]) -> Iterator[BudgetCharge]:
-    """Every candidate in turn; one with labels is charged to all that cover it, also when one of them is spent."""
+    """Every candidate in turn, charged to all budgets that cover it, also when one of them is spent."""
+    # Counted anew in each call: upstream does not remember the evictions of the session.
     left = [budget.allowed for budget in budgets]
     for task in tasks:
         covering = [place for place, each in enumerate(budgets) if task.pod.labels and each.covers_pod(task.pod)]

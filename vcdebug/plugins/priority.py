@@ -1,7 +1,4 @@
-"""Higher priority goes first, and may take the room of lower priority.
-
-Upstream: plugins/priority.
-"""
+"""Higher priority goes first, and may take the room of lower priority. Upstream: plugins/priority."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from vcdebug.model.task import TaskInfo
 
 
 class Priority(Plugin):
-    """Orders tasks, sub jobs and jobs by priority and offers what is lower as victims."""
+    """Orders tasks, sub jobs and jobs by priority, and allows victims of lower priority."""
 
     name = "priority"
 
@@ -49,33 +46,30 @@ class Priority(Plugin):
         return higher_first(left.priority, right.priority)
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates of lower job priority; inside the preemptor's own job, of lower task priority.
-        Upstream: plugins/priority.preemptableFn.
-        """
+        """Candidates of lower priority: job's, or task's in the own job. Upstream: plugins/priority.preemptableFn."""
         own = self.jobs.get(preemptor.job)
         if own is None:
             return [], PERMIT
         return [victim for victim in candidates if rank_candidate(self.jobs, victim, own, preemptor).is_lower], PERMIT
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates of lower job priority; a reclaim between queues does not look at priority."""
+        """Candidates of lower job priority; a reclaim between queues ignores priority."""
         if context.kind is EvictionKind.GANG_RECLAIM:
             return candidates, PERMIT
         return [task for task in candidates if rank_candidate(self.jobs, task, context.job).is_lower], PERMIT
 
     def job_starving(self, job: JobInfo) -> bool:
-        """Whether any task is neither placed nor waiting: failed and releasing tasks count as missing.
-        Upstream: plugins/priority.jobStarvingFn.
-        """
+        """Whether any task is neither placed nor waiting, failed ones too. Upstream: plugins/priority.jobStarvingFn."""
         return job.placed_task_num() < len(job.tasks)
 
 
 class PriorityRank(NamedTuple):
-    """The priorities that a candidate and whoever asks are compared by; None for a candidate without a job."""
+    """The compared priorities of a candidate victim and of the job or task that needs room."""
 
     whose: str
     """job or task."""
     candidate: int | None
+    """None for a candidate without a job."""
     asker: int
 
     @property

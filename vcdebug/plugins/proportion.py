@@ -1,7 +1,4 @@
-"""Queues share the cluster by weight: what each deserves bounds what it may allocate.
-
-Upstream: plugins/proportion.
-"""
+"""Queues share the cluster by weight: what each deserves bounds what it may allocate. Upstream: plugins/proportion."""
 
 from __future__ import annotations
 
@@ -18,25 +15,8 @@ from vcdebug.framework.plugin import PERMIT, REJECT, Event, Plugin, PluginError,
 from vcdebug.framework.quirks import OVERUSED_KEPT_FALSE
 from vcdebug.framework.session import Session
 from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model import job_amounts, limits
 from vcdebug.model.job import JobInfo
-from vcdebug.model.job_amounts import (
-    ReservationForm,
-    add_allocated,
-    add_requested,
-    format_resource_names,
-    jobs_by_queue,
-    minimum_without_gated,
-    reserved_resources,
-)
-from vcdebug.model.limits import (
-    LimitCheck,
-    QueueLimit,
-    ShareTotals,
-    check_admission,
-    exceeded_part,
-    flat_limit,
-    request_fits,
-)
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.queue import OPEN, QueueInfo
@@ -76,12 +56,12 @@ class ProportionQueueAttr:
     request: Resource = field(default_factory=Resource)
     elastic: Resource = field(default_factory=Resource)
     inqueue: Resource = field(default_factory=Resource)
-    bound: QueueLimit | None = None
-    """How the real capability came about."""
+    bound: limits.QueueLimit | None = None
+    """How the real capability was computed."""
     keeps_zeros: bool = True
     """Whether a queue deserves 0 of an accelerator where it deserves none."""
-    _totals: ShareTotals | None = None
-    """Of what is deserved, which is replaced and never changed."""
+    _totals: limits.ShareTotals | None = None
+    """Cached totals of `deserved`, which is replaced and never changed."""
 
     def update_share(self) -> None:
         """The largest fraction of a deserved dimension that is allocated. Upstream: plugins/proportion.updateShare."""
@@ -92,14 +72,14 @@ class ProportionQueueAttr:
         return self.deserved_totals.share_by_dimension(self.allocated)
 
     @property
-    def deserved_totals(self) -> ShareTotals:
+    def deserved_totals(self) -> limits.ShareTotals:
         """The dimensions in which something is deserved."""
         if self._totals is None or self._totals.resource is not self.deserved:
-            self._totals = ShareTotals(self.deserved)
+            self._totals = limits.ShareTotals(self.deserved)
         return self._totals
 
     def job_sums(self) -> tuple[Resource, ...]:
-        """What its jobs add up to: allocated, request, inqueue, elastic."""
+        """(allocated, request, inqueue, elastic) of the queue's jobs."""
         return self.allocated, self.request, self.inqueue, self.elastic
 
     def set_allocated(self, allocated: Resource) -> None:
@@ -108,7 +88,7 @@ class ProportionQueueAttr:
         self.update_share()
 
     def unused_dimensions(self) -> list[str]:
-        """The dimensions of what is deserved that are not used up."""
+        """The deserved dimensions that are not used up."""
         return self.deserved.less_equal_with_resources_name(self.allocated)[1]
 
 
@@ -159,18 +139,18 @@ class Proportion(Plugin):
             self.guaranteed.add(Resource.from_list(queue.guarantee))
         ssn.log("proportion.total", self.total)
         ssn.log("proportion.guarantee", self.guaranteed)
-        jobs = jobs_by_queue(ssn.jobs.values())
+        jobs = job_amounts.jobs_by_queue(ssn.jobs.values())
         attrs: Attrs = {name: self.new_attr(ssn.queues[name]) for name in jobs}
         for name, attr in attrs.items():
-            count_jobs_in(attr, jobs[name], ReservationForm.for_release(ssn.release))
+            count_jobs_in(attr, jobs[name], job_amounts.ReservationForm.for_release(ssn.release))
         ssn.log("proportion.jobs")
         self.queues = {name: attrs[name] for name in ssn.queues if name in attrs}
         divide_cluster(self.total, list(self.queues.values()))
         ssn.log("proportion.rounds")
 
     def new_attr(self, queue: QueueInfo) -> ProportionQueueAttr:
-        """The queue's limits: what others' guarantees leave of the cluster, and its own capability."""
-        bound = flat_limit(queue, self.total, self.guaranteed)
+        """The queue's limits: the cluster less the guarantees of other queues, and its own capability."""
+        bound = limits.flat_limit(queue, self.total, self.guaranteed)
         capability = Resource() if bound.capability is None else bound.capability
         keeps_zeros = not self.ssn.release.has_older_form(ZERO_DESERVED_DROPPED)
         return ProportionQueueAttr(
@@ -184,7 +164,7 @@ class Proportion(Plugin):
         return (mine > other) - (mine < other)
 
     def overused(self, queue: QueueInfo) -> bool:
-        """Every dimension that the queue deserves is used up: one that is not, such as pods, keeps this false."""
+        """Whether every deserved dimension is used up; one that is not, such as pods, keeps this False."""
         attr = self.queues[queue.name]
         short = attr.unused_dimensions()
         if short and CPU not in short and MEMORY not in short and attr.deserved.milli_cpu > 0:
@@ -205,14 +185,16 @@ class Proportion(Plugin):
     def fits_deserved(self, queue: QueueInfo, request: Resource) -> bool:
         """Whether an open queue stays within what it deserves, in the dimensions asked for."""
         attr = self.queues[queue.name]
-        return queue.state == OPEN and request_fits(attr.allocated, request, attr.deserved)
+        return queue.state == OPEN and limits.request_fits(attr.allocated, request, attr.deserved)
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
         """Candidates, first come first served, of queues that hold more than they deserve somewhere."""
-        return [each.task for each in iter_holdings(self.jobs, self.queues, candidates) if each.surplus], PERMIT
+        return [
+            holding.task for holding in iter_holdings(self.jobs, self.queues, candidates) if holding.surplus
+        ], PERMIT
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Whether the queue's limit holds the job's minimum beside everything that is not elastic."""
+        """Whether the job's minimum and all inelastic allocations are within the queue's limit."""
         attr = self.queues[job.queue]
         if self.ssn.queues[job.queue].state != OPEN:
             return REJECT
@@ -226,7 +208,7 @@ class Proportion(Plugin):
                 self.job_enqueued(job)
                 self.ssn.record_reserved_at_vote(self, job)
             return PERMIT
-        message = format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded_dimensions)
+        message = job_amounts.format_resource_names(QUOTA_MESSAGE, "insufficient", check.exceeded_dimensions)
         self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
         return REJECT
 
@@ -236,16 +218,16 @@ class Proportion(Plugin):
         log("proportion.minimum", name, minimum, job.queue, limit, allocated, inqueue, elastic)
         log("proportion.inqueue", name, fits)
 
-    def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> LimitCheck:
+    def check_admission(self, attr: ProportionQueueAttr, job: JobInfo) -> limits.LimitCheck:
         """The job's minimum against the queue's limit."""
         minimum = job.get_min_resources()
         asked = counted_request(self.ssn, job.queue, minimum)
-        return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
+        return limits.check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
 
     def job_enqueued(self, job: JobInfo) -> None:
         attr = self.queues.get(job.queue)
         if attr is not None and job.pod_group.min_resources is not None:
-            attr.inqueue.add(minimum_without_gated(job))
+            attr.inqueue.add(job_amounts.minimum_without_gated(job))
 
     def allocate_func(self, event: Event) -> None:
         attr = self.queues[self.jobs[event.task.job].queue]
@@ -259,7 +241,7 @@ class Proportion(Plugin):
         )
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
-        """Remember what every queue holds, for simulations of this task."""
+        """Copy what every queue has allocated, for simulations of this task."""
         state = AllocatedState((name, attr.allocated) for name, attr in self.queues.items())
         self.ssn.cycle_state(task).data[STATE_KEY] = state
         return None
@@ -268,7 +250,7 @@ class Proportion(Plugin):
         held = state.data.get(STATE_KEY)
         if not isinstance(held, AllocatedState) or queue.name not in held:
             return False
-        return request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
+        return limits.request_fits(held[queue.name], task.resreq, self.queues[queue.name].deserved)
 
     def simulate_add_task(self, state: CycleState, task: TaskInfo, other: TaskInfo, node: NodeInfo) -> str | None:
         held, queue, error = self.simulated_state(state, other)
@@ -294,7 +276,7 @@ class Proportion(Plugin):
 
 
 def from_figures(known: Figures) -> ProportionQueueAttr:
-    """A queue with such figures."""
+    """A queue with these figures."""
     return ProportionQueueAttr(
         known["weight"],
         known["capability"],
@@ -304,33 +286,33 @@ def from_figures(known: Figures) -> ProportionQueueAttr:
     )
 
 
-def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: ReservationForm) -> None:
+def count_jobs_in(attr: ProportionQueueAttr, jobs: Collection[JobInfo], form: job_amounts.ReservationForm) -> None:
     """Add jobs to their queue's sums."""
-    add_allocated(attr.allocated, jobs)
-    add_requested(attr.request, jobs)
-    attr.inqueue.add_all(reserved_resources(jobs, form))
+    job_amounts.add_allocated(attr.allocated, jobs)
+    job_amounts.add_requested(attr.request, jobs)
+    attr.inqueue.add_all(job_amounts.reserved_resources(jobs, form))
     attr.elastic.add_all([job.get_elastic_resources() for job in jobs])
 
 
 class QueueHolding(NamedTuple):
-    """What a candidate's queue holds without the victims before it, and what it deserves; nothing without a queue."""
+    """What a candidate's queue has allocated without the victims before it, and deserves; empty without a queue."""
 
     task: TaskInfo
     queue: QueueName = ""
     allocated: Resource = NO_RESOURCE
-    """Changes with the next candidate."""
+    """Read it before the next candidate, which changes it."""
     deserved: Resource = NO_RESOURCE
     surplus: bool = False
-    """Whether the queue holds more than it deserves somewhere."""
+    """Whether the queue exceeds its deserved amount in some dimension."""
 
     @property
     def exceeded_dimensions(self) -> list[str]:
-        """The dimensions in which it does."""
+        """The exceeded dimensions."""
         return self.allocated.less_equal_with_resources_name(self.deserved)[1]
 
 
 def surplus_in(deserved: Resource, allocated: Resource, name: str) -> float:
-    """What is held beyond what is deserved in one dimension."""
+    """Allocated minus deserved amount in one dimension."""
     return allocated.get(name) - deserved.get(name)
 
 
@@ -353,50 +335,52 @@ def iter_holdings(
 
 
 class DealtShare(NamedTuple):
-    """What one queue got in a round."""
+    """The share of one queue in a round."""
 
     attr: ProportionQueueAttr
     before: Resource
-    """What it deserved until then."""
+    """Deserved amount before the round."""
     deserved: Resource
     satisfied: bool
-    """It takes no more, and sits out the following rounds."""
+    """Whether the queue takes part in no further round."""
 
 
 class DealRound(NamedTuple):
-    """One round of dealing."""
+    """One round of division."""
 
     weight: int
-    """Of all queues that still take something."""
+    """Summed weight of the queues in the round."""
     remaining: Resource
-    """What is dealt, by weight."""
+    """The amount that is divided by weight."""
     dealt: tuple[DealtShare, ...]
     left: Resource
-    """What is left to be dealt after it."""
+    """The amount left after the round."""
     last: bool
-    """Nothing is left, or nobody takes it."""
+    """Whether nothing is left, or no queue takes it."""
 
 
 def divide_cluster(total: Resource, attrs: list[ProportionQueueAttr]) -> None:
-    """Deal out the cluster by weight in rounds; what a queue cannot use is dealt to the others in the next round."""
+    """Divide the cluster by weight in rounds; what a queue cannot use goes to the others in the next round."""
     for _ in deal_rounds(total, attrs):
         pass
 
 
 def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[DealRound]:
-    """The rounds of dealing, one after the other; each has been dealt when it is yielded."""
+    """The rounds of division; each is applied to `attrs` before it is yielded."""
     remaining = total.clone()
     hungry = attrs
     while True:
         weight = sum(attr.weight for attr in hungry)  # exact: ints
         if weight == 0:
             return
+        # A queue that takes less than before returns the difference: amounts given and returned are kept apart, since
+        # upstream subtracts the one and adds the other to what remains.
         before = remaining.clone()
         given, returned = Resource(), Resource()
         had = [attr.deserved for attr in hungry]
         satisfied = [deal_to_queue(attr, remaining, weight, given, returned) for attr in hungry]
         now = [attr.deserved for attr in hungry]
-        remaining = exceeded_part(remaining.add(returned), given)
+        remaining = limits.exceeded_part(remaining.add(returned), given)
         last = remaining.is_empty() or deep_equal(remaining, before)
         yield DealRound(weight, before, tuple(map(DealtShare, hungry, had, now, satisfied)), remaining.clone(), last)
         if last:
@@ -405,7 +389,7 @@ def deal_rounds(total: Resource, attrs: list[ProportionQueueAttr]) -> Iterator[D
 
 
 def offered_share(before: Resource, remaining: Resource, weight: int, total_weight: int) -> Resource:
-    """What a queue has and its part by weight, before any limit."""
+    """A queue's deserved amount plus its part by weight, before any limit."""
     return before.clone().add(remaining.clone().multi(float(weight) / float(total_weight)))
 
 
@@ -415,6 +399,7 @@ def deal_to_queue(
     """Give one queue its part of the remaining amounts; True when it takes no more."""
     before = attr.deserved
     deserved = offered_share(before, remaining, attr.weight, weight)
+    # In upstream's order, limit before request: a missing dimension is unlimited in the one and 0 in the other.
     deserved.min_dimension_resource(attr.real_capability, INFINITY)
     deserved.min_dimension_resource(attr.request, ZERO)
     attr.deserved = resource_max(deserved, attr.guarantee, keeps_zeros=attr.keeps_zeros)

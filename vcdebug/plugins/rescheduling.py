@@ -1,4 +1,4 @@
-"""rescheduling: names running tasks on busy nodes as victims, so that idle nodes get some of the load.
+"""rescheduling: names running tasks on busy nodes as victims, to move load to idle nodes.
 
 Upstream: plugins/rescheduling.
 Differs: what the process remembers is an input: meta.json's `scheduler` (started, lastRescheduling) and usage.json.
@@ -54,9 +54,7 @@ class ReschedulingSettings(NamedTuple):
 
     @classmethod
     def read_arguments(cls, raw: Mapping[object, object]) -> ReschedulingSettings:
-        """Texts of another type panic, as upstream's type assertions do.
-        Upstream: plugins/rescheduling.parseArguments.
-        """
+        """Values of another type panic, as upstream's assertions do. Upstream: plugins/rescheduling.parseArguments."""
         interval = parse_duration(_string_argument(raw, "interval"))
         strategies, params = _read_strategies(raw.get("strategies"))
         return cls(
@@ -78,7 +76,7 @@ class BusyNode:
 
 
 class MeasuredNode(NamedTuple):
-    """A node beside the thresholds."""
+    """A node compared with the thresholds."""
 
     node: str
     percents: Percents
@@ -87,21 +85,21 @@ class MeasuredNode(NamedTuple):
 
 
 class EvictionStep(NamedTuple):
-    """A pod of a busy node, when it was its turn."""
+    """A pod of a busy node when its turn came."""
 
     node: str
     pod: str
     percents: Percents
-    """The node's, with those gone that were chosen before."""
+    """The node's utilisation without the victims chosen before."""
     budget: Mapping[str, int]
-    """What the idle nodes may still take, in thousandths of cpu and bytes."""
+    """What idle nodes may still take, in milli-cores and bytes."""
     victim: TaskInfo | None
     why: str
-    """Why it is not chosen."""
+    """Why the pod is not chosen; empty for a victim."""
 
 
 class ReschedulingChoice(NamedTuple):
-    """What lowNodeUtilization looked at, and whom it chose."""
+    """What lowNodeUtilization compared, and the victims that it chose."""
 
     low_at: Percents
     target: Percents
@@ -111,7 +109,7 @@ class ReschedulingChoice(NamedTuple):
 
     @property
     def chosen_victims(self) -> list[TaskInfo]:
-        """In the order in which they were chosen."""
+        """The victims, in the order of their choice."""
         return [step.victim for step in self.steps if step.victim is not None]
 
 
@@ -126,10 +124,11 @@ class Rescheduling(Plugin):
         ssn.log("rescheduling.enter")
         self._settings = ReschedulingSettings.read_arguments(_last_arguments(ssn))
         for key in READ_KEYS:
-            self.arguments.raw.get(key)  # read, whichever entry of the configuration counts
+            self.arguments.raw.get(key)  # counts as read, whichever tier's entry is in force
         self.problems = tuple(_missing_inputs(ssn.snapshot, self._settings.period))
         due = _time_to_run(ssn, self._settings.interval)
         if due:
+            # Looking at the time counts as a run, whatever follows from it.
             ssn.process = replace(ssn.process, last_rescheduling=ssn.snapshot.now)
         if not due or STRATEGY not in self._settings.strategies:
             ssn.withdraw_hook(self, VICTIM_TASKS.method)
@@ -141,7 +140,7 @@ class Rescheduling(Plugin):
 
     @property
     def next_run(self) -> datetime | None:
-        """The first moment at which it is due again; None where it does nothing."""
+        """The time of the next run; None where the plugin does nothing."""
         past = self._ssn.process
         last = past.last_rescheduling or past.started
         if last is None or STRATEGY not in self._settings.strategies:
@@ -156,12 +155,14 @@ class Rescheduling(Plugin):
         return found.chosen_victims
 
     def choose_victims(self, tasks: list[TaskInfo]) -> ReschedulingChoice:
-        """The same with everything that was looked at."""
+        """The victims with everything that was compared."""
         low_at, target = _parse_threshold(self._settings.params)
         measured = [BusyNode(node, self._node_percents(node)) for node in self._ssn.nodes.values()]
         low = [busy for busy in measured if _is_low(busy, low_at)]
         high = [busy for busy in measured if not _is_low(busy, low_at) and _is_high(busy, target)]
-        shown = tuple([MeasuredNode(one.node.name, dict(one.percents), one in low, one in high) for one in measured])
+        shown = tuple(
+            [MeasuredNode(busy.node.name, dict(busy.percents), busy in low, busy in high) for busy in measured]
+        )
         if not low or len(low) == len(self._ssn.nodes) or not high:
             return ReschedulingChoice(low_at, target, shown, {}, ())
         budget = _idle_budget(low, target)
@@ -188,12 +189,14 @@ class Rescheduling(Plugin):
         name = busy.node.name
         capacity = status_of(busy.node.manifest).get("capacity") or {}
         pods = [task.pod for task in busy.node.tasks_in_order()]
+        # Go's own sort: the comparison is no order for best-effort pods, so the algorithm decides.
         for pod in sort_slice(pods, self._goes_before):
             above = any(busy.percents[name] >= target[name] for name in MEASURED_DIMENSIONS)
             now = dict(busy.percents), dict(budget)
             if not above or any(left == 0 for left in budget.values()):
                 why = BELOW_TARGETS if not above else NO_ROOM_LEFT
                 return [*steps, EvictionStep(name, pod.key, *now, None, why)]
+            # By name alone, as upstream: a pod of another namespace may be found in its place.
             task = next((task for task in tasks if task.pod.name == pod.name), None)
             steps.append(EvictionStep(name, pod.key, *now, task, "" if task is not None else NOT_RUNNING))
             if task is None:
@@ -219,7 +222,7 @@ class Rescheduling(Plugin):
 
 
 def _reason_key(found: ReschedulingChoice) -> str:
-    """The line that says why nobody is chosen."""
+    """The key of the log line that says why no victim is chosen."""
     low = [node for node in found.nodes if node.low]
     if not low:
         return "rescheduling.above"
@@ -233,9 +236,7 @@ def _last_arguments(ssn: Session) -> Mapping[object, object]:
 
 
 def _time_to_run(ssn: Session, interval: int) -> bool:
-    """Looking at the time counts as a run, whatever comes of it.
-    Upstream: plugins/rescheduling/rescheduling_util.timeToRun.
-    """
+    """Whether a run is due. Upstream: plugins/rescheduling/rescheduling_util.timeToRun."""
     past, now = ssn.process, ssn.snapshot.now
     last = past.last_rescheduling or past.started or now
     return unix_nanoseconds(last) + interval < unix_nanoseconds(now)
@@ -268,7 +269,7 @@ def _go_type(item: object) -> str:
 
 
 def _read_strategies(raw: object) -> tuple[tuple[str, ...], Mapping[Json, Json]]:
-    """(names, parameters of the strategy); an empty or missing list stands for the default one."""
+    """(names, parameters of the strategy); the default strategy for an empty or missing list."""
     listed = raw if isinstance(raw, list) else []
     if not listed:
         return (STRATEGY,), {}

@@ -1,7 +1,4 @@
-"""Admission within the namespace's ResourceQuotas.
-
-Upstream: plugins/resourcequota.
-"""
+"""resourcequota: admits a job within the ResourceQuotas of its namespace. Upstream: plugins/resourcequota."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ class QuotaCheck(NamedTuple):
 
     @property
     def exceeded_by(self) -> int:
-        """By how much the minimum is too much; at most 0 where the quota holds it."""
+        """The excess over the quota; at most 0 for a minimum within it."""
         return self.used + self.pending + self.minimum - self.hard
 
 
@@ -70,11 +67,12 @@ class ResourceQuota(Plugin):
             )
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Names count literally: a quota on `requests.cpu` says nothing about a minimum of `cpu`."""
+        """Reject a job whose minimum exceeds a quota."""
         minimum = job.pod_group.min_resource_list
         if minimum is None:
             return PERMIT
         for quota in self.quotas.get(job.namespace, ()):
+            # Names are compared literally: a quota on `requests.cpu` does not limit a minimum of `cpu`.
             checks = quota_checks(quota, minimum, self.pending.get(job.namespace, {}))
             exceeded = [check.name for check in checks if check.exceeded_by > 0]
             if exceeded:
@@ -96,7 +94,7 @@ class ResourceQuota(Plugin):
 
 
 def add_minimum(pending: dict[str, int], minimum: QuantityList) -> None:
-    """A job was admitted."""
+    """Add an admitted job's minimum."""
     for name, amount in minimum.items():
         pending[name] = pending.get(name, 0) + nano_value(amount)
 

@@ -1,7 +1,4 @@
-"""A promise on waiting: a job that has waited its time is admitted and counts as pipelined.
-
-Upstream: plugins/sla.
-"""
+"""sla: a job that has waited its time is admitted and counts as pipelined. Upstream: plugins/sla."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ class Sla(Plugin):
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self.waiting_time = positive_duration(arguments.get_string(WAITING_TIME_KEY, ""))
-        """For jobs that state none."""
+        """Nanoseconds, for jobs that state none."""
         self.stated = arguments.raw.get(WAITING_TIME_KEY)
         self.now = 0
 

@@ -47,9 +47,7 @@ class RevocableZones(NamedTuple):
     now: datetime
 
     def zone_error(self, zone: str) -> str | None:
-        """Why the zone cannot be used now; None while its window is open, both ends included.
-        Upstream: plugins/tdm.availableRevocableZone.
-        """
+        """Why the zone cannot be used; None while its window is open. Upstream: plugins/tdm.availableRevocableZone."""
         window = self.windows.get(zone)
         if window is None:
             return NOT_SUPPORTED.format(zone=zone)
@@ -60,6 +58,7 @@ class RevocableZones(NamedTuple):
             start, end = clock_minutes(ends[0]), clock_minutes(ends[1])
         except ClockError as error:
             return str(error)
+        # Whole seconds, both ends included; a window over midnight ends on the next day, and never started yesterday.
         opens, closes = clock_time(self.now, start), clock_time(self.now, end, days=int(start >= end))
         if unix_seconds(opens) <= unix_seconds(self.now) <= unix_seconds(closes):
             return None
@@ -106,9 +105,7 @@ class Tdm(Plugin):
         return self.ssn.reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
 
     def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
-        """Revocable nodes first for tasks that may use them; a shut zone is an error on its nodes.
-        Upstream: plugins/tdm.nodeOrderFn.
-        """
+        """Revocable nodes first; a shut zone is an error there. Upstream: plugins/tdm.nodeOrderFn."""
         zones = [node.revocable_zone for node in nodes.node_infos]
         shut = np.array([self._errors.get(zone) is not None for zone in zones], dtype=np.bool_)
         usable = np.array([bool(zone) for zone in zones], dtype=np.bool_) & ~shut & bool(task.revocable_zone)
@@ -117,11 +114,10 @@ class Tdm(Plugin):
     # Victims
 
     def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Only for a preemptor that is not itself preemptable; ordinary pods are, when they say nothing.
-        Upstream: plugins/tdm.preemptableFn.
-        """
+        """Only for a preemptor that is not preemptable itself. Upstream: plugins/tdm.preemptableFn."""
         if preemptor.preemptable or preemptor.revocable_zone:
             return [], REJECT
+        # By job first: upstream spends each job's disruption budget over the whole list.
         found: dict[JobId, list[TaskInfo]] = {}
         for task in candidates:
             if not self.bar_reason(task):
@@ -129,7 +125,7 @@ class Tdm(Plugin):
         return self.within_budgets(found), PERMIT
 
     def bar_reason(self, task: TaskInfo) -> str:
-        """Why a candidate stays whatever its job's budget is: the rule's name, or nothing."""
+        """The rule that protects a candidate whatever its job's budget is; empty for none."""
         if not is_evictable(task):
             return NOT_RUNNING if task.preemptable else NOT_PREEMPTABLE
         node = self.ssn.nodes.get(task.node_name)
@@ -146,6 +142,7 @@ class Tdm(Plugin):
         for zone in sorted(self.windows):
             if self.zones.zone_error(zone) is not None:
                 victims += self.within_budgets(self.evictable_in(zone))
+        # Also without any victim: the period starts when zones were looked at.
         self.ssn.process = replace(self.ssn.process, last_eviction=now)
         return victims
 
@@ -194,7 +191,7 @@ def is_evictable(task: TaskInfo) -> bool:
 
 
 def max_evictions(job: JobInfo) -> int:
-    """How many tasks the job's budget lets go: its minimum wins over its maximum, and an unmet minimum allows one.
+    """How many tasks the job's budget allows: its minimum wins over its maximum, and an unmet minimum allows one.
     Upstream: plugins/tdm.getMaxPodEvictNum.
     """
     annotations, total, running = job.pod_group.annotations, len(job.tasks), job.count_tasks(TaskStatus.RUNNING)

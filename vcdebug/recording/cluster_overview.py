@@ -1,4 +1,4 @@
-"""Who is there and who is not served when the cycle is over: what every survey asks first."""
+"""Jobs and pods that are not served after the cycle, and the dimensions and columns that a survey shows."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ SERVED_STATUSES: Final = (
     TaskStatus.SUCCEEDED,
     TaskStatus.FAILED,
 )
-"""What a pod that has its node, or is done, ends the cycle as."""
+"""Statuses after the cycle of a pod that has its node or is finished."""
 
 
 class WaitingSummary(NamedTuple):
     """By name, in the order of the manifests."""
 
     jobs: tuple[JobId, ...]
-    """Those of PodGroups, and of pods that name a missing PodGroup."""
+    """Jobs of PodGroups, and of pods that name a missing PodGroup."""
     lone: tuple[TaskKey, ...]
     """Waiting pods of this scheduler without any job."""
     homeless: Mapping[str, int]
-    """How many pods of a job, or pods that belong to none, have no node before the cycle."""
+    """Job, or pod without a job → how many of its pods had no node before the cycle."""
     broken: Mapping[JobId, None]
-    """Jobs of the session that are not whole after the cycle, or lacked pods of their gang before it."""
+    """Jobs of the session with unserved pods after the cycle, or too few pods for their gang before it."""
 
 
 @per_recording()
 def waiting_summary(recording: Recording) -> WaitingSummary:
-    """Of all jobs and lone pods."""
+    """The summary of all jobs and lone pods."""
     jobs = dict.fromkeys(map(key_of, recording.snapshot.objects_of("PodGroup")))
     names = recording.snapshot.flags.scheduler_names
     lone: list[TaskKey] = []
@@ -52,8 +52,8 @@ def waiting_summary(recording: Recording) -> WaitingSummary:
         elif not pod.node and pod.scheduler in names:
             lone.append(pod.key)
         if not pod.node:
-            who = pod.job or pod.key
-            homeless[who] = homeless.get(who, 0) + 1
+            owner = pod.job or pod.key
+            homeless[owner] = homeless.get(owner, 0) + 1
     return WaitingSummary(tuple(jobs), tuple(lone), homeless, _unserved_jobs(recording))
 
 
@@ -74,7 +74,7 @@ def _invalid_jobs(recording: Recording) -> dict[JobId, None]:
 
 
 def _is_served(recording: Recording, job: JobInfo) -> bool:
-    """Whether each pod of a job has its node, or is done; one that was being deleted before is nobody's matter."""
+    """Whether each pod of the job has a node or is finished; pods that were being deleted before do not count."""
     opening = recording.timeline.opening_tasks
     tasks = job.tasks.values()
     return bool(tasks) and all(
@@ -82,40 +82,40 @@ def _is_served(recording: Recording, job: JobInfo) -> bool:
     )
 
 
-# What the nodes of a cluster have to offer, and what its jobs ask for, by dimension.
+# Dimensions that nodes offer and that jobs request.
 
 
 @per_recording()
 def offered_dimensions(recording: Recording) -> tuple[str, ...]:
-    """Dimensions of which some node has something."""
+    """Dimensions of which some node has an amount above 0."""
     nodes = recording.session.nodes.values()
     return tuple(dict.fromkeys(name for node in nodes for name, value in node.allocatable.items() if value))
 
 
 @per_recording()
 def requested_dimensions(recording: Recording) -> tuple[str, ...]:
-    """Dimensions of which some job asks for something."""
+    """Dimensions of which some job requests an amount above 0."""
     jobs = recording.session.jobs.values()
     return tuple(dict.fromkeys(name for job in jobs for name, value in job.total_request.items() if value))
 
 
-# What there is to tell about nodes at some event of the cycle, beside what they have and what is idle.
+# Columns about nodes that are empty in many cycles.
 
 RELEASING, PIPELINED, REMARKS = "releasing", "pipelined", "remarks"
 
 
 @per_recording()
 def optional_node_columns(recording: Recording) -> tuple[str, ...]:
-    """Those of which some node has something."""
+    """The optional columns with a value for some node at some event."""
     opening = recording.timeline.opening_nodes.values()
     steps = (recording.event_at(seq) for seq in recording.index.seqs_of_type(OpEvent))
     done = {step.op: None for step in steps if isinstance(step, OpEvent)}
-    told = {
-        RELEASING: EVICT_OP in done or any(_has_room_amount(one.releasing) for one in opening),
-        PIPELINED: PIPELINE_OP in done or any(_has_room_amount(one.pipelined) for one in opening),
-        REMARKS: bool(noteworthy_nodes(recording)) or any(overfull_dimensions(one.idle) for one in opening),
+    needed = {
+        RELEASING: EVICT_OP in done or any(_has_room_amount(node.releasing) for node in opening),
+        PIPELINED: PIPELINE_OP in done or any(_has_room_amount(node.pipelined) for node in opening),
+        REMARKS: bool(noteworthy_nodes(recording)) or any(overfull_dimensions(node.idle) for node in opening),
     }
-    return tuple(title for title, something in told.items() if something)
+    return tuple(title for title, is_needed in needed.items() if is_needed)
 
 
 def _has_room_amount(resource: Resource) -> bool:
@@ -123,11 +123,8 @@ def _has_room_amount(resource: Resource) -> bool:
     return bool(resource.milli_cpu or resource.memory or any(scalars[name] for name in scalars if name != PODS))
 
 
-# The order in which jobs are listed.
-
-
 @per_recording()
 def jobs_pending_first(recording: Recording) -> Sequence[JobId]:
-    """Jobs that begin with something pending first: their places stay the same throughout."""
+    """Jobs with pending tasks at the opening first, so that a job keeps its place at every event."""
     counts = recording.timeline.opening_counts
     return tuple(sorted(recording.session.jobs, key=lambda job: TaskStatus.PENDING not in counts[job]))

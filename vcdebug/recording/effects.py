@@ -1,4 +1,7 @@
-"""What a cycle did: who was bound, pipelined and evicted, by action and by job."""
+"""What a cycle did: bound, pipelined and evicted pods, by action and by job.
+
+Upstream: plugins/predicates (AllocateFunc, DeallocateFunc), framework/session (NodeMap).
+"""
 
 from __future__ import annotations
 
@@ -7,36 +10,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
+from vcdebug.framework import record
 from vcdebug.framework.hooks import JOB_ENQUEUEABLE
-from vcdebug.framework.record import (
-    ALLOCATE_OP,
-    BIND_OP,
-    EVICT_OP,
-    PLACING_OPS,
-    ActionEvent,
-    Event,
-    HookEvent,
-    Level,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    Span,
-    StatementEvent,
-)
+from vcdebug.framework.quirks import VIEW_LOST_POD
+from vcdebug.kube.dynamic_resources import ReservedClaim
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, NodeName, QueueName, Seq, TaskKey
 from vcdebug.model.task import TaskStatus
+from vcdebug.plugins import PREDICATES
 from vcdebug.recording.event_index import seqs_during
 from vcdebug.recording.recording import Recording, per_recording
+from vcdebug.recording.session_steps import event_handlers
 
 COMMIT, DISCARD = "commit", "discard"
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One task that the cycle moved, and the event that made it final."""
+    """One task that the cycle bound, pipelined, held or evicted, and the event that made it final."""
 
     seq: Seq
     action: str
@@ -60,7 +53,7 @@ class ActionSummary:
 
 
 class JobSummary(NamedTuple):
-    """Where a job stands after the cycle."""
+    """A job after the cycle."""
 
     job: JobId
     queue: QueueName
@@ -83,9 +76,9 @@ class Effects:
 
     bound: tuple[Effect, ...]
     pipelined: tuple[Effect, ...]
-    """Planned on room that is still being released."""
+    """Pipelined onto resources that are still being released."""
     held: tuple[Effect, ...]
-    """Placed, but not bound: too few of the gang found a place."""
+    """Placed, but not bound: too few pods of the gang were placed."""
     evicted: tuple[Effect, ...]
     actions: tuple[ActionSummary, ...]
     jobs: tuple[JobSummary, ...]
@@ -94,7 +87,7 @@ class Effects:
 
 @per_recording()
 def cycle_effects(recording: Recording) -> Effects:
-    """Everything the cycle would write to the API server, summed up."""
+    """The effects of the whole cycle."""
     final = _final_states(recording)
     lost = tuple(effect for effect, _ in committed_evictions(recording))
     last = recording.event_at(len(recording)) if len(recording) else None
@@ -107,20 +100,22 @@ def cycle_effects(recording: Recording) -> Effects:
         lost,
         tuple(_action_summaries(recording, bound, pipelined, lost)),
         tuple(_job_summary(job, counts) for job in recording.session.jobs.values()),
-        last.message if isinstance(last, PanicEvent) else None,
+        last.message if isinstance(last, record.PanicEvent) else None,
     )
 
 
-def deciding_events(recording: Recording) -> Iterator[tuple[Seq, Event]]:
+def deciding_events(recording: Recording) -> Iterator[tuple[Seq, record.Event]]:
     """Operations, statements and actions, in order."""
     index = recording.index
-    for seq in merge(*(index.seqs_of_type(kind) for kind in (ActionEvent, OpEvent, StatementEvent))):
+    for seq in merge(
+        *(index.seqs_of_type(kind) for kind in (record.ActionEvent, record.OpEvent, record.StatementEvent))
+    ):
         yield seq, recording.event_at(seq)
 
 
 @per_recording()
 def committed_evictions(recording: Recording) -> Sequence[tuple[Effect, str]]:
-    """(effect, reason) of every eviction that was committed, or begun outside any statement."""
+    """(effect, reason) of every eviction that was committed, or made outside any statement."""
     return tuple(_iter_evictions(recording))
 
 
@@ -130,11 +125,11 @@ def _iter_evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
     jobs = recording.owners.jobs
     for seq, event in deciding_events(recording):
         moved: Iterable[tuple[TaskKey, NodeName]] = ()
-        if isinstance(event, ActionEvent):
+        if isinstance(event, record.ActionEvent):
             action = event.action
-        elif isinstance(event, StatementEvent) and event.what == COMMIT:
-            moved = [(task, node) for kind, task, node in event.ops if kind == EVICT_OP]
-        elif isinstance(event, OpEvent) and event.op == EVICT_OP:
+        elif isinstance(event, record.StatementEvent) and event.what == COMMIT:
+            moved = [(task, node) for kind, task, node in event.ops if kind == record.EVICT_OP]
+        elif isinstance(event, record.OpEvent) and event.op == record.EVICT_OP:
             reasons[event.task] = event.reason or ""
             moved = [(event.task, event.node)] if event.via is not None else ()
         for task, node in moved:
@@ -145,24 +140,20 @@ def _iter_evictions(recording: Recording) -> Iterator[tuple[Effect, str]]:
 
 
 def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
-    """Tasks that ended the cycle bound, pipelined or merely placed, with the event that placed them.
-
-    What was bound stays bound, though a later action may try the pod again: a job that was recovered by hypernode keeps
-    its tasks as they were.
-    """
+    """Tasks that ended the cycle bound, pipelined or only placed, with the event that placed them."""
     placed: dict[TaskKey, tuple[Seq, str]] = {}
     handed_over: dict[TaskKey, tuple[Seq, str]] = {}
     action = ""
     for seq, event in deciding_events(recording):
-        if isinstance(event, ActionEvent):
+        if isinstance(event, record.ActionEvent):
             action = event.action
-        elif isinstance(event, OpEvent) and event.op in (*PLACING_OPS, BIND_OP):
+        elif isinstance(event, record.OpEvent) and event.op in (*record.PLACING_OPS, record.BIND_OP):
             placed[event.task] = (seq, action)
-        elif isinstance(event, StatementEvent) and event.what == COMMIT:
+        elif isinstance(event, record.StatementEvent) and event.what == COMMIT:
             for kind, key, _ in event.ops:
-                if kind != EVICT_OP:
+                if kind != record.EVICT_OP:
                     placed[key] = (seq, action)
-                if kind == ALLOCATE_OP:
+                if kind == record.ALLOCATE_OP:
                     handed_over.setdefault(key, (seq, action))
     found: dict[TaskStatus, list[Effect]] = {
         TaskStatus.BINDING: [],
@@ -172,6 +163,8 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
     jobs = recording.owners.jobs
     for uid in dict.fromkeys(jobs[key] for key in placed if key in jobs):
         for task in recording.session.jobs[uid].tasks.values():
+            # A bound pod stays bound, though a later action may place it again: a job recovered by hypernode keeps
+            # the old status of its tasks.
             if task.key in handed_over and task.status is not TaskStatus.BINDING:
                 node = _node_bound_before(recording, task.key)
                 if node:
@@ -182,7 +175,7 @@ def _final_states(recording: Recording) -> dict[TaskStatus, tuple[Effect, ...]]:
 
 
 def _node_bound_before(recording: Recording, task: TaskKey) -> NodeName:
-    """Where a task that was handed over was bound, though it is not being bound any more; empty where it was not."""
+    """The node of the task's first Binding status in this cycle; empty where it had none."""
     return next((node for status, node in recording.timeline.task_history(task) if status is TaskStatus.BINDING), "")
 
 
@@ -192,12 +185,12 @@ def _action_summaries(
     open_action: tuple[str, Seq] | None = None
     commits = discards = 0
     for seq, event in deciding_events(recording):
-        if isinstance(event, StatementEvent):
+        if isinstance(event, record.StatementEvent):
             commits += event.what == COMMIT and bool(event.ops)
             discards += event.what == DISCARD and bool(event.ops)
-        elif isinstance(event, ActionEvent) and event.what == "start":
+        elif isinstance(event, record.ActionEvent) and event.what == "start":
             open_action, commits, discards = (event.action, seq), 0, 0
-        elif isinstance(event, ActionEvent) and open_action is not None:
+        elif isinstance(event, record.ActionEvent) and open_action is not None:
             name, first = open_action
             counts = (_count_within(entries, first, seq) for entries in (bound, pipelined, evicted))
             yield ActionSummary(name, first, seq, commits, discards, *counts)
@@ -248,7 +241,7 @@ def _job_outcome(job: JobInfo, counts: tuple[int, ...]) -> str:
     return "done" if job.valid_task_num() >= job.min_available else "incomplete"
 
 
-# What each action came to, counted once for the whole recording: an action may have most of its events.
+# The outcome of each action, counted once for the whole recording: an action may have most of its events.
 
 EventKind = TypeVar("EventKind")
 
@@ -257,11 +250,11 @@ class ActionOutcome(NamedTuple):
     """The counts of one action."""
 
     popped: int
-    """Jobs that it took from its queues."""
+    """Jobs popped off the queues."""
     rejected: int
-    """Jobs that a plugin kept from being enqueued."""
+    """Jobs whose admission a plugin rejected."""
     commits: int
-    """Statements that did something and were committed."""
+    """Committed statements with operations."""
     discards: int
     bound: int
     """Tasks bound outside any statement."""
@@ -270,38 +263,38 @@ class ActionOutcome(NamedTuple):
 @per_recording()
 def action_outcomes(recording: Recording) -> Mapping[int, ActionOutcome]:
     """By the index of the action's span."""
-    actions = (span for span in recording.span_tree.children_of(None) if span.level is Level.ACTION)
+    actions = (span for span in recording.span_tree.children_of(None) if span.level is record.Level.ACTION)
     return {span.index: _count_outcome(recording, span) for span in actions}
 
 
-def _count_outcome(recording: Recording, span: Span) -> ActionOutcome:
-    fates = [statement.what for statement in _events_within(recording, StatementEvent, span) if statement.ops]
+def _count_outcome(recording: Recording, span: record.Span) -> ActionOutcome:
+    fates = [statement.what for statement in _events_within(recording, record.StatementEvent, span) if statement.ops]
     asked = recording.filter_events(
-        HookEvent, seqs_during(recording.index.seqs_at_point(JOB_ENQUEUEABLE.upstream), span)
+        record.HookEvent, seqs_during(recording.index.seqs_at_point(JOB_ENQUEUEABLE.upstream), span)
     )
     return ActionOutcome(
-        len([event for event in _events_within(recording, PopEvent, span) if event.kind == "job"]),
+        len([event for event in _events_within(recording, record.PopEvent, span) if event.kind == "job"]),
         len(dict.fromkeys(job for job, _ in iter_rejections(event for _, event in asked))),
         fates.count("commit"),
         fates.count("discard"),
-        len([event for event in _events_within(recording, OpEvent, span) if event.op == "bind"]),
+        len([event for event in _events_within(recording, record.OpEvent, span) if event.op == "bind"]),
     )
 
 
-def _events_within(recording: Recording, kind: type[EventKind], span: Span) -> Iterator[EventKind]:
+def _events_within(recording: Recording, kind: type[EventKind], span: record.Span) -> Iterator[EventKind]:
     """The events of one type that belong to a span."""
     for _, event in recording.filter_events(kind, seqs_during(recording.index.seqs_of_type(kind), span)):
         yield event
 
 
-def iter_rejections(events: Iterable[Event]) -> Iterator[tuple[JobId, str]]:
-    """(job, plugin that kept it from being enqueued)."""
+def iter_rejections(events: Iterable[record.Event]) -> Iterator[tuple[JobId, str]]:
+    """(job, plugin that rejected its admission)."""
     for event in events:
-        if isinstance(event, HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:
+        if isinstance(event, record.HookEvent) and event.point == JOB_ENQUEUEABLE.upstream and event.result == -1:
             yield event.job, event.plugin
 
 
-# The events that a timeline marks: statements that did something, evictions, and where actions start.
+# The events that a timeline marks: statements with operations, evictions, and the starts of actions.
 
 
 class TimelineMarks(NamedTuple):
@@ -315,11 +308,78 @@ class TimelineMarks(NamedTuple):
 
 @per_recording()
 def timeline_marks(recording: Recording) -> TimelineMarks:
-    """One look at each such event."""
+    """The marks of the whole cycle."""
     commits, discards, evictions, actions = array("I"), array("I"), array("I"), array("I")
-    for seq, statement in recording.events_of_type(StatementEvent):
+    for seq, statement in recording.events_of_type(record.StatementEvent):
         if statement.ops and statement.what in ("commit", "discard"):
             (commits if statement.what == "commit" else discards).append(seq)
-    evictions.extend(seq for seq, event in recording.events_of_type(OpEvent) if event.op == "evict")
-    actions.extend(seq for seq, event in recording.events_of_type(ActionEvent) if event.what == "start")
+    evictions.extend(seq for seq, event in recording.events_of_type(record.OpEvent) if event.op == "evict")
+    actions.extend(seq for seq, event in recording.events_of_type(record.ActionEvent) if event.what == "start")
     return TimelineMarks(commits, discards, evictions, actions)
+
+
+# How many pods the Kubernetes view of nodes holds, operation by operation, as predicates' event handler changes it.
+
+VIEW_PLUGIN: Final = PREDICATES
+"""The plugin that keeps the view in step with the session."""
+
+
+class PodCount(NamedTuple):
+    """How many pods a node of the view holds around one operation."""
+
+    before: int
+    after: int
+
+
+def pods_in_view(recording: Recording, seq: Seq) -> PodCount | None:
+    """The counts of the operation's node; None where predicates is not configured, or the view has no such node."""
+    return _pod_counts(recording).get(seq)
+
+
+@per_recording()
+def _pod_counts(recording: Recording) -> Mapping[Seq, PodCount]:
+    """Operation → counts."""
+    # Backward from the counts after the cycle: the session keeps no counts of the opening.
+    if VIEW_PLUGIN not in dict(event_handlers(recording)):
+        return {}
+    steps = _pod_count_steps(recording)
+    view = recording.session.view
+    held: dict[NodeName, int] = {name: int(view.pod_count[row]) for name, row in view.row_of.items()}
+    found: dict[Seq, PodCount] = {}
+    for seq, node, step in reversed(steps):
+        found[seq] = PodCount(held[node] - step, held[node])
+        held[node] -= step
+    return found
+
+
+def _pod_count_steps(recording: Recording) -> list[tuple[Seq, NodeName, int]]:
+    """(operation, node, change of the count): a pod whose return was refused cannot leave again."""
+    steps: list[tuple[Seq, NodeName, int]] = []
+    lost: dict[TaskKey, None] = {}
+    rows = recording.session.view.row_of
+    for seq in recording.index.seqs_of_type(record.OpEvent):
+        event = recording.event_at(seq)
+        if (
+            not isinstance(event, record.OpEvent)
+            or event.node not in rows
+            or event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS)
+        ):
+            continue
+        if event.op in record.RELEASING_OPS:
+            steps.append((seq, event.node, 0 if event.task in lost else -1))
+        elif any(note.code == VIEW_LOST_POD for note in recording.notes_at(seq)):
+            lost[event.task] = None
+            steps.append((seq, event.node, 0))
+        else:
+            lost.pop(event.task, None)
+            steps.append((seq, event.node, 1))
+    return steps
+
+
+def reserved_claims(recording: Recording) -> Mapping[str, ReservedClaim]:
+    """`namespace/name` of each claim still being allocated at the end of the cycle → its devices."""
+    from vcdebug.plugins.predicates import Predicates  # a session without the plugin does not load it
+
+    plugin = recording.session.plugins.get(PREDICATES)
+    claims = plugin.claim_filter if isinstance(plugin, Predicates) else None
+    return {} if claims is None else claims.in_flight_claims

@@ -1,10 +1,10 @@
-"""Where in a recording something is spoken of: event numbers by job, task, node, queue, plugin, hook and event type."""
+"""Event numbers of a recording by job, task, node, queue, plugin, hook and type, and its changes by figure."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, compress
 from operator import attrgetter, itemgetter
@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from vcdebug.framework.columns import OPERATION
 from vcdebug.framework.hooks import VICTIM_TASKS
 from vcdebug.framework.record import (
     BestEvent,
@@ -32,7 +33,7 @@ from vcdebug.framework.subject import JOB as JOB
 from vcdebug.framework.subject import NODE as NODE
 from vcdebug.framework.subject import QUEUE as QUEUE
 from vcdebug.framework.subject import TASK as TASK
-from vcdebug.model.names import BoolArray, IntArray, JobId, QueueName, Seq, SubJobId, TaskKey
+from vcdebug.model.names import BoolArray, IntArray, JobId, NodeName, QueueName, Seq, SubJobId, TaskKey
 
 
 class EventIndex:
@@ -56,7 +57,7 @@ class EventIndex:
         return self._postings_of(kind).seqs_of(name)
 
     def names_of_kind(self, kind: str) -> list[str]:
-        """Everything of one kind that some event concerns, in order of appearance."""
+        """The names of one kind that events concern, in order of appearance."""
         return self._postings_of(kind).stated_names()
 
     def spans_of(self, level: Level, name: str) -> Sequence[Span]:
@@ -65,7 +66,7 @@ class EventIndex:
         return [spans[index] for index in self._spans.get((level, name), ())]
 
     def build_all(self, step: Callable[[], object] = lambda: None) -> None:
-        """Build everything now, so that nobody waits for it later; between its parts `step` may end that."""
+        """Build all parts now; `step` is called between them, and may raise to stop."""
         for kind in (TASK, JOB, NODE, QUEUE, PLUGIN, POINT):
             self._postings_of(kind)
             step()
@@ -117,11 +118,11 @@ def seq_before(seqs: Seqs, seq: Seq) -> Seq | None:
 
 
 def seqs_during(seqs: Seqs, span: Span) -> Seqs:
-    """Those of ascending numbers that belong to a span."""
+    """The ascending numbers that lie in a span."""
     return seqs[bisect_left(seqs, span.first) : bisect_right(seqs, span.last)]
 
 
-# Columns of names with the events that state them, and the lists of event numbers by name that they make.
+# Columns of names with the events that mention them, and the event numbers by name made from them.
 
 Seqs = Sequence[Seq]
 """Ascending event numbers."""
@@ -165,7 +166,7 @@ class Mentions:
         self.add_names(np.repeat(seqs, lengths), chain.from_iterable(lists))
 
     def add_owners(self, owned: Mentions, owners: Mapping[str, str]) -> None:
-        """What states a thing of another kind states its owner; some things have none."""
+        """Events that mention a thing of another kind mention its owner; some things have none."""
         found = (owners.get(name) for name in owned._numbers)
         table = np.array([-1 if name is None else self._numbers[name] for name in found], dtype=np.int64)
         for seqs, names in zip(owned._seqs, owned._names, strict=True):
@@ -183,6 +184,7 @@ class Postings:
 
     def __init__(self, numbers: Mapping[str, int], parts: Sequence[tuple[IntArray, IntArray]]) -> None:
         """`parts`: columns of event numbers and of names' numbers."""
+        # (name, event) packed into one integer: one sort groups by name, orders events and shows duplicates.
         pairs = np.concatenate([_EMPTY_COLUMN, *(names << _SEQ_BITS | seqs for seqs, names in parts)])
         pairs.sort()
         pairs = pairs[np.diff(pairs, prepend=-1) > 0]
@@ -202,7 +204,7 @@ class Postings:
         return self._seqs[position - 1] if position > start else None
 
     def latest_seqs(self, before: Seq) -> dict[str, Seq]:
-        """The last event before another one that states it, for every name that one does."""
+        """Name → the last event before `before` that mentions it."""
         seqs, starts = np.asarray(self._seqs, dtype=np.int64), np.asarray(self._starts, dtype=np.int64)
         below = np.concatenate([[0], np.cumsum(seqs < before)])[starts]
         positions = starts[:-1] + np.diff(below) - 1
@@ -228,7 +230,7 @@ def as_seqs(numbers: IntArray) -> array[int]:
     return array("I", numbers.astype(np.uint32).tobytes())
 
 
-# What events speak of: jobs, tasks, nodes, queues, plugins and hooks, gathered over whole columns of events.
+# The subjects of events, gathered over whole columns: a Python loop over millions of events takes seconds.
 
 PLUGIN, POINT = "plugin", "point"
 SUBJECT_FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, SUB_JOB: SUB_JOB}
@@ -236,7 +238,7 @@ SUBJECT_FIELDS = {TASK: TASK, OTHER: TASK, JOB: JOB, NODE: NODE, QUEUE: QUEUE, S
 
 
 class Owners(NamedTuple):
-    """What belongs to what; none of it changes during a cycle."""
+    """Task → job, sub job → job, job → queue; fixed during a cycle."""
 
     jobs: Mapping[TaskKey, JobId]
     sub_jobs: Mapping[SubJobId, JobId]
@@ -280,7 +282,7 @@ class _MentionsByKind(dict[str, Mentions]):
 
 
 def gather_mentions(columns: EventColumns, owners: Owners) -> Mapping[str, Mentions]:
-    """Everything that events speak of, by kind; which nodes a pass visited, its rows say."""
+    """The mentions of all events, by kind; the nodes that a search visited are not among them."""
     found = _MentionsByKind()
     for seqs, hooks in columns.events_of(HookEvent):
         _add_hooks(found, seqs, hooks)
@@ -332,7 +334,84 @@ def _add_by_kind(found: _MentionsByKind, seqs: IntArray, events: Sequence[PopEve
 
 
 def _group_by_word(words: Iterator[str], count: int) -> list[tuple[str, BoolArray]]:
-    """(word, a mask of where it stands) for each word of a column."""
+    """(word, mask of its rows) for each word of a column."""
     numbers = Numbering[str]()
     column = numbers.numbers_of(words, count)
     return [(word, column == number) for word, number in numbers.items()]
+
+
+# The changes that wrote each figure: ascending places in the log of changes, found over whole columns.
+
+PHASE, BOOK = "phase", "book"
+FigureKey = tuple[str, str, str]
+"""(plugin, job or queue or "", figure)."""
+FigureGroup = tuple[str, str, tuple[str, ...]]
+"""(kind, plugin, figures that are written together); the last two are empty for tasks, nodes and phases."""
+
+
+class ChangeIndex:
+    """Places by figure: kind is task, node, phase or book."""
+
+    def __init__(self, record: Record, nodes: Collection[NodeName]) -> None:
+        self._numbers = Numbering[str]()
+        self._columns: dict[FigureGroup, list[tuple[IntArray, IntArray]]] = {}
+        self._postings: dict[tuple[str, str, str], Postings] = {}
+        kinds = record.changes.kinds
+        operations = np.flatnonzero(np.fromiter(map(OPERATION.__eq__, kinds), dtype=np.bool_, count=len(kinds)))
+        self._add_operations(record, operations, nodes)
+        self._add_others(record, np.setdiff1d(np.arange(len(kinds)), operations, assume_unique=True))
+
+    def places_of(self, kind: str, key: str | FigureKey) -> Seqs:
+        """Places of the changes that wrote a figure."""
+        plugin, name, figure = ("", key, "") if isinstance(key, str) else key
+        return self._postings_for(kind, plugin, figure).seqs_of(name)
+
+    def last_place(self, kind: str, key: str | FigureKey, before: int) -> int | None:
+        """The last place before another one at which a figure was written."""
+        plugin, name, figure = ("", key, "") if isinstance(key, str) else key
+        return self._postings_for(kind, plugin, figure).last_seq(name, before)
+
+    def latest_places(self, kind: str, before: int) -> dict[str, int]:
+        """Task, node or job → the last place before `before` at which it was written."""
+        return self._postings_for(kind, "", "").latest_seqs(before)
+
+    def changed_names(self, kind: str) -> Sequence[str]:
+        """The tasks, nodes or jobs that changed, in order of the first change."""
+        return self._postings_for(kind, "", "").stated_names()
+
+    def _postings_for(self, kind: str, plugin: str, figure: str) -> Postings:
+        wanted = (kind, plugin, figure)
+        if wanted not in self._postings:
+            groups = self._columns.items()
+            parts = [group for (k, p, figures), group in groups if (k, p) == (kind, plugin) and figure in figures]
+            self._postings[wanted] = Postings(self._numbers, [column for group in parts for column in group])
+        return self._postings[wanted]
+
+    def _add_column(self, group: FigureGroup, places: IntArray, names: Iterable[str]) -> None:
+        column = (places, self._numbers.numbers_of(names, len(places)))
+        self._columns.setdefault(group, []).append(column)
+
+    def _add_operations(self, record: Record, places: IntArray, nodes: Collection[NodeName]) -> None:
+        """An operation wrote its task, its node, and the figures in its row."""
+        events, seqs = record.events, record.changes.seqs
+        done = [event for place in places.tolist() if isinstance(event := events[seqs[place] - 1], OpEvent)]
+        assert len(done) == len(places)
+        self._add_column((TASK, "", ("",)), places, map(attrgetter("task"), done))
+        known = np.fromiter((event.node in nodes for event in done), dtype=np.bool_, count=len(done))
+        self._add_column((NODE, "", ("",)), places[known], (event.node for event in done if event.node in nodes))
+        rows = np.fromiter(map(attrgetter("place"), done), dtype=np.int64, count=len(done))
+        for entry, having, owners in record.figures.rows_by_entry(rows):
+            self._add_column((BOOK, entry.plugin, entry.names), places[having], owners)
+
+    def _add_others(self, record: Record, places: IntArray) -> None:
+        """Changes other than operations name what they wrote."""
+        found: dict[FigureGroup, tuple[list[int], list[str]]] = {}
+        for place in places.tolist():
+            _, kind, key, value = record.changes[place]
+            plugin, name = key if kind == BOOK else ("", key)
+            group = (kind, plugin, tuple(value) if kind == BOOK else ("",))
+            at, names = found.setdefault(group, ([], []))
+            at.append(place)
+            names.append(name or "")
+        for group, (at, names) in found.items():
+            self._add_column(group, np.array(at, dtype=np.int64), names)

@@ -1,4 +1,4 @@
-"""What is wrong with the input of a recording: nodes that are unwell, and what of its configuration is not executed.
+"""Problems with the input of a recording: of nodes, devices, HyperNodes, queues and the configuration.
 
 Upstream: k8s dynamic-resource-allocation (taints of ResourceSlices, DeviceTaintRules by the tracker of slices).
 """
@@ -25,7 +25,7 @@ from vcdebug.snapshot.snapshot import Manifest, SchedulerFlags
 
 @per_recording()
 def input_problems(recording: Recording) -> tuple[Problem, ...]:
-    """Of the manifests and nodes, of the configuration and its plugins."""
+    """All problems of manifests, nodes, the configuration and its plugins."""
     own = (
         *recording.own_problems,
         *unreplayed_parts(recording.conf),
@@ -98,7 +98,7 @@ def overfull_dimensions(idle: Resource) -> list[str]:
 
 
 def unwell_nodes(recording: Recording) -> Iterator[Problem]:
-    """A Problem for each, as the session opened."""
+    """A Problem for each node that is not ready or overfull when the session opens."""
     opening, odd = recording.timeline.opening_nodes, noteworthy_nodes(recording)
     for name in recording.session.nodes:
         ready = odd.get(name, "")
@@ -110,11 +110,11 @@ def unwell_nodes(recording: Recording) -> Iterator[Problem]:
             yield Problem("", f"Node {name}", "status.allocatable", what, NODE_OVERFULL)
 
 
-# Taints of devices that do not count where claims are to be allocated, for the scheduler or for the replay.
+# Taints of devices that the scheduler, or the replay, ignores when it allocates claims.
 
 TAINTS, RULES = "DRADeviceTaints", "DRADeviceTaintRules"
 RULES_GATE_SINCE: Final = (1, 36)
-"""The Kubernetes with which rules are looked at by a gate of their own; before they came with the other one."""
+"""Kubernetes version from which DeviceTaintRules have a gate of their own."""
 REPELLING_EFFECTS: Final = ("NoSchedule", "NoExecute")
 REPLAY_IGNORES_TAINTS: Final = (
     "the scheduler goes by it; the replay does not, so that every node passes for pods whose claims wait"
@@ -122,7 +122,7 @@ REPLAY_IGNORES_TAINTS: Final = (
 
 
 def device_problems(recording: Recording) -> Iterator[Problem]:
-    """One per slice whose tainted devices the scheduler takes all the same, and per rule, where a pod's claims wait."""
+    """A Problem per slice whose taints the scheduler ignores, and per rule, where a pod's claims wait."""
     flags, snapshot = recording.snapshot.flags, recording.snapshot
     if not any(_waits_with_claims(pod) for pod in map(Pod, snapshot.objects_of("Pod"))):
         return
@@ -156,28 +156,25 @@ def _gate_effect(flags: SchedulerFlags, *gates: str) -> str:
     return f"the scheduler does not look at that: its feature gate {off} is off" if off else REPLAY_IGNORES_TAINTS
 
 
-# Nodes that are cordoned, tainted or not ready: found once, since a large cluster has few of them.
-
-
 @per_recording()
 def noteworthy_nodes(recording: Recording) -> Mapping[NodeName, str]:
-    """Each with the status of its condition Ready, where that is stated and not True."""
+    """Node that is cordoned, tainted or not ready → its Ready status where that is not True, else empty."""
     asked = ((node, ready_status(node)) for node in recording.session.nodes.values())
     return {node.name: ready for node, ready in asked if ready or node.is_unschedulable or node.taints}
 
 
 def ready_status(node: NodeInfo) -> str:
-    """The status of the condition Ready, where it is stated and not True."""
+    """The status of the condition Ready; empty where it is True or not stated."""
     conditions = status_of(node.manifest).get("conditions") or ()
-    ready = next((one for one in conditions if one.get("type") == "Ready"), None)
+    ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
     status = str(ready.get("status")) if ready is not None else "True"
     return "" if status == "True" else status
 
 
-# What is wrong with HyperNodes: patterns that Go refuses, tier numbers far above the others.
+# HyperNodes: patterns that Go's regexp rejects, and tier numbers far above the others.
 
 MANY_TIERS = 1_000_000
-"""A range of tier numbers from which on a map with a weight for each takes a good part of a process's memory."""
+"""Number of tiers from which upstream's map of weights takes much of a process's memory."""
 NO_NODES = "the member has no nodes, not even one that it names exactly"
 WEIGHED = (
     "with the plugin network-topology-aware the scheduler keeps a weight for each of them and may run out of memory"
@@ -185,7 +182,7 @@ WEIGHED = (
 
 
 def hypernode_problems(recording: Recording) -> Iterator[Problem]:
-    """A Problem for each pattern that is refused, and one for the highest tier where it is far above the lowest."""
+    """A Problem for each rejected pattern, and one for the highest tier where it is far above the lowest."""
     manifests = recording.snapshot.objects_of("HyperNode")
     for manifest in manifests:
         yield from _refused_patterns(manifest)
@@ -207,11 +204,8 @@ def _refused_patterns(manifest: Manifest) -> Iterator[Problem]:
             yield Problem("", f"HyperNode {name_of(manifest)}", field, f"Go's regexp refuses it: {error}", NO_NODES)
 
 
-# Queues that are each other's parents, as the plugin capacity found them.
-
-
 def circle_of_queues(recording: Recording) -> tuple[QueueName, ...]:
-    """From child to parent; empty where there is none, and where the plugin does not read the tree of queues."""
+    """Queues that are each other's parents, from child to parent; empty where capacity finds no circle."""
     plugin = recording.session.plugins.get(CAPACITY)
     if plugin is None:
         return ()

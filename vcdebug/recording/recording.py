@@ -6,18 +6,20 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial, update_wrapper
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
 
 from vcdebug.amount_text import format_count
 from vcdebug.errors import VcdebugError
+from vcdebug.framework.columns import SpanLog
 from vcdebug.framework.conf import SchedulerConf
 from vcdebug.framework.record import CutEvent, Event, HookEvent, Level, Note, Record, Span
 from vcdebug.framework.session import Session
 from vcdebug.grouping import group_by_key
 from vcdebug.model.fit_errors import ReasonTable
-from vcdebug.model.names import NodeName, Seq
+from vcdebug.model.names import BoolArray, IntArray, NodeName, Seq
 from vcdebug.recording.event_index import EventIndex, Owners
-from vcdebug.recording.spans import SpanTree
 from vcdebug.recording.timeline import StateTimeline
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
@@ -28,7 +30,7 @@ EventType = TypeVar("EventType")
 class Recording:
     """Events, spans and changes of a cycle, with the snapshot and configuration that it ran on.
 
-    `session` is the session as the cycle left it: good for what never changes, not for amounts in between.
+    `session` is the session after the cycle: read what never changes from it, never amounts at an event.
     """
 
     def __init__(
@@ -41,9 +43,9 @@ class Recording:
         self.seconds: Mapping[str, float] = seconds or {}
         """Duration of each stage in seconds, where a clock was given."""
         self.memo: dict[Callable[..., Any], Callable[..., Any]] = {}  # Any: each question has its own form
-        """Answers that have been given about this recording, by question: see trace/memo.py."""
+        """Function → its cache of answers about this recording (`per_recording`)."""
         self.answered: dict[str, object] = {}
-        """Answers that took long, by name: plain values, stored with the recording once somebody has asked."""
+        """Name → an answer that took long: plain values, stored with the recording once computed."""
 
     def __len__(self) -> int:
         return len(self.record.events)
@@ -58,7 +60,7 @@ class Recording:
         return self.record.events[seq - 1]
 
     def filter_events(self, kind: type[EventType], seqs: Iterable[Seq]) -> Iterator[tuple[Seq, EventType]]:
-        """Those of some events that are of one type, numbered."""
+        """(number, event) of the events of one type among `seqs`."""
         events = self.record.events
         for seq in seqs:
             event = events[seq - 1]
@@ -80,7 +82,7 @@ class Recording:
 
     @property
     def notes(self) -> Sequence[Note]:
-        """Quirks of upstream that acted."""
+        """Quirks of upstream that took effect."""
         return self.record.notes
 
     @cached_property
@@ -112,7 +114,7 @@ class Recording:
         return group_by_key((note.seq, note) for note in self.record.notes)
 
     def notes_at(self, seq: Seq) -> Sequence[Note]:
-        """Quirks that acted at one event."""
+        """Quirks that took effect at one event."""
         return self._notes_by_seq.get(seq, ())
 
     @cached_property
@@ -127,7 +129,7 @@ class Recording:
 
     @cached_property
     def index(self) -> EventIndex:
-        """Where something is spoken of."""
+        """Event numbers by job, task, node, queue, plugin, hook and type."""
         return EventIndex(self.record, self.owners)
 
     @cached_property
@@ -136,16 +138,16 @@ class Recording:
         return StateTimeline(self.record, self.session, self.owners)
 
     def build_indexes(self, step: Callable[[], object] = lambda: None) -> None:
-        """Build what the first key would wait for: the index, the spans as a tree, the opening states.
+        """Build the index, the span tree and the opening states before a user waits for them.
 
-        `step` is called now and then; it ends this with an exception of its own.
+        `step` is called between the parts, and may raise to stop.
         """
         _ = self.timeline.tasks, self.timeline.opening_counts, self.span_tree
         step()
         self.index.build_all(step)
 
 
-# Answers about a recording, kept in the recording itself: a second look is free, and they are gone when it is.
+# Answers about a recording, cached in the recording itself so that both are freed together.
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -153,10 +155,7 @@ RecordingQuestion = Callable[Concatenate[Recording, P], R]
 
 
 def per_recording(most: int | None = None) -> Callable[[RecordingQuestion[P, R]], RecordingQuestion[P, R]]:
-    """A function of a recording, and of what can be hashed, that is computed once for each; `most` bounds the number.
-
-    Beyond the bound an answer makes room for another that has not been asked for the longest time.
-    """
+    """Decorator: an LRU cache per recording of at most `most` answers (None: all); arguments must be hashable."""
 
     def remember_answers(function: RecordingQuestion[P, R]) -> RecordingQuestion[P, R]:
         return _remember_per_recording(function, most)
@@ -181,21 +180,21 @@ def _new_answer_cache(function: RecordingQuestion[P, R], recording: Recording, m
 
 
 def store_answer(recording: Recording, question: Callable[[Recording], R], known: Callable[[], R]) -> None:
-    """The answer to a question is known already; `known` gives it, the same each time."""
+    """Answer `question` from now on by calling `known`, which returns the same answer each time."""
     recording.memo[inspect.unwrap(question)] = known
 
 
-# A recording that was full before its cycle was over: what to say about it.
+# A recording that reached its bound before the cycle was over.
 
 _LEVEL_WORDS = {Level.ACTION: "action", Level.JOB: "job"}
 
 
 class CutOffError(VcdebugError):
-    """The replay stopped at its bound; what was recorded up to there can be looked at."""
+    """The replay stopped at its bound; the events before it are complete."""
 
 
 def cut_off_error(recording: Recording) -> CutOffError | None:
-    """Where the recording was cut off and what to do about it; None for a whole one."""
+    """The error that says where the recording was cut off, with a hint; None for a whole recording."""
     cut = recording.cut_event
     if cut is None:
         return None
@@ -220,18 +219,149 @@ def require_whole(recording: Recording) -> Recording:
     return recording
 
 
-# A recording that one question is asked of, and that nobody looks at afterwards.
-
-
 @contextmanager
 def disposing(recording: Recording) -> Iterator[Recording]:
-    """The recording for as long as the block lasts; what outlives it are plain values.
-
-    A session and what belongs to it speak of each other, so that only a search for garbage would find them. They are
-    taken apart instead, and go at once.
-    """
+    """The recording for the duration of the block; only plain values may outlive it."""
     try:
         yield recording
     finally:
         recording.memo.clear()
+        # A session and its parts refer to each other: broken up, refcounting frees them without a garbage collection.
         recording.session.break_cycles()
+
+
+# The tree of spans: which action, queue, job, task and node an event belongs to.
+
+
+class SpanTree:
+    """Spans below the cycle. A span's first event is its head: a cursor there is before the whole span."""
+
+    def __init__(self, spans: Sequence[Span], events: int) -> None:
+        self.spans = spans
+        self.events = events
+        columns = _span_columns(spans)
+        cycles = np.flatnonzero(columns.levels == Level.CYCLE)
+        self.root = spans[int(cycles[0])] if len(cycles) else None
+        shown = (columns.levels != Level.CYCLE) & (columns.lasts >= columns.firsts)
+        self._parents = _parents_below_cycle(columns)
+        self._innermost = _paint_innermost(columns, self._parents, shown, events)
+        self._heads = np.full(events + 2, -1, dtype=np.int32)
+        backward = np.flatnonzero(shown)[::-1]
+        self._heads[columns.firsts[backward]] = backward
+        self._children = _SpanChildren(self._parents, np.flatnonzero(shown))
+
+    def innermost_span(self, seq: Seq) -> Span | None:
+        """The deepest span around an event; None directly below the cycle."""
+        return self._span_at(int(self._innermost[seq]))
+
+    def parent_of(self, span: Span) -> Span | None:
+        """The span around a span; None directly below the cycle."""
+        return self._span_at(int(self._parents[span.index]))
+
+    def _span_at(self, index: int) -> Span | None:
+        return None if index < 0 else self.spans[index]
+
+    def children_of(self, span: Span | None) -> Sequence[Span]:
+        """The spans directly inside one, or the topmost ones, in order; empty ones are left out."""
+        return [self.spans[index] for index in self._children.indexes_inside(-1 if span is None else span.index)]
+
+    def path_to(self, seq: Seq) -> tuple[Span, ...]:
+        """All spans around an event, the cycle first."""
+        inner: list[Span] = []
+        span = self.innermost_span(seq)
+        while span is not None:
+            inner.append(span)
+            span = self.parent_of(span)
+        around = [self.root] if self.root is not None else []
+        return (*around, *reversed(inner))
+
+    def span_around(self, seq: Seq, level: Level) -> Span | None:
+        """The deepest span of one level around an event."""
+        span = self.innermost_span(seq)
+        while span is not None and span.level != level:
+            span = self.parent_of(span)
+        return span
+
+    def name_around(self, seq: Seq, level: Level) -> str:
+        """The name of that span; empty where there is none."""
+        span = self.span_around(seq, level)
+        return "" if span is None else span.name
+
+    def span_starting_at(self, seq: Seq) -> Span | None:
+        """The largest span below the cycle that begins with this event."""
+        return self._span_at(int(self._heads[seq]))
+
+    def enclosing_span(self, seq: Seq) -> Span | None:
+        """The span around a cursor at an event: at a head, the span around the one that begins there."""
+        head = self.span_starting_at(seq)
+        return self.parent_of(head) if head is not None else self.innermost_span(seq)
+
+    def element_bounds(self, seq: Seq) -> tuple[Seq, Seq]:
+        """(first, last) of what comes next at an event: the whole span at a head, else the event alone."""
+        head = self.span_starting_at(seq)
+        return (seq, seq) if head is None else (head.first, head.last)
+
+    def landing_seq(self, seq: Seq, owner: Span | None) -> Seq:
+        """The first event of the child of `owner` that holds `seq`; of a wider span if `owner` does not hold it."""
+        while owner is not None and not owner.first <= seq <= owner.last:
+            owner = self.parent_of(owner)
+        landing, span = seq, self.innermost_span(seq)
+        while span is not None and span is not owner:
+            landing, span = span.first, self.parent_of(span)
+        return landing
+
+
+class _SpanColumns(NamedTuple):
+    levels: IntArray
+    firsts: IntArray
+    lasts: IntArray
+    parents: IntArray
+
+
+def _span_columns(spans: Sequence[Span]) -> _SpanColumns:
+    """The figures of all spans as columns."""
+    if isinstance(spans, SpanLog):
+        # Read from the log's columns: a Span object for each of a million spans costs more than all that follows.
+        parts = (spans.levels, spans.firsts, spans.lasts, spans.parents)
+        return _SpanColumns(*(np.array(part, dtype=np.int64) for part in parts))
+    rows = [(span.level, span.first, span.last, span.parent) for span in spans]
+    return _SpanColumns(*np.array(rows, dtype=np.int64).reshape(-1, len(_SpanColumns._fields)).T)
+
+
+def _parents_below_cycle(columns: _SpanColumns) -> IntArray:
+    """The span around each; -1 directly below the cycle."""
+    parents = columns.parents.copy()
+    inside = np.flatnonzero(parents >= 0)
+    parents[inside[columns.levels[parents[inside]] == Level.CYCLE]] = -1
+    return parents
+
+
+def _paint_innermost(columns: _SpanColumns, parents: IntArray, shown: BoolArray, events: int) -> IntArray:
+    """The index of the deepest span at each event; -1 outside all of them."""
+    painted: IntArray = np.full(events + 2, -1, dtype=np.int64)
+    depth = np.zeros(len(parents), dtype=np.int64)
+    above = parents.copy()
+    while (inside := above >= 0).any():
+        depth += inside
+        above = np.where(inside, parents[above], -1)
+    # Outer spans are painted first; spans of one depth never overlap, so that one assignment paints all of them.
+    for level in range(int(depth.max(initial=0)) + 1):
+        chosen = np.flatnonzero(shown & (depth == level))
+        lengths = columns.lasts[chosen] - columns.firsts[chosen] + 1
+        starts = np.repeat(columns.firsts[chosen] - (np.cumsum(lengths) - lengths), lengths)  # exact: ints
+        painted[starts + np.arange(len(starts))] = np.repeat(chosen, lengths)
+    return painted
+
+
+class _SpanChildren:
+    """Spans by the span around them."""
+
+    def __init__(self, parents: IntArray, shown: IntArray) -> None:
+        order = np.argsort(parents[shown], kind="stable")
+        self._spans = shown[order]
+        self._starts = np.searchsorted(parents[self._spans], np.arange(-1, len(parents) + 1))
+
+    def indexes_inside(self, index: int) -> list[int]:
+        """Spans directly inside one; -1 is the cycle."""
+        found: list[int] = self._spans[self._starts[index + 1] : self._starts[index + 2]].tolist()
+        return found

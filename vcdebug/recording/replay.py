@@ -1,4 +1,4 @@
-"""Running a cycle on a snapshot."""
+"""Runs a cycle on a snapshot, and again up to an event."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def replay_cycle(
     bound: SizeBound | None = None,
     beside: Recording | None = None,
 ) -> Recording:
-    """Execute one cycle; a clock (seconds) is only used to time its stages, the extender's webhook only where given.
+    """Execute one cycle and return its recording; beyond `bound` it is cut off (`cut_off_error`).
 
-    `beside` is a recording of nearly the same snapshot: what that cycle has read is not read again. The recording is
-    the same with and without it. Beyond the bound the recording is cut off: `trace/cut.py` says where.
+    `clock` (seconds) only times the stages. `ask_extender` calls the extender's webhook. `beside` is a recording of
+    nearly the same snapshot, whose reading is reused; the recording is the same with and without it.
     """
     conf = parse_conf(snapshot.scheduler_conf, snapshot.release)
     stages = StageTimes(clock)
@@ -80,7 +80,7 @@ class StageTimes:
         self.seconds: dict[str, float] = {}
 
     def end_stage(self, stage: str) -> None:
-        """A stage ends now."""
+        """Add the time since the last call to a stage."""
         if self._clock is None:
             return
         now = self._clock()
@@ -89,48 +89,43 @@ class StageTimes:
         self._last = now
 
 
-# The configuration in force under a release: which actions there are to be named.
-
-
 @lru_cache(maxsize=64)
 def parse_conf(text: str | None, release: Release = NEWEST) -> SchedulerConf:
-    """The configuration in force: the text's, or the built-in one (with a Problem) where the release rejects it.
-
-    What-ifs, draws and cycles that follow each other replay under the same few texts; nobody alters what came of one.
-    """
+    """The configuration in force: the text's, or the built-in one (with a Problem) where the release rejects it."""
+    # Cached: what-ifs, draws and following cycles replay under the same few texts, and a parsed one is never changed.
     return read_conf(text, actions_of_release(release), skips=release.has_older_form(UNKNOWN_ACTION_SKIPPED))
 
 
 def actions_of_release(release: Release) -> Registry:
-    """Those that a release has, in its form."""
+    """The actions of a release, each in its form."""
     return registry_for(release, ACTIONS, OTHER_FORMS, LATER_ACTIONS)
 
 
 def plugins_of_release(release: Release) -> Registry:
-    """The same of plugins."""
+    """The plugins of a release, each in its form."""
     return registry_for(release, plugins.PLUGINS, plugins.OTHER_FORMS, plugins.LATER_PLUGINS)
 
 
-# The session as it stood at an event: the cycle runs again up to there, so that plugins can be asked once more.
+# The session at an event: the cycle runs again up to there, so that plugins can be asked once more.
 
 KEPT_SESSIONS = 3
-"""Moments that are kept: each holds a session of its own."""
+"""How many sessions at an event are cached."""
 CANCEL_CHECK_INTERVAL: Final = 1_000
-"""Events between two questions whether somebody still waits."""
+"""Events between two checks for cancellation."""
 UNNOTICED_SIZE: Final = 2_000
-"""Nodes, pods and events up to which a run is over before anybody notices it."""
+"""Nodes, pods and events up to which a run is too short to be cancelled."""
 ShouldContinue = Callable[[Seq, Seq], bool]
-"""Whether somebody still waits for a run that is at one event and ends at another."""
+"""(event reached, event to reach) → whether the run goes on."""
 EventObserver = Callable[[Session, Seq, Event], None]
-"""What is done at an event: the plugins have answered it, and it is about to be recorded."""
+"""Called with an event before it is recorded, after the plugins have answered."""
 
 
 class EventReachedError(RecordFullError):
-    """The run has come to where one wanted to look."""
+    """Raised by an observer to end the run."""
 
 
 class _ObservedEvents(list[Event]):
-    """The events of a run that somebody looks at."""
+    """The events of a run, shown to an observer one by one."""
 
     def __init__(self, look: Callable[[Seq, Event], None]) -> None:
         super().__init__()
@@ -152,7 +147,7 @@ class _ObservedEvents(list[Event]):
 
 
 def observe_rerun(recording: Recording, look: EventObserver) -> None:
-    """Run the recording's cycle again and look at each event; to end it, the look raises MomentReachedError."""
+    """Run the recording's cycle again and call `look` with each event; it raises EventReachedError to end the run."""
     record = Record()
     plugins = plugins_of_release(recording.snapshot.release)
     cluster = read_cluster(recording.snapshot, recording.conf, plugins, recording.session)
@@ -165,7 +160,7 @@ def observe_rerun(recording: Recording, look: EventObserver) -> None:
 
 
 class RerunCancelledError(VcdebugError):
-    """Nobody waits for the run that an answer takes."""
+    """An answer takes a run that was cancelled."""
 
     def __init__(self, seq: Seq) -> None:
         super().__init__(f"the cycle has to run again up to event {seq}")
@@ -181,7 +176,7 @@ _SHOULD_CONTINUE: ContextVar[ShouldContinue] = ContextVar("going", default=_neve
 
 @contextmanager
 def cancellable(going: ShouldContinue) -> Iterator[None]:
-    """Runs that take long end when nobody waits for them any more, with NotReachedError."""
+    """In the block, long runs end with RerunCancelledError once `going` returns False."""
     before = _SHOULD_CONTINUE.set(going)
     try:
         yield
@@ -191,13 +186,13 @@ def cancellable(going: ShouldContinue) -> Iterator[None]:
 
 @contextmanager
 def refuse_long_runs() -> Iterator[None]:
-    """What takes long raises NotReachedError at once."""
+    """In the block, long runs raise RerunCancelledError at once."""
     with cancellable(lambda _, __: False):
         yield
 
 
 def session_at_event(recording: Recording, seq: Seq) -> Session | None:
-    """The session that an event was found in: what it changed has happened; None where a webhook had a say in it."""
+    """The session at an event, its changes included; None where a webhook was asked, which may answer otherwise now."""
     if recording.session.ask_extender is not None:
         return None
     kept = _kept_sessions(recording)
@@ -210,7 +205,7 @@ def session_at_event(recording: Recording, seq: Seq) -> Session | None:
 
 @per_recording()
 def _kept_sessions(recording: Recording) -> dict[Seq, Session]:
-    """The moments that are kept, the one asked for last at the end."""
+    """Cached sessions by event, the last used one at the end."""
     return {}
 
 
@@ -235,36 +230,35 @@ def _stop_at(found: list[Session], until: Seq, going: ShouldContinue, session: S
 
 
 def _takes_long(recording: Recording, seq: Seq) -> bool:
-    """Whether anybody would notice the run."""
+    """Whether the run is long enough to be cancelled."""
     return len(recording.session.nodes) + len(recording.timeline.tasks) + seq > UNNOTICED_SIZE
 
 
-# How far a cycle is while it runs, from what it has recorded: the action, its jobs, the events.
+# Progress of a running cycle, read from its record.
 
 EVENTS_PER_REPORT: Final = 1_000
-"""Events between two words about it."""
-
+"""Events between two reports."""
 
 ReportProgress = Callable[[str, int, int], object]
-"""How far the cycle is in words; jobs of the present action that had their turn, and all of them as far as is known."""
+"""Called with the progress in words, the current action's jobs that had their turn, and all its known jobs."""
 
 
 class ProgressBound(SizeBound):
-    """A bound that also says how far the cycle is, wherever it looks at the record."""
+    """A bound that also reports progress whenever it measures the record."""
 
-    __slots__ = ("_action", "_jobs", "_left", "_queue", "_seen", "_tell")
+    __slots__ = ("_action", "_jobs", "_left", "_queue", "_seen", "_report")
 
-    def __init__(self, tell: ReportProgress, *limits: int) -> None:
+    def __init__(self, report: ReportProgress, *limits: int) -> None:
         super().__init__(*limits)
-        self._tell = tell
+        self._report = report
         self._action = self._queue = ""
         self._jobs = self._seen = 0
         self._left: dict[str, int] = {}
-        """Jobs of each queue that still wait for their turn, as of the last one that had it."""
+        """Queue → jobs that still wait for their turn, as of its last pop."""
         self.next_look = min(self.next_look, EVENTS_PER_REPORT)
 
     def check_size(self, events: Sequence[object]) -> None:
-        """Say it, then weigh the record as usual."""
+        """Report progress, then measure the record."""
         for event in events[self._seen :]:
             if isinstance(event, ActionEvent) and event.what == "start":
                 self._action, self._queue, self._jobs, self._left = event.action, "", 0, {}
@@ -274,12 +268,12 @@ class ProgressBound(SizeBound):
                 self._jobs += 1
                 self._left[self._queue] = event.left
         self._seen = len(events)
-        self._tell(self._format_progress(), self._jobs, self._known_jobs())
+        self._report(self._format_progress(), self._jobs, self._known_jobs())
         super().check_size(events)
         self.next_look = min(self.next_look, self._seen + EVENTS_PER_REPORT)
 
     def _known_jobs(self) -> int:
-        """Jobs that had their turn, and those that wait for it in queues that had one."""
+        """Jobs that had their turn, and the jobs left in queues that had one."""
         return self._jobs + sum(self._left.values())
 
     def _format_progress(self) -> str:

@@ -1,4 +1,4 @@
-"""How the session closed, step by step: what plugins write, the job updater, pods, queues.
+"""How the session closed, step by step: plugins, the job updater, pods, queues.
 
 Upstream: framework.CloseSession, framework/session (closeSession, jobStatus), framework/job_updater.
 """
@@ -69,11 +69,11 @@ def _gang_condition_steps(recording: Recording) -> Sequence[SessionStep]:
     uid, seq = recording.session.uid, len(recording)
     return [
         SessionStep(
-            f"job {job.uid}", _format_condition(each), each.type != UNSCHEDULABLE_CONDITION, seq, ("job", job.uid)
+            f"job {job.uid}", _format_condition(item), item.type != UNSCHEDULABLE_CONDITION, seq, ("job", job.uid)
         )
         for job in recording.session.jobs.values()
-        for each in job.pod_group.conditions
-        if each.transition_id == uid
+        for item in job.pod_group.conditions
+        if item.transition_id == uid
     ]
 
 
@@ -87,9 +87,15 @@ def _reserved_cpu_steps(recording: Recording) -> Sequence[SessionStep]:
     before = dict.fromkeys(recording.snapshot.process.reserved_cpus)
     seq = len(recording)
     return [
-        SessionStep(f"pod {one.pod}", f"CPUs {one.cpus} of {one.node} are kept", True, seq, ("task", one.pod))
-        for one in recording.session.process.reserved_cpus
-        if one not in before
+        SessionStep(
+            f"pod {reservation.pod}",
+            f"CPUs {reservation.cpus} of {reservation.node} are kept",
+            True,
+            seq,
+            ("task", reservation.pod),
+        )
+        for reservation in recording.session.process.reserved_cpus
+        if reservation not in before
     ]
 
 
@@ -122,8 +128,8 @@ def _job_step(recording: Recording, job: JobInfo) -> SessionStep:
         SessionStep("phase", f"{moved}: {_phase_reason(recording, job)}", seq=seq),
         SessionStep("pods", _format_pod_counts(job), seq=seq),
         *(
-            SessionStep("condition", _format_condition(each), each.type != UNSCHEDULABLE_CONDITION, seq)
-            for each in job.pod_group.conditions
+            SessionStep("condition", _format_condition(item), item.type != UNSCHEDULABLE_CONDITION, seq)
+            for item in job.pod_group.conditions
         ),
         SessionStep(
             "written",
@@ -180,16 +186,16 @@ def _queue_writes_step(recording: Recording) -> SessionStep:
 
 def _writes_of_kind(recording: Recording, kind: str, verbs: Sequence[str]) -> Sequence[ClusterWrite]:
     return [
-        each
-        for each in api_writes(recording)
-        if each.kind == kind and each.verb in verbs and each.seq == len(recording)
+        item
+        for item in api_writes(recording)
+        if item.kind == kind and item.verb in verbs and item.seq == len(recording)
     ]
 
 
 def _write_steps(found: Sequence[ClusterWrite], subject: str) -> Sequence[SessionStep]:
     return [
-        SessionStep(f"{each.kind.lower()} {each.object}", each.text, seq=each.seq, subject=(subject, each.object))
-        for each in found
+        SessionStep(f"{item.kind.lower()} {item.object}", item.text, seq=item.seq, subject=(subject, item.object))
+        for item in found
     ]
 
 
@@ -221,20 +227,20 @@ def _state_key_steps(recording: Recording) -> Sequence[SessionStep]:
     return found
 
 
-# The panic that ends a recording, in words: the function, the release, the objects to blame, what to change.
+# The panic that ends a recording: the function, the release, the objects to blame, what to change.
 
 CALLS_SHOWN: Final = 4
 _PLUGINS: Final = "plugins/"
 
 
 def find_crash(recording: Recording) -> PanicEvent | None:
-    """The panic at which the recording ends; None where the process goes on."""
+    """The panic that ends the recording; None where the process goes on."""
     last = recording.event_at(len(recording)) if len(recording) else None
     return last if isinstance(last, PanicEvent) else None
 
 
 def crash_lines(recording: Recording, event: PanicEvent) -> tuple[str, ...]:
-    """What is known of it beside Go's message, a sentence each."""
+    """What is known of the panic besides Go's message, one sentence per line."""
     release = recording.snapshot.release
     innermost, *outer = event.calls[:CALLS_SHOWN] or ("a function that the replay does not name",)
     called = f", called by {', '.join(outer)}" if outer else ""
@@ -245,7 +251,7 @@ def crash_lines(recording: Recording, event: PanicEvent) -> tuple[str, ...]:
 
 
 def crash_change(event: PanicEvent) -> str:
-    """What would keep the process alive: what the replay knows, else without the plugin, else without the objects."""
+    """The change that avoids the panic: the known one, else removing the plugin, else removing the objects."""
     if event.change:
         return event.change
     plugin = next((name.removeprefix(_PLUGINS).partition("/")[0] for name in event.calls if _PLUGINS in name), "")

@@ -1,18 +1,19 @@
 """How the session opened, step by step: the cluster's snapshot, the topology, the plugins, the pods' CycleStates.
 
-Upstream: cache.Snapshot, framework.OpenSession, framework/session (openSession, InitCycleState).
-Upstream: cache/event_handlers, cache.Snapshot.
+Upstream: cache.Snapshot, cache/event_handlers, framework.OpenSession, framework/session (openSession, InitCycleState).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from vcdebug.amount_text import count_noun
-from vcdebug.framework.hooks import JOB_VALID
+from vcdebug.framework.conf import PluginOption
+from vcdebug.framework.hooks import HOOKS, JOB_VALID, AnyHook, all_switches
 from vcdebug.framework.record import HookEvent, JobState, StateEvent
 from vcdebug.framework.session_close import quantity_texts
 from vcdebug.grouping import group_by_key
@@ -22,7 +23,6 @@ from vcdebug.model.pod import GROUP_ANNOTATION, Pod
 from vcdebug.model.pod_group import PodGroup
 from vcdebug.recording.input_problems import noteworthy_nodes
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.recording.registrations import HookRegistration, event_handlers, iter_registrations
 from vcdebug.snapshot.manifest import metadata_of, name_of
 
 UNKNOWN_PLUGIN = "no plugin of this name: nothing is opened"
@@ -87,16 +87,18 @@ def _copied_steps(recording: Recording) -> Sequence[SessionStep]:
 
 
 def _session_lists(recording: Recording) -> Iterator[SessionStep]:
-    """What the session holds beside the objects that are scheduled."""
+    """The session's other lists: revocable zones, CSI drivers, quotas."""
     zoned = [node for node in recording.session.nodes.values() if node.revocable_zone]
     zones = group_by_key((node.revocable_zone, node.name) for node in zoned)
     named = [f"{zone}: {', '.join(names)}" for zone, names in sorted(zones.items())]
     yield SessionStep("RevocableNodes", "; ".join(named) or "none: no node has a revocable zone", seq=1)
     drivers = count_noun(len(recording.snapshot.objects_of("CSINode")), "CSINode")
     yield SessionStep("CSINodesStatus", f"{drivers}, by which volumes per node are limited", seq=1)
-    quotas = Counter(metadata_of(one).get("namespace") or "" for one in recording.snapshot.objects_of("ResourceQuota"))
-    told = [f"{name}: {count_noun(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
-    yield SessionStep("NamespaceInfo", "; ".join(told) or "no namespace has a ResourceQuota", seq=1)
+    quotas = Counter(
+        metadata_of(manifest).get("namespace") or "" for manifest in recording.snapshot.objects_of("ResourceQuota")
+    )
+    counted = [f"{name}: {count_noun(number, 'ResourceQuota')}" for name, number in sorted(quotas.items())]
+    yield SessionStep("NamespaceInfo", "; ".join(counted) or "no namespace has a ResourceQuota", seq=1)
 
 
 def _kind_step(what: str, taken: int, left: Sequence[SessionStep], parts: Sequence[SessionStep] = ()) -> SessionStep:
@@ -171,10 +173,14 @@ def _plugins_step(recording: Recording) -> SessionStep:
 
 @per_recording()
 def _opened_plugins(recording: Recording) -> Sequence[SessionStep]:
-    hooks = group_by_key(((each.tier, each.plugin), each) for each in iter_registrations(recording))
-    told = dict(event_handlers(recording))
+    hooks = group_by_key(
+        ((registration.tier, registration.plugin), registration) for registration in iter_registrations(recording)
+    )
+    handlers = dict(event_handlers(recording))
     return [
-        _plugin_step(recording, number, option.name, hooks.get((number, option.name), []), told.get(option.name, ""))
+        _plugin_step(
+            recording, number, option.name, hooks.get((number, option.name), []), handlers.get(option.name, "")
+        )
         for number, tier in enumerate(recording.conf.tiers, start=1)
         for option in tier
     ]
@@ -186,9 +192,9 @@ def _plugin_step(
     what = f"tier {tier}: {name}"
     if name not in recording.session.plugins:
         return SessionStep(what, UNKNOWN_PLUGIN, good=False, seq=1)
-    off = len([each for each in hooks if not each.takes_part])
+    off = len([hook for hook in hooks if not hook.takes_part])
     said = f"{count_noun(len(hooks), 'hook')} registered" + (f", {off} switched off" if off else "")
-    parts = [_hook_step(each) for each in hooks]
+    parts = [_hook_step(hook) for hook in hooks]
     if handler:
         parts.append(SessionStep("event handler", handler, good=True, seq=1))
     return SessionStep(what, said + (", an event handler" if handler else ""), seq=1, parts=lambda: parts)
@@ -231,30 +237,30 @@ def _cycle_state_step(
     return SessionStep(f"job {job.uid}", said + (f", {gated} behind a gate" if gated else ""), True, seq, about)
 
 
-# Steps of a session that leave no event of their own: what happened, and what came of it, as a tree.
+# A step of a session that leaves no event of its own.
 
 
 class SessionStep(NamedTuple):
-    """One thing that the session does while it opens or closes."""
+    """One step of the session's opening or closing; steps form a tree."""
 
     what: str
     said: str = ""
-    """What came of it."""
+    """The result of the step."""
     good: bool | None = None
-    """Whether it went well; None where nothing is judged."""
+    """Whether the step succeeded; None where nothing is judged."""
     seq: Seq = 0
-    """The event that shows it, where one does."""
+    """The event that shows the step; 0 for none."""
     subject: tuple[str, str] = ("", "")
-    """(kind, name) of the job, task, node or queue that it is about."""
+    """(kind, name) of the job, task, node or queue of the step."""
     parts: Callable[[], Sequence[SessionStep]] | None = None
-    """The steps inside it, made when somebody looks."""
+    """Makes the inner steps; called when the step is unfolded."""
 
     def inner_steps(self) -> Sequence[SessionStep]:
         """The steps inside it."""
         return self.parts() if self.parts is not None else ()
 
 
-# What of a snapshot the session never sees, and why.
+# Objects of the snapshot that the session leaves out, and why.
 
 
 def iter_nodes_left_out(recording: Recording) -> Iterator[SessionStep]:
@@ -312,3 +318,96 @@ def _pod_left_out_reason(recording: Recording, pod: Pod) -> str:
     if pod.job_id not in recording.session.jobs:
         return f"its job {pod.job_id} is not in the session{held}"
     return "its volumes cannot be read, or another pod has its uid"
+
+
+# What each plugin registered when the session opened, and whether the configuration lets it take part.
+
+SwitchState = Literal["on", "on by default", "off", "off by default", "no switch"]
+ALLOCATION_EVENTS: Final = "placements"
+NEVER_REGISTERED: Final = ("NodeMap", "NodeReduce")
+"""Scoring hooks that no plugin of upstream registers."""
+DEALLOCATION_EVENTS: Final = "evictions and undone placements"
+
+
+class HookRegistration(NamedTuple):
+    """One hook of one plugin at its place in the configuration."""
+
+    tier: int
+    plugin: str
+    hook: str
+    switch: str
+    state: SwitchState
+    misspelt: str
+    """An unknown switch in the configuration that is closest to this hook's."""
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether the session calls the hook."""
+        return self.state in ("on", "on by default", "no switch")
+
+
+def iter_registrations(recording: Recording) -> Iterator[HookRegistration]:
+    """Every hook, plugin by plugin in configuration order."""
+    functions = recording.session.functions
+    for number, tier in enumerate(recording.conf.tiers, start=1):
+        for option in tier:
+            for hook in HOOKS:
+                if (hook.method, option.name) in functions:
+                    yield _build_registration(recording, number, option, hook)
+
+
+def unregistered_points(recording: Recording) -> list[str]:
+    """Extension points of the release that no plugin of the session registered."""
+    release, taken = recording.snapshot.release, dict.fromkeys(method for method, _ in recording.session.functions)
+    known = [hook for hook in HOOKS if hook.later is None or not release.has_older_form(hook.later)]
+    return [hook.upstream for hook in known if hook.method not in taken]
+
+
+def _build_registration(recording: Recording, tier: int, option: PluginOption, hook: AnyHook) -> HookRegistration:
+    misspelt = next(
+        (word for word in _unknown_switches(recording, option) if _nearest_switch(word) in hook.switches), ""
+    )
+    switch = " or ".join(hook.switches)
+    return HookRegistration(tier, option.name, hook.upstream, switch, switch_state(option, hook), misspelt)
+
+
+def switch_state(option: PluginOption, hook: AnyHook) -> SwitchState:
+    """The state of the hook's switches in the configuration, or their default."""
+    if not hook.switches:
+        return "no switch"
+    stated = any(name in option.switches for name in hook.switches)
+    if option.is_enabled(hook.switches):
+        return "on" if stated and all(option.switches.get(name, True) for name in hook.switches) else "on by default"
+    return "off" if stated else "off by default"
+
+
+def _unknown_switches(recording: Recording, option: PluginOption) -> list[str]:
+    places = [
+        f"tiers[{number}].plugins[{index}]"
+        for number, tier in enumerate(recording.conf.tiers)
+        for index, one in enumerate(tier)
+        if one is option
+    ]
+    return [problem.field for problem in recording.conf.problems if problem.object in places and problem.field]
+
+
+def _nearest_switch(word: str) -> str:
+    return next(iter(get_close_matches(word, list(all_switches()), 1)), "")
+
+
+def handler_subjects(recording: Recording) -> Iterator[tuple[str, str]]:
+    """(plugin, events that its handler gets), in the order of the calls."""
+    session = recording.session
+    for words, listed in (
+        (ALLOCATION_EVENTS, session.allocate_handlers),
+        (DEALLOCATION_EVENTS, session.deallocate_handlers),
+    ):
+        for name, plugin in session.plugins.items():
+            if any(getattr(handler, "__self__", None) is plugin for handler in listed):
+                yield name, words
+
+
+def event_handlers(recording: Recording) -> Iterator[tuple[str, str]]:
+    """(plugin, text about the events that its handler gets), in the order of the calls."""
+    for name, each in group_by_key(handler_subjects(recording)).items():
+        yield name, f"told of {' and '.join(each)}"

@@ -1,4 +1,4 @@
-"""Jobs, tasks and nodes as they were before an event, in the model's own terms: what plugins' rules are asked with."""
+"""Jobs, tasks and nodes as they were before an event, as model objects that plugins' rules can be asked about."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def requested_together(recording: Recording, tasks: Iterable[TaskKey]) -> Resour
 
 
 def sum_resources(parts: Iterable[Resource]) -> Resource:
-    """All of them, added from left to right."""
-    found = Resource()
+    """The sum of the parts, added from left to right."""
+    total = Resource()
     for part in parts:
-        found.add(part)
-    return found
+        total.add(part)
+    return total
 
 
 def job_of(recording: Recording, task: TaskKey) -> JobInfo | None:
@@ -81,7 +81,8 @@ def plugin_of(recording: Recording, kind: type[AnyPlugin]) -> AnyPlugin:
 
 
 def job_before(recording: Recording, uid: JobId, seq: Seq) -> JobInfo:
-    """The job as it was before an event: the model's own object, built anew with the tasks' statuses."""
+    """The job as it was before an event: a new JobInfo with the tasks' statuses of then."""
+    # The earliest event with the same state is the key: most events change no task, and share one job.
     return _job_after(recording, uid, recording.timeline.earliest_same_seq(seq - 1))
 
 
@@ -105,7 +106,7 @@ def sub_job_before(recording: Recording, uid: str, seq: Seq) -> SubJobInfo:
     return job_before(recording, recording.owners.sub_jobs[uid], seq).sub_jobs[uid]
 
 
-# Where a task's request comes from: containers, init containers and sidecars, overhead, pod-level resources.
+# The parts of a task's request: containers, init containers and sidecars, overhead, pod-level resources.
 
 PART_EFFECTS = {
     "container": "added",

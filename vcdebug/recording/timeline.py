@@ -20,8 +20,7 @@ from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.model.resource import Resource
 from vcdebug.model.sub_job import READY_STATUSES
 from vcdebug.model.task import STATUS_BY_LABEL, TaskInfo, TaskStatus, status_on_node
-from vcdebug.recording.change_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey
-from vcdebug.recording.event_index import Owners, Seqs
+from vcdebug.recording.event_index import BOOK, NODE, PHASE, TASK, ChangeIndex, FigureKey, Owners, Seqs
 
 GROUPED_FIGURES = ("jobs", "queues")
 """Parts of a plugin's books that are kept by job or queue; other figures belong to the plugin as a whole."""
@@ -41,7 +40,7 @@ class StateTimeline:
         return ClusterState(self, seq)
 
     def earliest_same_seq(self, seq: Seq) -> Seq:
-        """The earliest event after which everything is as it is after this one."""
+        """The earliest event with the same state after it as `seq`."""
         seqs = self._record.changes.seqs
         place = bisect_right(seqs, seq)
         return seqs[place - 1] if place else 0
@@ -52,7 +51,7 @@ class StateTimeline:
         return None if place is None else self._record.changes.seqs[place]
 
     def seqs_written(self, kind: str, key: str | FigureKey) -> Seqs:
-        """Every event that wrote a figure, ascending; one that wrote it twice is there twice."""
+        """Every event that wrote a figure, ascending; an event that wrote it twice is listed twice."""
         seqs = self._record.changes.seqs
         return array("I", (seqs[place] for place in self._change_index.places_of(kind, key)))
 
@@ -61,7 +60,7 @@ class StateTimeline:
         return [self.value_written_at(place, TASK, task) for place in self._change_index.places_of(TASK, task)]
 
     def _last_place(self, kind: str, key: str | FigureKey, seq: Seq) -> int | None:
-        """Where the last change of a figure at or before `seq` lies in the log."""
+        """The place in the log of the last change of a figure at or before `seq`."""
         return self._change_index.last_place(kind, key, self.changes_up_to(seq))
 
     def changes_up_to(self, seq: Seq) -> int:
@@ -69,7 +68,7 @@ class StateTimeline:
         return bisect_right(self._record.changes.seqs, seq)
 
     def changed_up_to(self, kind: str, seq: Seq) -> dict[str, int]:
-        """The tasks or nodes that have changed up to an event, each with the place of its last change in the log."""
+        """Task or node → the place in the log of its last change up to an event."""
         return self._change_index.latest_places(kind, self.changes_up_to(seq))
 
     def value_after(self, kind: str, key: str | FigureKey, changes: int, opening: Value) -> Value:
@@ -120,7 +119,7 @@ class StateTimeline:
 
     @cached_property
     def tasks(self) -> Mapping[TaskKey, TaskInfo]:
-        """Every task that a job or a node has; good for what never changes about it."""
+        """Every task of a job or a node; read only what never changes from it."""
         tasks = {task.key: task for job in self._session.jobs.values() for task in job.tasks.values()}
         for node in self._session.nodes.values():
             for key, task in node.tasks.items():
@@ -134,7 +133,7 @@ class StateTimeline:
         return {key: _opening_state(task, restored.get(task.uid)) for key, task in self.tasks.items()}
 
     def opening_task(self, key: TaskKey) -> TaskState:
-        """A task as the session found it; the others are not looked at for it."""
+        """A task as the session found it, without building the states of all others."""
         known: Mapping[TaskKey, TaskState] | None = vars(self).get("opening_tasks")
         if known is not None:
             return known[key]
@@ -214,7 +213,7 @@ class StateTimeline:
 
 
 class ClusterState:
-    """Everything that changes in a cycle, after one event. Do not change what it returns."""
+    """Everything that changes in a cycle, after one event; read only."""
 
     __slots__ = ("_changes", "_timeline", "seq")
 
@@ -249,7 +248,7 @@ class ClusterState:
         return self._timeline.value_after(BOOK, (plugin, name, figure), self._changes, opening)
 
     def plugin_amount(self, plugin: str, name: str, figure: str) -> Resource:
-        """As figure, for one that is an amount; empty where the plugin keeps none."""
+        """A figure that is an amount; an empty Resource where the plugin keeps none."""
         value = self.plugin_figure(plugin, name, figure)
         return value if isinstance(value, Resource) else Resource()
 
@@ -293,7 +292,8 @@ class ClusterState:
 
 
 def _counts_by_job(jobs: Mapping[JobId, JobState]) -> dict[JobId, Mapping[TaskStatus, int]]:
-    """What a state event says of all jobs; those that are alike share it."""
+    """Task counts of all jobs from a state event."""
+    # Jobs with equal counts share one mapping: of ten thousand jobs most have the same few.
     known: dict[tuple[tuple[str, int], ...], Mapping[TaskStatus, int]] = {}
     counts: dict[JobId, Mapping[TaskStatus, int]] = {}
     for uid, job in jobs.items():
@@ -314,7 +314,7 @@ def _figure_after_operation(event: Event, kind: str, key: str | FigureKey) -> Va
 
 
 def _opening_state(task: TaskInfo, restored: NodeName | None) -> TaskState:
-    """From the pod's manifest, because the task has moved on; where an earlier cycle pipelined it, it waits there."""
+    """From the pod's manifest, since the task has changed; Pipelined where an earlier cycle pipelined it."""
     node = _opening_node(task, restored)
     return TaskState(status_on_node(task.pod, node) if restored is None else TaskStatus.PIPELINED, node)
 
@@ -323,7 +323,7 @@ def _opening_node(task: TaskInfo, restored: NodeName | None) -> NodeName:
     return task.pod.stated_node if restored is None else restored
 
 
-# Pieces of time travel: values looked up one by one, and what a state is made of.
+# Parts of a state, and a mapping whose values are looked up one by one.
 
 V = TypeVar("V")
 

@@ -10,25 +10,7 @@ from itertools import islice
 from types import NoneType
 from typing import TextIO
 
-from vcdebug.framework.record import (
-    ActionEvent,
-    BestEvent,
-    Books,
-    CloseEvent,
-    CutEvent,
-    HookEvent,
-    JobClose,
-    NodeAmounts,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    PredicateEvent,
-    RandomEvent,
-    ScoreEvent,
-    StateEvent,
-    StatementEvent,
-    TaskClose,
-)
+from vcdebug.framework import record
 from vcdebug.framework.subject import CallResult
 from vcdebug.framework.trace_form import status_documents
 from vcdebug.model.names import NodeName, Seq
@@ -41,7 +23,7 @@ UNWRITTEN_FIGURES = ((DRF, "allocated"),)
 """(plugin, figure) of operations that time travel needs and the schema does not have."""
 
 EVENTS_PER_DIGEST_PART = 500
-"""Events that are spelt together where nobody reads them one by one."""
+"""Events that are encoded together for the digest."""
 _PLAIN_TYPES = (str, bool, int, NoneType)
 
 _encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
@@ -53,7 +35,7 @@ def write_jsonl(recording: Recording, file: TextIO) -> None:
 
 
 def trace_digest(recording: Recording) -> bytes:
-    """The same for recordings that would be written alike."""
+    """32 bytes that are equal for recordings with the same trace."""
     encoder, total, events = EventEncoder(recording), sha256(), iter(recording.events)
     while part := [encoder.encode_event(event) for event in islice(events, EVENTS_PER_DIGEST_PART)]:
         total.update(_encode_json(part).encode())
@@ -61,7 +43,7 @@ def trace_digest(recording: Recording) -> bytes:
 
 
 def write_cycles(recordings: Iterable[Recording], file: TextIO) -> None:
-    """Several cycles of one process, each behind an event that says which; the numbers of events run on."""
+    """Write several cycles of one process, each behind a `cycle` event; event numbers run on."""
     written = 0
     for number, recording in enumerate(recordings, start=1):
         written += 1
@@ -71,7 +53,7 @@ def write_cycles(recordings: Iterable[Recording], file: TextIO) -> None:
 
 
 def _write_events(recording: Recording, file: TextIO, written: int) -> int:
-    """The number of the last event, where so many were written before."""
+    """Write all events behind `written` earlier ones; returns the number of the last."""
     encoder = EventEncoder(recording)
     for event in recording.events:
         written += 1
@@ -127,19 +109,19 @@ def plain_json(value: CallResult) -> CallResult:
     return json_number(value) if isinstance(value, float) else value
 
 
-def _node_amounts_json(amounts: NodeAmounts) -> JsonDict:
-    return dict(zip(NodeAmounts._fields, map(resource_json, amounts), strict=True))
+def _node_amounts_json(amounts: record.NodeAmounts) -> JsonDict:
+    return dict(zip(record.NodeAmounts._fields, map(resource_json, amounts), strict=True))
 
 
-def _nodes_json(names: Sequence[NodeName], amounts: Iterable[NodeAmounts]) -> JsonDict:
+def _nodes_json(names: Sequence[NodeName], amounts: Iterable[record.NodeAmounts]) -> JsonDict:
     return {name: _node_amounts_json(one) for name, one in zip(names, amounts, strict=True)}
 
 
-def _books_json(books: Books) -> JsonDict:
+def _books_json(books: record.Books) -> JsonDict:
     return {plugin: plain_json(figures) for plugin, figures in books}
 
 
-def _operation_books_json(books: Books) -> JsonDict:
+def _operation_books_json(books: record.Books) -> JsonDict:
     return {
         plugin: {name: plain_json(value) for name, value in figures.items() if (plugin, name) not in UNWRITTEN_FIGURES}
         for plugin, figures in books
@@ -151,7 +133,7 @@ def _scores_json(names: list[NodeName], scores: list[float]) -> JsonDict:
     return {name: json_number(score) for name, score in zip(names, scores, strict=True) if score == score}
 
 
-def _job_close_json(job: JobClose) -> JsonDict:
+def _job_close_json(job: record.JobClose) -> JsonDict:
     conditions = [
         {"type": c.type, "status": c.status, "reason": c.reason, "message": c.message} for c in job.conditions
     ]
@@ -164,7 +146,7 @@ def _job_close_json(job: JobClose) -> JsonDict:
     }
 
 
-def _task_close_json(task: TaskClose) -> JsonDict:
+def _task_close_json(task: record.TaskClose) -> JsonDict:
     body: JsonDict = {"status": task.status.upstream_name, "node": task.node}
     optional = {"reason": task.reason, "message": task.message, "nominated": task.nominated}
     body.update((field, value) for field, value in optional.items() if value is not None)
@@ -175,7 +157,7 @@ EventForm = Callable[[object, "EventEncoder"], JsonDict]
 
 
 class EventEncoder:
-    """Turns events into what the trace writes; a code's statuses are spelt out once."""
+    """Turns events into JSON objects; the statuses of a reason code are built once."""
 
     def __init__(self, recording: Recording) -> None:
         self.names = recording.node_names
@@ -192,7 +174,7 @@ class EventEncoder:
         return form(event, self)
 
     def statuses_of_code(self, code: int) -> list[dict[str, object]]:
-        """What a code of a predicate event stands for."""
+        """The statuses of a predicate event's reason code."""
         if code not in self._statuses:
             self._statuses[code] = status_documents(self._reasons.statuses_of(code))
         return self._statuses[code]
@@ -204,7 +186,7 @@ def _event_body(event: object, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _hook_body(event: HookEvent, encoder: EventEncoder) -> JsonDict:
+def _hook_body(event: record.HookEvent, encoder: EventEncoder) -> JsonDict:
     body: JsonDict = {"ev": "hook", "point": event.point, "plugin": event.plugin, "result": plain_json(event.result)}
     for field, value in event.subject:
         body[field] = plain_json(value)
@@ -212,12 +194,12 @@ def _hook_body(event: HookEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _pop_body(event: PopEvent, encoder: EventEncoder) -> JsonDict:
+def _pop_body(event: record.PopEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "pop", event.kind: event.name, "left": event.left}
 
 
 @_event_body.register
-def _predicate_body(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
+def _predicate_body(event: record.PredicateEvent, encoder: EventEncoder) -> JsonDict:
     names = encoder.names
     return {
         "ev": "predicate",
@@ -233,7 +215,7 @@ def _predicate_body(event: PredicateEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _score_body(event: ScoreEvent, encoder: EventEncoder) -> JsonDict:
+def _score_body(event: record.ScoreEvent, encoder: EventEncoder) -> JsonDict:
     names = [encoder.names[row] for row in event.rows.tolist()]
     return {
         "ev": "score",
@@ -245,17 +227,17 @@ def _score_body(event: ScoreEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _best_body(event: BestEvent, encoder: EventEncoder) -> JsonDict:
+def _best_body(event: record.BestEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "best", event.kind: event.name, "score": json_number(event.score), "tied": list(event.tied)}
 
 
 @_event_body.register
-def _random_body(event: RandomEvent, encoder: EventEncoder) -> JsonDict:
+def _random_body(event: record.RandomEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "random", "n": event.n}
 
 
 @_event_body.register
-def _operation_body(event: OpEvent, encoder: EventEncoder) -> JsonDict:
+def _operation_body(event: record.OpEvent, encoder: EventEncoder) -> JsonDict:
     body: JsonDict = {
         "ev": "op",
         "op": event.op,
@@ -272,17 +254,17 @@ def _operation_body(event: OpEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _statement_body(event: StatementEvent, encoder: EventEncoder) -> JsonDict:
+def _statement_body(event: record.StatementEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "statement", "what": event.what, "ops": [list(op) for op in event.ops]}
 
 
 @_event_body.register
-def _action_body(event: ActionEvent, encoder: EventEncoder) -> JsonDict:
+def _action_body(event: record.ActionEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "action", "what": event.what, "action": event.action}
 
 
 @_event_body.register
-def _state_body(event: StateEvent, encoder: EventEncoder) -> JsonDict:
+def _state_body(event: record.StateEvent, encoder: EventEncoder) -> JsonDict:
     jobs = {
         uid: {
             "queue": job.queue,
@@ -298,7 +280,7 @@ def _state_body(event: StateEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _close_body(event: CloseEvent, encoder: EventEncoder) -> JsonDict:
+def _close_body(event: record.CloseEvent, encoder: EventEncoder) -> JsonDict:
     return {
         "ev": "close",
         "jobs": {uid: _job_close_json(job) for uid, job in event.jobs.items()},
@@ -308,10 +290,10 @@ def _close_body(event: CloseEvent, encoder: EventEncoder) -> JsonDict:
 
 
 @_event_body.register
-def _panic_body(event: PanicEvent, encoder: EventEncoder) -> JsonDict:
+def _panic_body(event: record.PanicEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "panic", "message": event.message}
 
 
 @_event_body.register
-def _cut_body(event: CutEvent, encoder: EventEncoder) -> JsonDict:
+def _cut_body(event: record.CutEvent, encoder: EventEncoder) -> JsonDict:
     return {"ev": "cut", "bound": event.bound}

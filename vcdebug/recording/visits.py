@@ -1,81 +1,65 @@
-"""A job's visits: each time an action turned to it, which tasks it tried, and on which nodes."""
+"""A job's visits: each time that an action tried the job, with the tasks and nodes that it tried."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    PREDICATE,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    SIMULATE_ALLOCATABLE,
-    SIMULATE_PREDICATE,
-)
-from vcdebug.framework.record import (
-    PLACING_OPS,
-    Event,
-    HookEvent,
-    Level,
-    OpEvent,
-    PopEvent,
-    PredicateEvent,
-    Span,
-    StatementEvent,
-)
+from vcdebug.framework import hooks, record
 from vcdebug.model.names import JobId, NodeName, Seq, TaskKey
 from vcdebug.recording.recording import Recording
 
-NumberedEvent = tuple[Seq, Event]
-VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream)
-"""Who may be evicted."""
+NumberedEvent = tuple[Seq, record.Event]
+VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream)
+"""Hooks that choose victims."""
 POST_VICTIM_POINTS = (
-    ALLOCATABLE.upstream,
-    SIMULATE_ALLOCATABLE.upstream,
-    PREDICATE.upstream,
-    SIMULATE_PREDICATE.upstream,
+    hooks.ALLOCATABLE.upstream,
+    hooks.SIMULATE_ALLOCATABLE.upstream,
+    hooks.PREDICATE.upstream,
+    hooks.SIMULATE_PREDICATE.upstream,
 )
-"""What is asked once the victims of a node are known."""
+"""Hooks that are called once the victims of a node are known."""
 
 
-def says_no(event: HookEvent) -> bool:
-    """Whether the answer to one of AFTER is against the task; a predicate that objects to nothing answers nothing."""
-    return event.result is not None if event.point.endswith(PREDICATE.upstream) else not event.result
+def says_no(event: record.HookEvent) -> bool:
+    """Whether the answer to one of POST_VICTIM_POINTS is against the task; a predicate's None is an acceptance."""
+    return event.result is not None if event.point.endswith(hooks.PREDICATE.upstream) else not event.result
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTry:
-    """An evicting action looks at one node for one task."""
+    """One node that an evicting action tries for one task."""
 
     node: NodeName
     first: Seq
-    """The event before which the node was looked at."""
+    """The first event about the node."""
     events: tuple[NumberedEvent, ...]
 
-    def node_calls(self, *points: str) -> list[tuple[Seq, HookEvent]]:
+    def node_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
         """Calls of these hooks, in order."""
         return list(_calls_of(self.events, points))
 
     @property
-    def victim_votes(self) -> list[tuple[Seq, HookEvent]]:
-        """Who was asked about victims here."""
+    def victim_votes(self) -> list[tuple[Seq, record.HookEvent]]:
+        """The calls that chose victims here."""
         return self.node_calls(*VICTIM_POINTS)
 
     @property
     def candidates(self) -> tuple[TaskKey, ...]:
-        """Whom the action's filter offered."""
+        """The candidate victims that the action's filter left."""
         return next((event.candidates for _, event in self.victim_votes), ())
 
     @property
     def task_placed(self) -> bool:
-        """Whether the task got a place here."""
-        return any(isinstance(event, OpEvent) and event.op in PLACING_OPS for _, event in self.events)
+        """Whether the task was placed here."""
+        return any(isinstance(event, record.OpEvent) and event.op in record.PLACING_OPS for _, event in self.events)
 
     @property
     def evicted_tasks(self) -> dict[TaskKey, Seq]:
-        """Who was evicted here, and at which event."""
-        return {event.task: seq for seq, event in self.events if isinstance(event, OpEvent) and event.op == "evict"}
+        """Task evicted here → event."""
+        return {
+            event.task: seq for seq, event in self.events if isinstance(event, record.OpEvent) and event.op == "evict"
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,37 +77,39 @@ class TaskTry:
         """The task's name without its namespace."""
         return self.task.rpartition("/")[2]
 
-    def task_calls(self, *points: str) -> list[tuple[Seq, HookEvent]]:
+    def task_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
         """Calls of these hooks about the task, those for one node left out."""
         inner = {seq for node in self.nodes for seq, _ in node.events}
         return [(seq, event) for seq, event in _calls_of(self.events, points) if seq not in inner]
 
     @property
-    def predicate_passes(self) -> list[tuple[Seq, PredicateEvent]]:
+    def predicate_passes(self) -> list[tuple[Seq, record.PredicateEvent]]:
         """Passes of predicates over nodes."""
-        return [(seq, event) for seq, event in self.events if isinstance(event, PredicateEvent)]
+        return [(seq, event) for seq, event in self.events if isinstance(event, record.PredicateEvent)]
 
     @property
-    def last_placement(self) -> tuple[Seq, OpEvent] | None:
+    def last_placement(self) -> tuple[Seq, record.OpEvent] | None:
         """The operation that gave the task a node, even if it was undone later."""
         found = [
-            (seq, e) for seq, e in self.events if isinstance(e, OpEvent) and e.op in PLACING_OPS and e.task == self.task
+            (seq, e)
+            for seq, e in self.events
+            if isinstance(e, record.OpEvent) and e.op in record.PLACING_OPS and e.task == self.task
         ]
         return found[-1] if found else None
 
 
 @dataclass(frozen=True, slots=True)
 class JobVisit:
-    """An action turns to the job."""
+    """One visit of an action to the job."""
 
     action: str
     first: Seq
     events: tuple[NumberedEvent, ...]
     tries: tuple[TaskTry, ...]
-    end: tuple[Seq, StatementEvent] | None
-    """The statement that decided about all tasks together; None where each task had its own."""
+    end: tuple[Seq, record.StatementEvent] | None
+    """The commit or discard of all tasks together; None where each task had its own statement."""
 
-    def visit_calls(self, *points: str) -> list[tuple[Seq, HookEvent]]:
+    def visit_calls(self, *points: str) -> list[tuple[Seq, record.HookEvent]]:
         """Calls of these hooks in the visit."""
         return list(_calls_of(self.events, points))
 
@@ -134,78 +120,81 @@ class JobVisit:
 
     @property
     def has_no_statement(self) -> bool:
-        """Whether no statement held back what was done."""
-        return not any(isinstance(event, StatementEvent) for _, event in self.events)
+        """Whether the action worked without a statement."""
+        return not any(isinstance(event, record.StatementEvent) for _, event in self.events)
 
     @property
     def planned_tasks(self) -> list[TaskKey]:
-        """Tasks for which the statement had a place, or that got one at once."""
+        """Tasks that the statement placed, or that were placed without one."""
         if self.end:
-            return [task for kind, task, _ in self.end[1].ops if kind in PLACING_OPS]
-        return [one.task for one in self.tries if one.last_placement] if self.has_no_statement else []
+            return [task for kind, task, _ in self.end[1].ops if kind in record.PLACING_OPS]
+        return [attempt.task for attempt in self.tries if attempt.last_placement] if self.has_no_statement else []
 
 
 def job_visits(recording: Recording, job: JobId) -> list[JobVisit]:
     """Every visit of the cycle, in order."""
     return [
-        _build_visit(recording, span) for span in recording.index.spans_of(Level.JOB, job) if span.last >= span.first
+        _build_visit(recording, span)
+        for span in recording.index.spans_of(record.Level.JOB, job)
+        if span.last >= span.first
     ]
 
 
-def _iter_parents(recording: Recording, span: Span) -> Iterator[Span]:
+def _iter_parents(recording: Recording, span: record.Span) -> Iterator[record.Span]:
     while span.parent >= 0:
         span = recording.spans[span.parent]
         yield span
 
 
-def _action_name(recording: Recording, span: Span) -> str:
-    return next((parent.name for parent in _iter_parents(recording, span) if parent.level == Level.ACTION), "")
+def _action_name(recording: Recording, span: record.Span) -> str:
+    return next((parent.name for parent in _iter_parents(recording, span) if parent.level == record.Level.ACTION), "")
 
 
-def _build_visit(recording: Recording, span: Span) -> JobVisit:
+def _build_visit(recording: Recording, span: record.Span) -> JobVisit:
     action = _action_name(recording, span)
-    tasks = [inner for inner in spans_inside(recording, span) if inner.level == Level.TASK]
+    tasks = [inner for inner in spans_inside(recording, span) if inner.level == record.Level.TASK]
     tries = tuple(_build_task_try(recording, inner, action) for inner in tasks)
     events = _numbered_events(recording, span)
     ends = [
         (seq, event)
         for seq, event in events
-        if isinstance(event, StatementEvent)
+        if isinstance(event, record.StatementEvent)
         and event.what in ("commit", "discard")
         and not any(inner.first <= seq <= inner.last for inner in tasks)
     ]
     return JobVisit(action, span.first, events, tries, ends[-1] if ends else None)
 
 
-def _build_task_try(recording: Recording, span: Span, action: str) -> TaskTry:
+def _build_task_try(recording: Recording, span: record.Span, action: str) -> TaskTry:
     nodes = tuple(
         NodeTry(inner.name, inner.first, _numbered_events(recording, inner))
         for inner in spans_inside(recording, span)
-        if inner.level == Level.NODE
+        if inner.level == record.Level.NODE
     )
     return TaskTry(action, span.name, span.first, _numbered_events(recording, span), nodes)
 
 
-def spans_inside(recording: Recording, span: Span) -> Iterator[Span]:
-    """Spans inside one, empty ones included: they follow it until one that is not."""
+def spans_inside(recording: Recording, span: record.Span) -> Iterator[record.Span]:
+    """Spans inside a span, empty ones included."""
     for index in range(span.index + 1, len(recording.spans)):
+        # Spans are numbered as they open: the first one with an earlier parent ends the list.
         inner = recording.spans[index]
         if inner.parent < span.index:
             return
         yield inner
 
 
-def _numbered_events(recording: Recording, span: Span) -> tuple[NumberedEvent, ...]:
+def _numbered_events(recording: Recording, span: record.Span) -> tuple[NumberedEvent, ...]:
     return tuple(zip(range(span.first, span.last + 1), recording.events[span.first - 1 : span.last], strict=True))
 
 
-def _calls_of(events: Sequence[NumberedEvent], points: tuple[str, ...]) -> Iterator[tuple[Seq, HookEvent]]:
+def _calls_of(events: Sequence[NumberedEvent], points: tuple[str, ...]) -> Iterator[tuple[Seq, record.HookEvent]]:
     for seq, event in events:
-        if isinstance(event, HookEvent) and event.point in points:
+        if isinstance(event, record.HookEvent) and event.point in points:
             yield seq, event
 
 
-def starts_after_pop(recording: Recording, job: Span) -> bool:
-    """preempt turns to each job twice; only the first time the job has just left its queue."""
+def starts_after_pop(recording: Recording, job: record.Span) -> bool:
+    """Whether the job was just popped off its queue: of preempt's two visits that is the first."""
     event = recording.event_at(job.first - 1) if job.first > 1 else None
-    return isinstance(event, PopEvent) and event.kind == "job" and event.name == job.name
+    return isinstance(event, record.PopEvent) and event.kind == "job" and event.name == job.name

@@ -25,7 +25,7 @@ UNSCHEDULABLE_PHASES = ("Unknown", "Pending", "Inqueue")
 
 
 class ClusterWrite(NamedTuple):
-    """One write: which object, what is done to it, and the event that causes it."""
+    """One write to the API server, and the event that causes it."""
 
     seq: Seq
     kind: str
@@ -36,7 +36,7 @@ class ClusterWrite(NamedTuple):
 
 
 class PodStatusWrite(NamedTuple):
-    """The condition PodScheduled, which becomes False, and a nominated node where it is a new one."""
+    """The condition PodScheduled=False of a pod, and its nominated node where that is new."""
 
     pod: TaskKey
     reason: str
@@ -46,7 +46,7 @@ class PodStatusWrite(NamedTuple):
 
 @per_recording()
 def api_writes(recording: Recording) -> Sequence[ClusterWrite]:
-    """All writes of the cycle; those of the close belong to the last event, even where that is an action's panic."""
+    """All writes of the cycle; the writes of the close belong to the last event, even if that is a panic."""
     found = [*_bind_writes(recording), *_eviction_writes(recording), *_admission_event_writes(recording)]
     close = recording.session.close
     if close is not None:
@@ -82,12 +82,12 @@ def _closing_writes(recording: Recording, close: CloseEvent, seq: Seq) -> Iterat
 
 
 def pod_group_changes(job: JobInfo) -> tuple[str, ...]:
-    """What the job updater writes to the job's PodGroup; empty where it writes nothing."""
+    """The job updater's changes to the job's PodGroup, in words; empty where it writes nothing."""
     return tuple(_status_changes(GroupStatus.from_manifest(job.pod_group.manifest), job.pod_group))
 
 
 def _status_changes(before: GroupStatus, after: PodGroup) -> Iterator[str]:
-    """Conditions are compared by position, without their times."""
+    """The changes of phase, counts and conditions."""
     if before.phase != after.phase:
         yield f"phase {before.phase or 'none'} → {after.phase}"
     for field in ("running", "succeeded", "failed"):
@@ -95,6 +95,7 @@ def _status_changes(before: GroupStatus, after: PodGroup) -> Iterator[str]:
         if old != new:
             yield f"{field} {old} → {new}"
     for index, condition in enumerate(after.conditions):
+        # By position, as upstream does: a condition that moved is written again.
         old_condition = before.conditions[index] if index < len(before.conditions) else None
         if old_condition is None or _without_transition(old_condition) != _without_transition(condition):
             text = f": {condition.message}" if condition.message else ""
@@ -115,7 +116,7 @@ def _job_events(job: JobInfo, seq: Seq, *, changed: bool) -> Iterator[ClusterWri
 
 
 def pod_status_writes(job: JobInfo) -> Iterator[PodStatusWrite]:
-    """The statuses that the job updater writes to pods that wait."""
+    """The statuses that the job updater writes to pending pods."""
     waiting = (job.task_status_index.get(status, {}) for status in WAITING_STATUSES)
     for uid in sorted(uid for tasks in waiting for uid, task in tasks.items() if not task.sch_gated):
         task = job.tasks[uid]

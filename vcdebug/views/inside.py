@@ -15,7 +15,7 @@ from vcdebug.explain.plugin_explainer import is_filter, is_simulation
 from vcdebug.explain.plugins.drf import hierarchy_at
 from vcdebug.framework.record import BestEvent, PredicateEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq
-from vcdebug.plugins.drf.hierarchy import HierarchyNode
+from vcdebug.plugins.drf import HierarchyNode
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
 from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside

@@ -10,7 +10,6 @@ from vcdebug.framework.record import NodeAmounts
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.resource import CPU, MEMORY, PODS, Resource
-from vcdebug.recording.change_index import NODE
 from vcdebug.recording.cluster_overview import (
     RELEASING,
     REMARKS,
@@ -18,6 +17,7 @@ from vcdebug.recording.cluster_overview import (
     optional_node_columns,
     requested_dimensions,
 )
+from vcdebug.recording.event_index import NODE
 from vcdebug.recording.input_problems import noteworthy_nodes, overfull_dimensions
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.bars import LEGEND, fullest_dimension, node_bar

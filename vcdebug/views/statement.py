@@ -28,9 +28,9 @@ from vcdebug.framework.record import (
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
-from vcdebug.recording.predicates_view import VIEW_PLUGIN, pods_in_view, reserved_claims
+from vcdebug.recording.effects import VIEW_PLUGIN, pods_in_view, reserved_claims
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.registrations import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
+from vcdebug.recording.session_steps import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import operation_figure, statement_figure
 from vcdebug.views.headline import answer_piece

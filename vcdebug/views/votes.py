@@ -12,7 +12,7 @@ from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICAT
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.registrations import (
+from vcdebug.recording.session_steps import (
     NEVER_REGISTERED,
     HookRegistration,
     event_handlers,

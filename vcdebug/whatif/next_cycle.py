@@ -23,8 +23,7 @@ from vcdebug.model.names import JobId, NodeName, TaskKey
 from vcdebug.model.persistence import ANNOTATIONS as OF_TASKS
 from vcdebug.model.pod import ENDED_PHASES, Pod
 from vcdebug.model.pod_group import Condition, PodGroup
-from vcdebug.recording.effects import cycle_effects
-from vcdebug.recording.predicates_view import reserved_claims
+from vcdebug.recording.effects import cycle_effects, reserved_claims
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.writes import POD_SCHEDULED, PodStatusWrite, pod_group_changes, pod_status_writes
 from vcdebug.snapshot.cycle_inputs import SchedulerProcess

@@ -1,17 +1,17 @@
-"""allocate: places pending tasks on idle or soon idle resources.
-
-Upstream: actions/allocate.
-"""
+"""allocate: places pending tasks on idle or soon idle resources. Upstream: actions/allocate."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from vcdebug.actions.allocate.domains import DomainSearch, allocate_from_nomination
-from vcdebug.actions.allocate.tasks import TaskPlacement
-from vcdebug.actions.allocate.visits import (
+from vcdebug.actions.allocate.domains import (
+    DomainSearch,
+    allocate_from_nomination,
     allocate_in_domains,
     goes_by_domains,
+)
+from vcdebug.actions.allocate.tasks import (
+    TaskPlacement,
     is_placeable,
     is_ready,
     not_admitted,

@@ -1,7 +1,6 @@
 """allocate for jobs with hard topology or sub groups: dry runs per hypernode, and the best one recovered.
 
-Upstream: actions/allocate (allocateForJob, allocateForSubJob), actions/allocate (recorder).
-Upstream: actions/allocate (allocateFromNomination).
+Upstream: actions/allocate (allocateForJob, allocateForSubJob, allocateFromNomination), actions/allocate (recorder).
 """
 
 from __future__ import annotations
@@ -10,34 +9,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vcdebug.actions.allocate.tasks import TaskPlacement, place_task
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    HYPER_NODE_GRADIENT_FOR_JOB,
-    HYPER_NODE_GRADIENT_FOR_SUB_JOB,
-    HYPER_NODE_ORDER,
-    JOB_PIPELINED,
-    JOB_READY,
-    PRE_PREDICATE,
-)
+from vcdebug.actions.allocate.tasks import TaskPlacement, is_ready, place_task
+from vcdebug.framework import hooks
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.placement import PredicateHelper, allocate_judge
 from vcdebug.framework.record import BestEvent
 from vcdebug.framework.session import Session
 from vcdebug.framework.statement import Statement
 from vcdebug.framework.worksheet import Worksheet
+from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import JobId, SubJobId
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo
+from vcdebug.releases.scheduling import SUBGROUP_WITHOUT_HARD
 
 ALLOCATE_PURPOSE = 0
 
 
 class Solution(NamedTuple):
-    """What a dry run in one hypernode left: saved operations, the remaining work, and its score."""
+    """The result of a dry run in one hypernode: saved operations, remaining work, and score."""
 
     saved: Statement
     worksheet: Worksheet
@@ -95,14 +88,12 @@ class DomainSearch:
         self.decisions = DomainDecisions(ssn)
 
     def allocate_job(self, job: JobInfo, worksheet: Worksheet, hyper_node: str) -> Statement | None:
-        """Operations of the best hypernode's dry run, applied again; the worksheet keeps what is left.
-        Upstream: actions/allocate.allocateForJob.
-        """
+        """Apply the best hypernode's dry run; worksheet keeps the rest. Upstream: actions/allocate.allocateForJob."""
         self._ssn.log("domains", job.queue, job.uid, job.allocated_hyper_node, len(worksheet.sub_jobs))
         if worksheet.empty:
             return None
         before = {sub_job.uid: sub_job.allocated_hyper_node for sub_job in job.sub_jobs.values()}
-        gradients = self._ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, ALLOCATE_PURPOSE)
+        gradients = self._ssn.ask_plugins(hooks.HYPER_NODE_GRADIENT_FOR_JOB, job, hyper_node, ALLOCATE_PURPOSE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions: dict[str, Solution] = {}
             for candidate in self._ssn.draws.job_domains.next_row(job.uid, row):
@@ -130,14 +121,16 @@ class DomainSearch:
             total += score
             if trial.tasks[sub_job.uid]:
                 trial.sub_jobs.push(sub_job)
-            if ssn.ask_plugins(JOB_READY, job):
+            if ssn.ask_plugins(hooks.JOB_READY, job):
                 break
+        # The dry run has narrowed the sub jobs' hypernodes; the next hypernode starts from the same place.
         for uid, value in before.items():
             job.sub_jobs[uid].allocated_hyper_node = value
         if not statements:
             return None
         saved = Statement.save_operations(ssn, *statements)
-        solved = ssn.ask_plugins(JOB_READY, job) or ssn.ask_plugins(JOB_PIPELINED, job)
+        # Asked before the discards, while the placements still count.
+        solved = ssn.ask_plugins(hooks.JOB_READY, job) or ssn.ask_plugins(hooks.JOB_PIPELINED, job)
         for statement in statements:
             statement.discard()
         return Solution(saved, trial, total) if solved else None
@@ -145,6 +138,7 @@ class DomainSearch:
     def _recover_best(self, job: JobInfo, worksheet: Worksheet, solutions: dict[str, Solution]) -> Statement | None:
         """Upstream: actions/allocate.selectBestHyperNodeForJob."""
         best, best_score = "", -np.inf
+        # Upstream walks a map: of equal scores the first in the session's order wins.
         for name in self._ssn.cluster.ordering.order_keys(solutions):
             if solutions[name].score > best_score:
                 best, best_score = name, solutions[name].score
@@ -172,7 +166,7 @@ class DomainSearch:
             if statement is not None:
                 self.decisions.save_sub_job_decision(job, hyper_node, sub_job)
                 return statement, 0.0
-        gradients = ssn.ask_plugins(HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, ALLOCATE_PURPOSE)
+        gradients = ssn.ask_plugins(hooks.HYPER_NODE_GRADIENT_FOR_SUB_JOB, sub_job, hyper_node, ALLOCATE_PURPOSE)
         for gradient, row in enumerate([[hyper_node]] if gradients is None else gradients):
             solutions = self._try_sub_job(job, sub_job, tasks, row)
             if solutions:
@@ -184,7 +178,7 @@ class DomainSearch:
     def _try_sub_job(
         self, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo], row: list[str]
     ) -> dict[str, tuple[Statement, PriorityQueue[TaskInfo]]]:
-        """Every hypernode of the row is tried, also after a success."""
+        """Try every hypernode of the row, also after a success: name → (saved operations, tasks left)."""
         solutions: dict[str, tuple[Statement, PriorityQueue[TaskInfo]]] = {}
         for candidate in self._ssn.draws.sub_job_domains.next_row(sub_job.uid, row):
             self._ssn.log("tasks", job.uid, sub_job.uid, len(tasks), candidate)
@@ -224,8 +218,9 @@ class DomainSearch:
         """
         ssn = self._ssn
         nodes = {name: rows.node_names for name in candidates if (rows := ssn.hyper_node_rows(name)) is not None}
-        answers = ssn.ask_plugins(HYPER_NODE_ORDER, sub_job, nodes)
+        answers = ssn.ask_plugins(hooks.HYPER_NODE_ORDER, sub_job, nodes)
         totals = dict.fromkeys(candidates, 0.0)
+        # One order of plugins: floats added in the order of a map could differ in the last bit.
         for plugin in sorted(answers):
             for name, score in sorted(answers[plugin].items()):
                 if name in totals:
@@ -242,6 +237,24 @@ class DomainSearch:
         return chosen, best
 
 
+def goes_by_domains(ssn: Session, job: JobInfo) -> bool:
+    """Whether hypernodes are tried for the job."""
+    if job.contains_hard_topology():
+        return True
+    return bool(job.pod_group.sub_group_policies) and not ssn.release.has_older_form(SUBGROUP_WITHOUT_HARD)
+
+
+def allocate_in_domains(ssn: Session, domains: DomainSearch, job: JobInfo, worksheet: Worksheet) -> bool:
+    """For hard topology or sub groups; True if the job is queued again. Upstream: actions/allocate.allocateForJob."""
+    statement = domains.allocate_job(job, worksheet, TOP_HYPER_NODE)
+    if statement is None or not is_ready(ssn, job, statement):
+        return False
+    statement.commit()
+    ssn.mark_job_dirty(job)
+    domains.decisions.update_decision_to_job(job)
+    return not worksheet.empty
+
+
 # The fast path of a sub job whose gang action nominated a hypernode in this session.
 
 Placements = list[tuple[TaskInfo, NodeInfo]]
@@ -250,14 +263,13 @@ Placements = list[tuple[TaskInfo, NodeInfo]]
 def allocate_from_nomination(
     ssn: Session, placement: TaskPlacement, job: JobInfo, sub_job: SubJobInfo, tasks: PriorityQueue[TaskInfo]
 ) -> Statement | None:
-    """All tasks on their nominated nodes, or None: then the nomination is forgotten.
-
-    Every task is validated before any is placed, so two tasks may both pass for room that holds one.
+    """Place all tasks on their nominated nodes; None drops the nomination.
     Upstream: actions/allocate.allocateFromNomination.
     """
     nodes = ssn.hyper_node_rows(sub_job.nominated_hyper_node)
     statement: Statement | None = None
     if nodes is not None and len(nodes):
+        # All are validated before any is placed, as upstream does: two tasks may both pass for room that holds one.
         placements = _validate_nomination(ssn, job, nodes, tasks.clone(), placement.error_cache)
         if placements is not None:
             statement = _place_nominated(ssn, sub_job, placements)
@@ -279,13 +291,13 @@ def _validate_nomination(
     placements: Placements = []
     while tasks:
         task = tasks.pop()
-        if not ssn.ask_plugins(ALLOCATABLE, ssn.queues[job.queue], task):
+        if not ssn.ask_plugins(hooks.ALLOCATABLE, ssn.queues[job.queue], task):
             return None
         node = ssn.nodes.get(task.pod.nominated_node_name)
         if node is None:
             return None
         alone = nodes.select_where(nodes.rows == node.row)
-        if not len(alone) or ssn.ask_plugins(PRE_PREDICATE, task) is not None:
+        if not len(alone) or ssn.ask_plugins(hooks.PRE_PREDICATE, task) is not None:
             return None
         feasible, _ = helper.predicate_nodes(task, alone, allocate_judge)
         if not len(feasible):

@@ -1,8 +1,6 @@
-"""allocate as it was before worksheets: a job comes back as long as it has tasks left, also when its gang failed.
+"""allocate before worksheets: a job comes back as long as it has tasks left, also when its gang failed.
 
-Upstream: actions/allocate.
-Upstream: actions/allocate (allocateResourcesForTasks).
-Upstream: actions/allocate (v1.13: allocateResourceForTasksWithTopology).
+Upstream: actions/allocate (v1.13: allocateResourcesForTasks, allocateResourceForTasksWithTopology).
 """
 
 from __future__ import annotations
@@ -11,14 +9,14 @@ import json
 from functools import partial
 from typing import NamedTuple
 
-from vcdebug.actions.allocate.domains import DomainSearch
-from vcdebug.actions.allocate.tasks import TaskPlacement, TaskVisit, place_task
-from vcdebug.actions.allocate.visits import (
-    allocate_in_domains,
-    goes_by_domains,
+from vcdebug.actions.allocate.domains import DomainSearch, allocate_in_domains, goes_by_domains
+from vcdebug.actions.allocate.tasks import (
+    TaskPlacement,
+    TaskVisit,
     is_placeable,
     not_admitted,
     note_left_open,
+    place_task,
     take_turns,
 )
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
@@ -78,7 +76,7 @@ class RetryingAllocate(Action):
         waiting.queues.push(queue)
 
     def _ends_the_turn(self, ssn: Session, job: JobInfo) -> bool:
-        """Whether the job asks for hard topology where the tree cannot be used: then nobody behind it has a turn."""
+        """Whether the job asks for hard topology where the tree cannot be used: then no job behind it gets a turn."""
         if self._tiers is None or ssn.hyper_nodes.ready or _hard_tier(job) is None:
             return False
         tasks = self._tasks_of(ssn, job)
@@ -127,7 +125,7 @@ def _hard_tier(job: JobInfo) -> int | None:
 
 
 class TaskRuns:
-    """All runs of an action, and what the nodes that they chose were worth in sum."""
+    """All runs of an action, and the summed scores of the nodes that they chose."""
 
     def __init__(self, ssn: Session, *, error_cache: bool) -> None:
         self._ssn = ssn
@@ -227,11 +225,11 @@ class RetryingVisit(TaskVisit):
 # Jobs with hard topology in the older allocate: a dry run in each HyperNode of a tier, from the lowest tier up.
 
 WORST_SCORE = -1.0
-"""A score that once won nothing."""
+"""Older releases pick no hypernode whose score is not above this."""
 
 
 class TierSolution(NamedTuple):
-    """A HyperNode in which the job is ready."""
+    """The dry run in a HyperNode in which the job is ready."""
 
     saved: Statement
     left: PriorityQueue[TaskInfo]
@@ -240,7 +238,7 @@ class TierSolution(NamedTuple):
 
 
 class TierOutcome(NamedTuple):
-    """What becomes of a job."""
+    """The statement to commit, and the tasks that are left."""
 
     statement: Statement | None = None
     left: PriorityQueue[TaskInfo] | None = None
@@ -256,7 +254,7 @@ class TierSearch:
         self._sums = runs.sums if ssn.release.has_older_form(HYPERNODE_SUM_OF_NODE_SCORES) else {}
 
     def allocate_in_tiers(self, job: JobInfo, tasks: PriorityQueue[TaskInfo], highest: int) -> TierOutcome:
-        """What was planned in the best HyperNode, planned again."""
+        """Apply the dry run of the best HyperNode again."""
         ssn = self._ssn
         found: dict[str, TierSolution] = {}
         for tier in ssn.hyper_nodes.stated_tiers():
@@ -280,6 +278,7 @@ class TierSearch:
         names = ssn.cluster.ordering.order_keys(ssn.hyper_nodes.tiers[tier])
         tried = {name: holds for name in names if (holds := self._common_hyper_node(job, name, tier, highest))}
         for name in ssn.draws.job_domains.next_row(job.uid, list(tried)):
+            # Only the last HyperNode's fit errors stay on the job.
             job.reset_fit_errors()
             ssn.log("tier-try", job.uid, name, tier)
             left = task_queue(ssn).extend(tasks)
@@ -294,7 +293,7 @@ class TierSearch:
         return found
 
     def _common_hyper_node(self, job: JobInfo, name: str, tier: int, highest: int) -> str:
-        """What would hold all of the job with this HyperNode; empty where it is not tried."""
+        """The lowest HyperNode over the job's own and this one; empty where this one is not tried."""
         ssn, allocated = self._ssn, job.allocated_hyper_node
         tree = ssn.hyper_nodes
         if not tree.by_name[name].has_members():

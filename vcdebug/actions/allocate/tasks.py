@@ -5,14 +5,16 @@ Upstream: actions/allocate (allocateResourcesForTasks, prioritizeNodes, allocate
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
+from vcdebug.actions import ENQUEUE
 from vcdebug.framework import transitions
-from vcdebug.framework.action import pre_predicate_errors
-from vcdebug.framework.hooks import ALLOCATABLE, PRE_PREDICATE
+from vcdebug.framework.action import QueuedJobs, pre_predicate_errors
+from vcdebug.framework.hooks import ALLOCATABLE, JOB_READY, OVERUSED, PRE_PREDICATE
 from vcdebug.framework.order import PriorityQueue
 from vcdebug.framework.placement import PredicateHelper, allocate_judge, predicate_for_allocate_action
-from vcdebug.framework.quirks import TASK_LOST_TO_QUEUE
+from vcdebug.framework.quirks import STATEMENT_LEFT_OPEN, TASK_LOST_TO_QUEUE
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import best_node
 from vcdebug.framework.session import Session
@@ -22,14 +24,11 @@ from vcdebug.model.hyper_nodes import TOP_HYPER_NODE
 from vcdebug.model.job import JobInfo
 from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
+from vcdebug.model.pod_group import INQUEUE
+from vcdebug.model.queue import QueueInfo
 from vcdebug.model.sub_job import SubJobInfo
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.scheduling import (
-    FIT_ROLES_PER_JOB,
-    NOMINATION_IN_HYPERNODE,
-    NOMINATION_NEEDS_IDLE,
-    PREPREDICATE_ALWAYS_BREAKS,
-)
+from vcdebug.releases import scheduling
 
 
 class TaskPlacement:
@@ -80,14 +79,15 @@ class TaskVisit:
         self._sub_job = sub_job
         self._hyper_node = hyper_node
         self._nodes = nodes
+        # Logged only: the older form prints all nodes of the session here.
         self._shown_nodes = len(nodes)
         self._helper = helper
         self._statement = statement
         self._allocated_in = sub_job.allocated_hyper_node
-        self._breaks_at_refusal = ssn.release.has_older_form(PREPREDICATE_ALWAYS_BREAKS)
-        self._of_roles = None if ssn.release.has_older_form(FIT_ROLES_PER_JOB) else sub_job
-        self._nominated_anywhere = ssn.release.has_older_form(NOMINATION_IN_HYPERNODE)
-        self._nominated_if_idle = ssn.release.has_older_form(NOMINATION_NEEDS_IDLE)
+        self._breaks_at_refusal = ssn.release.has_older_form(scheduling.PREPREDICATE_ALWAYS_BREAKS)
+        self._of_roles = None if ssn.release.has_older_form(scheduling.FIT_ROLES_PER_JOB) else sub_job
+        self._nominated_anywhere = ssn.release.has_older_form(scheduling.NOMINATION_IN_HYPERNODE)
+        self._nominated_if_idle = ssn.release.has_older_form(scheduling.NOMINATION_NEEDS_IDLE)
 
     def place_all(self, tasks: PriorityQueue[TaskInfo]) -> None:
         """Try one task after the other, until one ends the loop."""
@@ -108,6 +108,7 @@ class TaskVisit:
             if outcome is not None:
                 return outcome
         if job.task_has_fit_errors(self._of_roles, task):
+            # Upstream's words with their grammar: users search for them.
             text = f"Task {task.name} with role spec {task.task_role} has already predicated failed, skip"
             job.nodes_fit_errors[task.uid] = FitErrors(ssn.reasons, text)
             ssn.log("again", task.name, task.task_role)
@@ -151,7 +152,7 @@ class TaskVisit:
         return self._helper.predicate_nodes(task, self._nodes, allocate_judge)
 
     def _may_hold(self, nominated: NodeInfo, task: TaskInfo) -> bool:
-        """Whether it is worth looking at the nominated node first."""
+        """Whether the nominated node is asked first."""
         if self._nominated_if_idle:
             return task.init_resreq.less_equal(nominated.idle)
         return nominated.fits_future_idle(task.init_resreq)
@@ -161,6 +162,7 @@ class TaskVisit:
         if sub_job.with_network_topology():
             task.job_allocated_hyper_node = self._allocated_in
         node = best_node(ssn, task, feasible)
+        # No best node, or a refused placement: upstream goes on with the next task and reports nothing.
         if node is None or place_task(ssn, self._statement, task, node) is not None:
             return True
         if sub_job.with_network_topology():
@@ -190,9 +192,7 @@ class TaskVisit:
 
 
 def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo) -> str | None:
-    """Allocate on idle room, else pipeline on future room, else do nothing and report no error.
-    Upstream: actions/allocate.allocateResourcesForTask.
-    """
+    """Allocate on idle room, else pipeline on future room. Upstream: actions/allocate.allocateResourcesForTask."""
     if task.init_resreq.less_equal(node.idle):
         ssn.log("binding", task.key, node.name)
         return statement.allocate(task, node.name)
@@ -207,7 +207,7 @@ def place_task(ssn: Session, statement: Statement, task: TaskInfo, node: NodeInf
 
 
 class RestoredOutcome(Enum):
-    """What became of the task."""
+    """The outcome for a task."""
 
     PLACED = 0
     WAITS = 1
@@ -222,13 +222,14 @@ def is_restored(ssn: Session, task: TaskInfo) -> bool:
 
 
 def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows) -> RestoredOutcome:
-    """Only its own node is asked, and not about resources: they are compared here."""
+    """Place the task on its own node once the resources are idle there."""
     node = ssn.nodes.get(ssn.restored[task.uid])
     if node is not None:
         alone = nodes.select_where(nodes.rows == node.row)
         if not len(alone) or not task.init_resreq.less_equal(node.idle):
             return RestoredOutcome.WAITS
         if ssn.ask_plugins(PRE_PREDICATE, task) is None:
+            # Resources are compared above, since future idle room does not count for a restored task.
             feasible, _ = PredicateHelper(ssn, cache_on=False).predicate_nodes(
                 task, alone, predicate_for_allocate_action
             )
@@ -236,3 +237,61 @@ def place_restored(ssn: Session, statement: Statement, task: TaskInfo, nodes: No
                 return RestoredOutcome.PLACED if statement.allocate(task, node.name) is None else RestoredOutcome.WAITS
     transitions.unplace_task(ssn, task, "unpipeline")
     return RestoredOutcome.RELEASED
+
+
+# What both forms of allocate share: which jobs wait, the turns of queues, and when a statement is committed.
+
+
+def not_admitted(ssn: Session, job: JobInfo) -> bool:
+    """Whether the job waits for the action enqueue; where there is none, it is admitted now."""
+    if not job.is_pending():
+        return False
+    if ENQUEUE in ssn.conf.actions:
+        ssn.log("pending", job.uid, job.queue)
+        return True
+    ssn.log("inqueue", job.uid, job.queue)
+    ssn.set_phase(job, INQUEUE)
+    return False
+
+
+def is_placeable(ssn: Session, task: TaskInfo) -> bool:
+    """Not best-effort, and behind no gate but Volcano's own."""
+    if task.sch_gated and not task.pod.has_only_volcano_gate:
+        if not ssn.release.has_older_form(scheduling.QUEUE_ALLOCATION_GATE):
+            ssn.log("gate", task.key)
+        return False
+    if task.resreq.is_empty():
+        ssn.log("best-effort", task.key)
+        return False
+    return True
+
+
+def take_turns(ssn: Session, waiting: QueuedJobs, visit: Callable[[QueueInfo], None], turn: str = "") -> None:
+    """Pop queues until none has a job left; a visit puts its queue back. `turn` is the log key of each turn."""
+    while waiting.queues:
+        queue = waiting.queues.pop()
+        with ssn.open_span(Level.QUEUE, queue.name):
+            if ssn.ask_plugins(OVERUSED, queue):
+                ssn.log("overused", queue.name)
+                continue
+            if turn:
+                ssn.log(turn, queue.name)
+            if waiting.jobs[queue.name]:
+                visit(queue)
+            else:
+                ssn.log("no-jobs", queue.name)
+
+
+def is_ready(ssn: Session, job: JobInfo, statement: Statement) -> bool:
+    """Whether the job's statement may be committed; else it stays open."""
+    if ssn.ask_plugins(JOB_READY, job):
+        return True
+    note_left_open(ssn, job, statement)
+    return False
+
+
+def note_left_open(ssn: Session, job: JobInfo, statement: Statement) -> None:
+    """The statement is neither committed nor discarded."""
+    if len(statement):
+        text = f"{job.uid} keeps {len(statement)} operations uncommitted until the session closes"
+        ssn.note_quirk(STATEMENT_LEFT_OPEN, text, at_last=True)

@@ -1,7 +1,6 @@
 """preempt: evicts lower tasks of the same queue for starving jobs, then lower tasks within a job.
 
-Upstream: actions/preempt.
-Upstream: actions/preempt (normalPreempt).
+Upstream: actions/preempt (Execute, normalPreempt).
 """
 
 from __future__ import annotations
@@ -10,30 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from vcdebug.actions.preempt.topology import TopologyAwarePreemption
+from vcdebug.framework import evictions, placement
 from vcdebug.framework.action import Action, QueuedJobs, is_invalid
 from vcdebug.framework.arguments import Arguments
-from vcdebug.framework.evictions import (
-    ASKS_NOTHING,
-    NO_JOB,
-    NOT_PREEMPTABLE,
-    NOT_RUNNING,
-    OTHER_JOB,
-    OTHER_QUEUE,
-    SAME_JOB,
-    CandidateFilter,
-    candidates_on,
-    copy_tasks,
-    validate_victims,
-)
 from vcdebug.framework.hooks import ALLOCATABLE, JOB_PIPELINED, JOB_STARVING, PRE_PREDICATE, PREEMPTABLE
 from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
-from vcdebug.framework.placement import (
-    PredicateHelper,
-    filter_out_unresolvable,
-    predicate_for_preempt_action,
-    predicate_node,
-    shard_groups,
-)
 from vcdebug.framework.record import Level
 from vcdebug.framework.scoring import prioritize_nodes, sort_nodes
 from vcdebug.framework.session import Session
@@ -46,17 +26,7 @@ from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo, TaskStatus, is_preemptable_status
-from vcdebug.releases.scheduling import (
-    PREEMPT_INTRA_JOB_COMMITS_FAILURES,
-    PREEMPT_NO_PREDICATE_RECHECK,
-    PREEMPT_QUEUE_ORDER,
-    PREEMPT_REQUEUE_AFTER_ASSIGN,
-    PREEMPT_SHARED_STATEMENT,
-    PREEMPT_TASKS_PER_QUEUE,
-    PREEMPT_WHILE_NOMINATED,
-    PREEMPT_WITH_TOPOLOGY,
-    TOPOLOGY_PREEMPT_ABSENT,
-)
+from vcdebug.releases import scheduling
 
 NEVER_POLICY = "Never"
 TOPOLOGY_AWARE_KEY = "enableTopologyAwarePreemption"
@@ -69,7 +39,7 @@ class Preempt(Action):
 
     name = "preempt"
     places = evicts = within_jobs = evicts_copies = True
-    later_arguments = {TOPOLOGY_AWARE_KEY: TOPOLOGY_PREEMPT_ABSENT}
+    later_arguments = {TOPOLOGY_AWARE_KEY: scheduling.TOPOLOGY_PREEMPT_ABSENT}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
@@ -78,17 +48,18 @@ class Preempt(Action):
             self.topology_aware = TopologyAwarePreemption(arguments)
 
     @staticmethod
-    def victim_filter(ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False) -> CandidateFilter:
+    def victim_filter(
+        ssn: Session, job: JobInfo, asker: TaskInfo, *, within: bool = False
+    ) -> evictions.CandidateFilter:
         return partial(skip_reason_within_job if within else skip_reason_between_jobs, ssn.jobs, job, asker)
 
     def execute(self, ssn: Session) -> None:
-        """One predicate helper serves all queues, jobs and both phases: its error cache lives that long.
-        Upstream: actions/preempt.Execute.
-        """
+        """Between jobs, then within each of them. Upstream: actions/preempt.Execute."""
         self._choose_forms(ssn)
         starving, heaps, under_request = self._collect_starving(ssn)
-        helper = PredicateHelper(ssn, cache_on=self.error_cache)
-        everybody = [job for job in ssn.jobs.values() if job.uid in heaps]
+        # One helper for all queues, jobs and both phases: upstream's error cache lives that long.
+        helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
+        all_starving = [job for job in ssn.jobs.values() if job.uid in heaps]
         while starving.queues:
             queue = self._next_queue(ssn, starving)
             with ssn.open_span(Level.QUEUE, queue.name):
@@ -100,26 +71,27 @@ class Preempt(Action):
                     if again:
                         jobs.push(job)
                 ssn.log("no-jobs", queue.name)
-                for job in everybody if self._queues_by_name else under_request.get(queue.name, ()):
+                for job in all_starving if self._queues_by_name else under_request.get(queue.name, ()):
                     with ssn.open_span(Level.JOB, job.uid):
                         self._preempt_within_job(ssn, helper, job, heaps)
 
     def _choose_forms(self, ssn: Session) -> None:
-        """How the release goes about it."""
+        """Read once which of the release's forms apply."""
         has = ssn.release.has_older_form
         self._make_room = room_maker(ssn)
-        self._shares_statement = has(PREEMPT_SHARED_STATEMENT)
-        self._requeues = has(PREEMPT_REQUEUE_AFTER_ASSIGN)
-        self._commits_failures = has(PREEMPT_INTRA_JOB_COMMITS_FAILURES)
-        self._queues_by_name = has(PREEMPT_QUEUE_ORDER)
-        self._shares_tasks = has(PREEMPT_TASKS_PER_QUEUE)
-        self._serves_topology = has(PREEMPT_WITH_TOPOLOGY)
-        self._heeds_nomination = not has(PREEMPT_WHILE_NOMINATED)
+        self._shares_statement = has(scheduling.PREEMPT_SHARED_STATEMENT)
+        self._requeues = has(scheduling.PREEMPT_REQUEUE_AFTER_ASSIGN)
+        self._commits_failures = has(scheduling.PREEMPT_INTRA_JOB_COMMITS_FAILURES)
+        self._queues_by_name = has(scheduling.PREEMPT_QUEUE_ORDER)
+        self._shares_tasks = has(scheduling.PREEMPT_TASKS_PER_QUEUE)
+        self._serves_topology = has(scheduling.PREEMPT_WITH_TOPOLOGY)
+        self._heeds_nomination = not has(scheduling.PREEMPT_WHILE_NOMINATED)
 
     def _next_queue(self, ssn: Session, starving: QueuedJobs) -> QueueInfo:
-        """By queue order, or in the session's where upstream walks a map."""
+        """By queue order, or in the session's order where upstream walks a map."""
         if not self._queues_by_name:
             return starving.queues.pop()
+        # A heap cannot be popped in the order of a map, so the least place is taken out of it.
         places = {name: place for place, name in enumerate(ssn.queues)}
         return starving.queues.take_least(lambda queue: places[queue.name])
 
@@ -149,7 +121,7 @@ class Preempt(Action):
         return starving, heaps, jobs
 
     def _preempt_between_jobs(
-        self, ssn: Session, helper: PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
+        self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, tasks: PriorityQueue[TaskInfo]
     ) -> bool:
         """Whether the job goes back into its queue: once it was, after a task that found room and a commit."""
         statement = Statement(ssn)
@@ -167,8 +139,11 @@ class Preempt(Action):
         statement.commit()
         return placed and self._requeues
 
-    def _preempt_within_job(self, ssn: Session, helper: PredicateHelper, job: JobInfo, heaps: TaskHeaps) -> None:
+    def _preempt_within_job(
+        self, ssn: Session, helper: placement.PredicateHelper, job: JobInfo, heaps: TaskHeaps
+    ) -> None:
         """Each task commits on its own; the first that finds no room ends the job."""
+        # A new heap: the first phase has popped tasks off the other one.
         tasks = _pending_heap(ssn, job)
         if self._shares_tasks:
             heaps[job.uid] = tasks
@@ -187,24 +162,29 @@ class Preempt(Action):
                     return
 
     def _preempt_for_task(
-        self, ssn: Session, helper: PredicateHelper, statement: Statement, task: TaskInfo, spares: CandidateFilter
+        self,
+        ssn: Session,
+        helper: placement.PredicateHelper,
+        statement: Statement,
+        task: TaskInfo,
+        skip_rule: evictions.CandidateFilter,
     ) -> bool:
-        """Find victims for one task. The second shard group's result replaces the first's.
-        Upstream: actions/preempt.preempt.
-        """
+        """Find victims; a second shard group's result replaces the first's. Upstream: actions/preempt.preempt."""
         if task.pod.preemption_policy == NEVER_POLICY or (self._heeds_nomination and _is_about_to_fit(ssn, task)):
             ssn.log("never" if task.pod.preemption_policy == NEVER_POLICY else "failed", task.key)
             return False
         if ssn.ask_plugins(PRE_PREDICATE, task) is not None:
             ssn.log("failed", task.key)
             return False
-        feasible, _ = helper.predicate_nodes(task, filter_out_unresolvable(ssn, task), predicate_for_preempt_action)
-        for group in shard_groups(ssn, feasible):
+        feasible, _ = helper.predicate_nodes(
+            task, placement.filter_out_unresolvable(ssn, task), placement.predicate_for_preempt_action
+        )
+        for group in placement.shard_groups(ssn, feasible):
             if self.topology_aware is not None:
                 shared = self._shares_statement
-                placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, spares, shared=shared)
+                placed = self.topology_aware.preempt_for_task(ssn, statement, task, group, skip_rule, shared=shared)
             else:
-                placed = self._preempt_normal(ssn, statement, task, group, spares)
+                placed = self._preempt_normal(ssn, statement, task, group, skip_rule)
             if placed:
                 return True
         if self.topology_aware is not None:
@@ -212,23 +192,23 @@ class Preempt(Action):
         return False
 
     def _preempt_normal(
-        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, spares: CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, nodes: NodeRows, skip_rule: evictions.CandidateFilter
     ) -> bool:
         """Upstream: actions/preempt.normalPreempt."""
         for node in sort_nodes(ssn, task, prioritize_nodes(ssn, task, nodes)):
             with ssn.open_span(Level.NODE, node.name):
-                if self._preempt_on_node(ssn, statement, task, node, spares):
+                if self._preempt_on_node(ssn, statement, task, node, skip_rule):
                     return True
         return False
 
     def _preempt_on_node(
-        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, spares: CandidateFilter
+        self, ssn: Session, statement: Statement, task: TaskInfo, node: NodeInfo, skip_rule: evictions.CandidateFilter
     ) -> bool:
         ssn.log("node", task.key, node.name)
-        victims = ssn.ask_plugins(PREEMPTABLE, task, candidates_on(node, spares)) or []
-        if not validate_victims(ssn, task, node, victims):
+        victims = ssn.ask_plugins(PREEMPTABLE, task, evictions.candidates_on(node, skip_rule)) or []
+        if not evictions.validate_victims(ssn, task, node, victims):
             return False
-        return self._make_room(ssn, statement, task, node, copy_tasks(victims))
+        return self._make_room(ssn, statement, task, node, evictions.copy_tasks(victims))
 
 
 def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
@@ -237,23 +217,23 @@ def _pending_heap(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
 
 def _basic_skip_reason(preemptor: TaskInfo, victim: TaskInfo) -> str:
     if not is_preemptable_status(victim.status):
-        return NOT_RUNNING
+        return evictions.NOT_RUNNING
     if not victim.preemptable:
-        return NOT_PREEMPTABLE
-    return ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
+        return evictions.NOT_PREEMPTABLE
+    return evictions.ASKS_NOTHING if preemptor.best_effort and not victim.best_effort else ""
 
 
 def skip_reason_between_jobs(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
-    """Between jobs: the rule by which a task is left alone; empty for a candidate."""
+    """Between jobs: why a task is no candidate victim; empty for a candidate."""
     rule = _basic_skip_reason(preemptor, victim)
     if rule:
         return rule
     owner = jobs.get(victim.job)
     if owner is None:
-        return NO_JOB
+        return evictions.NO_JOB
     if owner.queue != job.queue:
-        return OTHER_QUEUE
-    return SAME_JOB if victim.job == preemptor.job else ""
+        return evictions.OTHER_QUEUE
+    return evictions.SAME_JOB if victim.job == preemptor.job else ""
 
 
 def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preemptor: TaskInfo, victim: TaskInfo) -> str:
@@ -262,21 +242,19 @@ def skip_reason_within_job(jobs: Mapping[JobId, JobInfo], job: JobInfo, preempto
     if rule:
         return rule
     if victim.job not in jobs:
-        return NO_JOB
-    return "" if victim.job == preemptor.job else OTHER_JOB
+        return evictions.NO_JOB
+    return "" if victim.job == preemptor.job else evictions.OTHER_JOB
 
 
 def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
-    """Whether the task's nominated node has room for it or is about to, or is gone.
-    Upstream: actions/preempt.taskEligibleToPreempt.
-    """
+    """Whether the nominated node has or soon has room, or is gone. Upstream: actions/preempt.taskEligibleToPreempt."""
     nominated = task.pod.nominated_node_name
     if not nominated:
         return False
     node = ssn.nodes.get(nominated)
     if node is None:
         return True
-    code = predicate_node(ssn, task, node)
+    code = placement.predicate_node(ssn, task, node)
     if code == 0:
         return True
     if any(s.code == UNSCHEDULABLE_AND_UNRESOLVABLE for s in ssn.reasons.statuses_of(code)):
@@ -285,9 +263,7 @@ def _is_about_to_fit(ssn: Session, task: TaskInfo) -> bool:
 
 
 def _terminating_for(preemptor: TaskInfo, other: TaskInfo) -> bool:
-    """A lower pod on the nominated node that already leaves because of a preemption.
-    Upstream: actions/preempt.podTerminatingByPreemption.
-    """
+    """A lower pod that preemption already removes there. Upstream: actions/preempt.podTerminatingByPreemption."""
     if not other.pod.deleting or (other.pod.priority or 0) >= (preemptor.pod.priority or 0):
         return False
     for condition in other.pod.status.get("conditions") or ():
@@ -308,9 +284,15 @@ RoomMaker = Callable[["Session", Statement, "TaskInfo", "NodeInfo", Sequence["Ta
 
 
 def room_maker(ssn: Session) -> RoomMaker:
-    """As the release does it."""
-    evicting = _until_size_fits if ssn.release.has_older_form(PREEMPT_NO_PREDICATE_RECHECK) else _until_predicates_agree
-    make = _in_shared_statement if ssn.release.has_older_form(PREEMPT_SHARED_STATEMENT) else _in_own_statement
+    """The form of the release."""
+    evicting = (
+        _until_size_fits
+        if ssn.release.has_older_form(scheduling.PREEMPT_NO_PREDICATE_RECHECK)
+        else _until_predicates_agree
+    )
+    make = (
+        _in_shared_statement if ssn.release.has_older_form(scheduling.PREEMPT_SHARED_STATEMENT) else _in_own_statement
+    )
     return partial(make, evicting=evicting)
 
 
@@ -322,7 +304,7 @@ def _in_own_statement(
     victims: Sequence[TaskInfo],
     evicting: EvictFunction,
 ) -> bool:
-    """What did not help is undone at once."""
+    """Undo the evictions at once where the task does not fit."""
     trial = Statement(ssn)
     fits = evicting(ssn, trial, build_victims_queue(ssn, victims, task), task, node)
     frees = _frees_something(ssn, trial, 0, task)
@@ -341,7 +323,7 @@ def _in_shared_statement(
     victims: Sequence[TaskInfo],
     evicting: EvictFunction,
 ) -> bool:
-    """What did not help stays, and a refused pipeline counts as room found."""
+    """Keep the evictions in any case; a refused pipeline counts as room found."""
     before = len(statement)
     fits = evicting(ssn, statement, build_victims_queue(ssn, victims, task), task, node)
     frees = _frees_something(ssn, statement, before, task)
@@ -353,24 +335,22 @@ def _in_shared_statement(
 def _until_predicates_agree(
     ssn: Session, statement: Statement, heap: VictimQueue, task: TaskInfo, node: NodeInfo
 ) -> bool:
-    fits = _has_room(ssn, task, node) and predicate_node(ssn, task, node) == 0
+    fits = _has_room(ssn, task, node) and placement.predicate_node(ssn, task, node) == 0
     while heap and not fits:
         _evict_victim(ssn, statement, heap.pop(), task)
-        fits = _has_room(ssn, task, node) and predicate_node(ssn, task, node) == 0
+        fits = _has_room(ssn, task, node) and placement.predicate_node(ssn, task, node) == 0
     return fits
 
 
 def _until_size_fits(ssn: Session, statement: Statement, heap: VictimQueue, task: TaskInfo, node: NodeInfo) -> bool:
-    """The test is made once more where it ended the evictions."""
+    """Evict until the size fits; upstream tests once more after the loop."""
     while heap and not _has_room(ssn, task, node):
         _evict_victim(ssn, statement, heap.pop(), task)
     return _has_room(ssn, task, node)
 
 
 def _has_room(ssn: Session, task: TaskInfo, node: NodeInfo) -> bool:
-    """The queue may take it, and FutureIdle holds it: asked in this order.
-    Upstream: actions/preempt.preemptorFitsOnNode.
-    """
+    """The queue must take it, then FutureIdle must hold it. Upstream: actions/preempt.preemptorFitsOnNode."""
     queue = ssn.queues[ssn.jobs[task.job].queue]
     return ssn.ask_plugins(ALLOCATABLE, queue, task) and node.fits_future_idle(task.init_resreq)
 

@@ -8,16 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vcdebug.errors import ProcessExit, SchedulerPanic
+from vcdebug.framework import hooks
 from vcdebug.framework.arguments import Arguments
 from vcdebug.framework.chance_draws import put_first
 from vcdebug.framework.evictions import CandidateFilter, candidates_on, copy_tasks, validate_victims
-from vcdebug.framework.hooks import (
-    PREEMPTABLE,
-    SIMULATE_ADD_TASK,
-    SIMULATE_ALLOCATABLE,
-    SIMULATE_PREDICATE,
-    SIMULATE_REMOVE_TASK,
-)
 from vcdebug.framework.order import build_victims_queue
 from vcdebug.framework.quirks import PREEMPTION_IGNORES_QUEUE
 from vcdebug.framework.record import Level, RandomEvent
@@ -62,23 +56,23 @@ class NodeSimulation:
     def task_fits(self) -> bool:
         """Queue, resources and simulated predicates, asked in this order."""
         queue = self.ssn.queues[self.ssn.jobs[self.task.job].queue]
-        self.refused_by_queue = not self.ssn.ask_plugins(SIMULATE_ALLOCATABLE, self.state, queue, self.task)
+        self.refused_by_queue = not self.ssn.ask_plugins(hooks.SIMULATE_ALLOCATABLE, self.state, queue, self.task)
         return (
             not self.refused_by_queue
             and self.node.fits_future_idle(self.task.init_resreq)
-            and self.ssn.ask_plugins(SIMULATE_PREDICATE, self.state, self.task, self.node) is None
+            and self.ssn.ask_plugins(hooks.SIMULATE_PREDICATE, self.state, self.task, self.node) is None
         )
 
     def remove_task(self, victim: TaskInfo) -> bool:
         """Take a victim off; False where a plugin objects. Upstream: actions/preempt.removeTask."""
-        if self.ssn.ask_plugins(SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
+        if self.ssn.ask_plugins(hooks.SIMULATE_REMOVE_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         self.node.remove_task(victim)
         return True
 
     def add_task(self, victim: TaskInfo) -> bool:
         """Put a victim back; False where a plugin or the node objects. Upstream: actions/preempt.addTask."""
-        if self.ssn.ask_plugins(SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
+        if self.ssn.ask_plugins(hooks.SIMULATE_ADD_TASK, self.state, self.task, victim, self.node) is not None:
             return False
         return self.node.add_task(victim) is None
 
@@ -97,14 +91,14 @@ class TopologyAwarePreemption:
         statement: Statement,
         task: TaskInfo,
         nodes: NodeRows,
-        spares: CandidateFilter,
+        skip_rule: CandidateFilter,
         *,
         shared: bool,
     ) -> bool:
-        """Evict the winner's victims and pipeline the task there; in a `shared` statement whatever comes of it stays.
+        """Evict the winner's victims and pipeline the task there; in a `shared` statement nothing is undone.
         Upstream: actions/preempt.topologyAwarePreempt, actions/preempt.prepareCandidate.
         """
-        candidates = self._find_candidates(ssn, task, nodes, spares)
+        candidates = self._find_candidates(ssn, task, nodes, skip_rule)
         if not candidates:
             return False
         winner = pick_one_node(candidates, ssn.draws.known_winner(task.key))
@@ -128,7 +122,7 @@ class TopologyAwarePreemption:
         return min(min(max(int_div(nodes * self.percentage, 100), self.least), self.most), nodes)
 
     def _find_candidates(
-        self, ssn: Session, task: TaskInfo, nodes: NodeRows, spares: CandidateFilter
+        self, ssn: Session, task: TaskInfo, nodes: NodeRows, skip_rule: CandidateFilter
     ) -> list[Candidate]:
         """Upstream: actions/preempt.findCandidates, actions/preempt.DryRunPreemption."""
         if not len(nodes):
@@ -140,9 +134,10 @@ class TopologyAwarePreemption:
         known = ssn.draws.known_winner(task.key)
         wanted = self.calculate_num_candidates(len(nodes))
         found: list[Candidate] = []
+        # Upstream's workers race: where the winner is known, its node is tried first.
         for node in put_first(nodes.node_infos[offset:] + nodes.node_infos[:offset], known):
             with ssn.open_span(Level.NODE, node.name):
-                victims = self._check_node(ssn, task, node, spares)
+                victims = self._check_node(ssn, task, node, skip_rule)
             if not victims:
                 continue
             if wanted == 0:
@@ -152,25 +147,21 @@ class TopologyAwarePreemption:
                 break
         return counting_candidates(found, wanted, known)
 
-    def _check_node(self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: CandidateFilter) -> list[TaskInfo]:
-        """One of those that run side by side; a panic in one ends the process at once.
-        Upstream: actions/preempt.checkNode.
-        """
+    def _check_node(self, ssn: Session, task: TaskInfo, node: NodeInfo, skip_rule: CandidateFilter) -> list[TaskInfo]:
+        """Runs in a worker goroutine: a panic ends the process at once. Upstream: actions/preempt.checkNode."""
         try:
-            return self._select_victims_on_node(ssn, task, node, spares)
+            return self._select_victims_on_node(ssn, task, node, skip_rule)
         except SchedulerPanic as panic:
             raise ProcessExit(panic.message) from panic
 
     def _select_victims_on_node(
-        self, ssn: Session, task: TaskInfo, node: NodeInfo, spares: CandidateFilter
+        self, ssn: Session, task: TaskInfo, node: NodeInfo, skip_rule: CandidateFilter
     ) -> list[TaskInfo]:
-        """SelectVictimsOnNode: evict until it fits, then spare whom it can, most valuable first.
-        Upstream: actions/preempt.SelectVictimsOnNode.
-        """
+        """Evict until the task fits, then spare the most valuable. Upstream: actions/preempt.SelectVictimsOnNode."""
         simulation = NodeSimulation(ssn, ssn.cycle_state(task).clone(), task, node.clone())
-        candidates = CandidateTasks(copy_tasks(candidates_on(simulation.node, spares)))
+        candidates = CandidateTasks(copy_tasks(candidates_on(simulation.node, skip_rule)))
         ssn.log("candidates", task_keys_of(candidates))
-        victims = ssn.ask_plugins(PREEMPTABLE, task, candidates) or []
+        victims = ssn.ask_plugins(hooks.PREEMPTABLE, task, candidates) or []
         if not validate_victims(ssn, task, simulation.node, victims):
             return []
         ssn.log("victims", task_keys_of(victims))
@@ -186,7 +177,10 @@ class TopologyAwarePreemption:
             if simulation.task_fits():
                 ssn.log("enough", task.key, node.name, victim.key)
                 break
-        if not potential or ssn.ask_plugins(SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None:
+        if (
+            not potential
+            or ssn.ask_plugins(hooks.SIMULATE_PREDICATE, simulation.state, task, simulation.node) is not None
+        ):
             return []
         ssn.log("potential", task_keys_of(potential), node.name)
         if simulation.refused_by_queue:
@@ -203,9 +197,7 @@ def _most_important_first(task: TaskInfo) -> tuple[int, str]:
 
 
 def _reprieve_pods(simulation: NodeSimulation, potential: list[TaskInfo]) -> list[TaskInfo]:
-    """In this order: whoever may stay while the task still fits is no victim.
-    Upstream: actions/preempt.reprievePod.
-    """
+    """In order: a pod that can stay while the task still fits is no victim. Upstream: actions/preempt.reprievePod."""
     victims: list[TaskInfo] = []
     for candidate in potential:
         if not simulation.add_task(candidate):
@@ -227,23 +219,22 @@ def task_keys_of(tasks: list[TaskInfo]) -> list[TaskKey]:
 
 
 def candidates_in_time(found: list[Candidate], known: NodeName) -> list[Candidate]:
-    """Without the candidates that must have come too late: workers try nodes side by side, from a random one on, so
-    that where a node is known to have won, none of those that ended the search was better.
-    """
+    """Without the candidates that must have come too late."""
+    # Workers try nodes side by side from a random one on: where a node is known to have won, none of the candidates
+    # that ended the search was better than it.
     if not found or found[0].node.name != known:
         return found
-    return [one for one in found if rank_candidate(one) >= rank_candidate(found[0])]
+    return [candidate for candidate in found if rank_candidate(candidate) >= rank_candidate(found[0])]
 
 
 def counting_candidates(found: list[Candidate], wanted: int, known: NodeName) -> list[Candidate]:
-    """The candidates that count: those that came in time, all of them where the search came to its end."""
+    """The candidates in time where they are enough; all of them where the search went over every node."""
     counting = candidates_in_time(found, known)
     return counting if len(counting) >= wanted else found
 
 
 def pick_one_node(candidates: list[Candidate], known: NodeName = "") -> Candidate:
-    """The best candidate: lowest top priority, lowest sum, fewest, latest start, then any: the one that is known to
-    have been drawn, else the smallest name.
+    """The best candidate by TIE_RULES; of equal ones the node known to have been drawn, else the smallest name.
     Upstream: actions/preempt.SelectCandidate, actions/preempt.pickOneNodeForPreemption.
     """
     ordered = sorted(candidates, key=lambda candidate: (candidate.node.name != known, candidate.node.name))
@@ -264,8 +255,10 @@ def rank_candidate(candidate: Candidate) -> tuple[int, int, int, tuple[int, ...]
     victims = candidate.victims
     total = 0
     for victim in victims:
+        # The offset makes every term positive: more victims of a negative priority must not sum up to less.
         total += _pod_priority(victim) + PRIORITY_OFFSET
     start = _earliest_start(victims)
+    # Times of one format sort as text; negated characters make the later start the smaller key.
     later_first = tuple(-ord(char) for char in start) if start else (-0x110000,)
     return _pod_priority(victims[0]), total, len(victims), later_first
 

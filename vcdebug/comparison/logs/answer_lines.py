@@ -1,6 +1,7 @@
-"""Lines that plugins print while they answer: what they judged is read from the equation of the answer.
+"""Lines of plugins: while they answer, read from the answer's equation, and while the session opens.
 
 Upstream: plugins gang, priority, drf, proportion; api/job_info (CheckTaskValid).
+Upstream: cache.Snapshot, framework/session (openSession), plugins/proportion.OnSessionOpen.
 """
 
 from __future__ import annotations
@@ -8,41 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from vcdebug.comparison.logs.message import LogCall, LogContext
+from vcdebug.comparison.logs.message import LogCall, LogContext, format_go_value, format_json_text
 from vcdebug.explain.decisions.equations import equation_at
 from vcdebug.explain.equation import Term
-from vcdebug.framework.hooks import (
-    ALLOCATABLE,
-    JOB_VALID,
-    OVERUSED,
-    PREEMPTABLE,
-    PREEMPTIVE,
-    RECLAIMABLE,
-    UNIFIED_EVICTABLE,
-)
+from vcdebug.explain.plugins.proportion import iter_counted_jobs, opening_rounds
+from vcdebug.framework import hooks
 from vcdebug.framework.record import HookEvent
 from vcdebug.framework.subject import CallResult
-from vcdebug.model.names import JobId, Seq
+from vcdebug.model.limits import ShareTotals
+from vcdebug.model.names import JobId, QueueName, Seq
 from vcdebug.model.queue import OPEN
 from vcdebug.model.resource import Resource
 from vcdebug.plugins import DRF, GANG, PRIORITY, PROPORTION
+from vcdebug.plugins.proportion import DealRound, DealtShare, ProportionQueueAttr
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_before
-from vcdebug.snapshot.manifest import JsonObject
+from vcdebug.releases.topology import HYPERNODES_NOT_READY
+from vcdebug.snapshot.manifest import JsonObject, metadata_of, spec_of
 
 CallSubject = JsonObject
 
 
 def lines_of_answer(at: LogContext, event: HookEvent) -> Iterator[LogCall]:
-    """What the plugin says about one answer, where it says anything."""
+    """The plugin's lines about one answer; none for most hooks."""
     lines = LINES_BY_CALL.get((event.plugin, event.point))
     return iter(()) if lines is None else lines(at, dict(event.subject), event.result)
 
 
 def _protected_terms(at: LogContext) -> list[Term]:
-    """Candidates of known jobs that the plugin does not let go."""
-    found = equation_at(at.recording, at.seq)
-    terms = found.terms if found is not None else ()
+    """Candidates of known jobs that the plugin protects."""
+    equation = equation_at(at.recording, at.seq)
+    terms = equation.terms if equation is not None else ()
     return [term for term in terms if term.holds is False and term.figures[0] is not None]
 
 
@@ -61,7 +58,7 @@ def _usable_by_role(recording: Recording, job: JobId, seq: Seq) -> Mapping[str, 
 
 
 def gang_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Who would break its gang, then the others."""
+    """The candidates that their gangs need, then the victims."""
     for term in _protected_terms(at):
         job = at.recording.session.jobs[at.task_of(term.name).job]
         yield "gang.kept", term.name, job.name, *term.figures
@@ -69,7 +66,7 @@ def gang_victims(at: LogContext, subject: CallSubject, result: CallResult) -> It
 
 
 def priority_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Who is not lower, then the others."""
+    """The candidates of no lower priority, then the victims."""
     preemptor = at.task_of(subject["task"])
     if preemptor.job not in at.recording.session.jobs:
         return
@@ -86,7 +83,7 @@ def drf_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Ite
 
 
 def proportion_victims(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """Who may be reclaimed."""
+    """The victims."""
     yield "proportion.victims", list(result)
 
 
@@ -101,7 +98,7 @@ def proportion_overused(at: LogContext, subject: CallSubject, result: CallResult
 
 
 def proportion_refused(at: LogContext, subject: CallSubject, result: CallResult) -> Iterator[LogCall]:
-    """The queue's figures and all that is asked for, where an open queue refuses it."""
+    """The queue's figures and the whole request, where an open queue refuses it."""
     queue = subject["queue"]
     if result or at.recording.session.queues[queue].state != OPEN:
         return
@@ -114,15 +111,98 @@ def proportion_refused(at: LogContext, subject: CallSubject, result: CallResult)
 
 
 LINES_BY_CALL: Mapping[tuple[str, str], Callable[[LogContext, CallSubject, CallResult], Iterator[LogCall]]] = {
-    (GANG, JOB_VALID.upstream): gang_valid,
-    (GANG, PREEMPTABLE.upstream): gang_victims,
-    (GANG, RECLAIMABLE.upstream): gang_victims,
-    (PRIORITY, PREEMPTABLE.upstream): priority_victims,
-    (PRIORITY, UNIFIED_EVICTABLE.upstream): lambda _, __, result: iter([("priority.unified", list(result))]),
-    (DRF, PREEMPTABLE.upstream): drf_victims,
-    (PROPORTION, RECLAIMABLE.upstream): proportion_victims,
-    (PROPORTION, OVERUSED.upstream): proportion_overused,
-    (PROPORTION, ALLOCATABLE.upstream): proportion_refused,
-    (PROPORTION, PREEMPTIVE.upstream): proportion_refused,
+    (GANG, hooks.JOB_VALID.upstream): gang_valid,
+    (GANG, hooks.PREEMPTABLE.upstream): gang_victims,
+    (GANG, hooks.RECLAIMABLE.upstream): gang_victims,
+    (PRIORITY, hooks.PREEMPTABLE.upstream): priority_victims,
+    (PRIORITY, hooks.UNIFIED_EVICTABLE.upstream): lambda _, __, result: iter([("priority.unified", list(result))]),
+    (DRF, hooks.PREEMPTABLE.upstream): drf_victims,
+    (PROPORTION, hooks.RECLAIMABLE.upstream): proportion_victims,
+    (PROPORTION, hooks.OVERUSED.upstream): proportion_overused,
+    (PROPORTION, hooks.ALLOCATABLE.upstream): proportion_refused,
+    (PROPORTION, hooks.PREEMPTIVE.upstream): proportion_refused,
 }
-"""(plugin, point) → what it prints."""
+"""(plugin, hook) → the lines about an answer."""
+
+
+# Lines of a session that opens: the cluster's snapshot, the topology, and proportion's rounds of division.
+
+
+def lines_of_session(recording: Recording) -> Iterator[LogCall]:
+    """The snapshot, its HyperNodes, and the open session."""
+    session = recording.session
+    yield from _snapshot_lines(recording)
+    unnamed = session.release.has_older_form(HYPERNODES_NOT_READY)
+    for name, info in () if unnamed else sorted(session.hyper_nodes.by_name.items()):
+        children = ",".join(f"{format_json_text(child)}:{{}}" for child in sorted(info.children))
+        yield "session.hypernode", name, info.tier, info.parent, f"{{{children}}}"
+    yield "session.open", len(session.jobs), len(session.queues), format_go_value(session.hyper_nodes.ready)
+
+
+def _snapshot_lines(recording: Recording) -> Iterator[LogCall]:
+    """Jobs that are left out, the priorities of the others, and how many of each there are."""
+    session = recording.session
+    for job in dict.fromkeys(task.job for task in session.cluster.orphans):
+        if job not in _queue_by_group(recording):
+            yield "cache.no-group", job, job
+    for job, queue in _queue_by_group(recording).items():
+        if job not in session.jobs and queue not in session.queues:
+            yield "cache.no-queue", queue, job
+    for known in session.jobs.values():
+        yield "cache.priority", known.uid, known.pod_group.priority_class_name, known.priority
+    yield "cache.snapshot", len(session.jobs), len(session.queues), len(session.nodes)
+
+
+def _queue_by_group(recording: Recording) -> Mapping[str, QueueName]:
+    """Every PodGroup of the snapshot, with the queue that it means."""
+    found: dict[str, QueueName] = {}
+    for manifest in recording.snapshot.objects_of("PodGroup"):
+        metadata, spec = metadata_of(manifest), spec_of(manifest)
+        job = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+        found[job] = spec.get("queue") or recording.snapshot.flags.default_queue
+    return found
+
+
+def jobs_of_proportion(at: LogContext) -> Iterator[LogCall]:
+    """Each job that is counted in, and what its queue adds up to then."""
+    queues: dict[QueueName, None] = {}
+    for job, attr in iter_counted_jobs(at.recording):
+        yield "proportion.job", job.uid
+        if job.queue not in queues:
+            queues[job.queue] = None
+            yield "proportion.added", job.queue
+        yield "proportion.sums", job.queue, *(part.clone() for part in attr.job_sums())
+
+
+def rounds_of_proportion(at: LogContext) -> Iterator[LogCall]:
+    """Every round of division, queue by queue; queues that take no more are only named."""
+    division = opening_rounds(at.recording)
+    for number, deal in division.rounds:
+        yield from _round_lines(deal, division.attrs)
+        if not deal.last and number == len(division.rounds):
+            yield ("proportion.no-weight",)
+    if not division.rounds:
+        yield ("proportion.no-weight",)
+
+
+def _round_lines(deal: DealRound, attrs: Mapping[QueueName, ProportionQueueAttr]) -> Iterator[LogCall]:
+    # By identity: a share holds its queue's attributes, not the name.
+    shares = {id(share.attr): share for share in deal.dealt}
+    for name, attr in attrs.items():
+        yield "proportion.queue", name, attr.weight, deal.weight
+        share = shares.get(id(attr))
+        if share is not None:
+            yield from _queue_lines(name, share)
+    yield "proportion.remaining", deal.left
+    if deal.last:
+        yield "proportion.done", deal.left
+
+
+def _queue_lines(name: QueueName, dealt: DealtShare) -> Iterator[LogCall]:
+    attr, deserved = dealt.attr, dealt.deserved
+    yield "proportion.deserved", name, deserved
+    if dealt.satisfied:
+        yield "proportion.meet" if attr.request.less_equal(deserved) else "proportion.capped", name
+    share = ShareTotals(deserved).calculate_share(attr.allocated)[1]
+    amounts = (attr.real_capability, attr.allocated, attr.request, attr.elastic)
+    yield "proportion.attributes", name, deserved, *amounts, share

@@ -1,9 +1,9 @@
-"""From a recording to the lines that the real scheduler would have printed.
+"""Writes the lines that the real scheduler would have printed during a recorded cycle.
 
-What leaves an event is read from it by one function for each kind of event; where upstream prints something that leaves
-none, the engine says so (`Session.log`). `messages` holds the texts.
+A function per event type reads the lines from events; where upstream prints without an event, the engine states the
+line (`Session.log`). `messages` holds the texts.
 
-Upstream: the klog calls of one scheduling cycle.
+Upstream: the klog calls of one scheduling cycle: framework/statement, framework/session, plugins' event handlers.
 """
 
 from __future__ import annotations
@@ -11,34 +11,99 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from vcdebug.comparison.logs import answer_lines, event_lines, opening_lines, search_lines, usage_lines
-from vcdebug.comparison.logs.message import LogCall, LogContext, LogMessage, LogState
+from vcdebug.comparison.logs import answer_lines, search_lines
+from vcdebug.comparison.logs import answer_lines as opening_lines
+from vcdebug.comparison.logs import search_lines as usage_lines
+from vcdebug.comparison.logs.message import UNKNOWN_TEXT, LogCall, LogContext, LogMessage, LogState
 from vcdebug.comparison.logs.messages import messages_of_release
-from vcdebug.framework.record import (
-    ActionEvent,
-    CloseEvent,
-    HookEvent,
-    LogPoint,
-    OpEvent,
-    PredicateEvent,
-    ScoreEvent,
-    StatementEvent,
-)
+from vcdebug.framework import record
+from vcdebug.framework.quirks import VIEW_LOST_POD
 from vcdebug.model.names import Seq
+from vcdebug.plugins import CAPACITY, DRF, PREDICATES, PROPORTION, USAGE
 from vcdebug.recording.recording import Recording
+from vcdebug.releases.nodes import USAGE_SHADOW_LOAD
+
+# Lines about events: actions, statements and their operations, with the books that plugins keep of them.
+
+AMOUNT_OPS = {record.ALLOCATE_OP: "allocated", record.PIPELINE_OP: "pipelined", record.UNPIPELINE_OP: "unpipelined"}
+SHADOW_LOAD = USAGE_SHADOW_LOAD.id
+BOOK_PLUGINS = (DRF, PROPORTION, CAPACITY)
+"""Plugins that print each change of what a job or queue holds."""
+
+
+def lines_of_action(at: LogContext, event: record.ActionEvent) -> Iterator[LogCall]:
+    """`Enter` and `Leaving`."""
+    starts = event.what == "start"
+    at.action = event.action
+    yield (f"{event.action}.enter" if starts else f"{event.action}.leave",)
+
+
+def lines_of_statement(at: LogContext, event: record.StatementEvent) -> Iterator[LogCall]:
+    """A statement before its operations; commit hands allocations to the cache."""
+    if event.what == "save":
+        steps = (f"task {at.task_of(task).name} {kind} from node {node}" for kind, task, node in event.ops)
+        yield "statement.save", " ".join(steps)
+        return
+    yield (f"statement.{event.what}",)
+    if event.what == "commit":
+        yield from (("cache.bind", task) for kind, task, _ in event.ops if kind == record.ALLOCATE_OP)
+
+
+def lines_of_operation(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
+    """The node's amounts, then the lines of each plugin's event handler in the order of opening."""
+    if event.op == "bind":
+        yield "cache.bind", event.task
+        return
+    if event.op == "unallocate":
+        yield "statement.remove", at.task_of(event.task).name, event.node
+    elif event.op in AMOUNT_OPS and event.after is not None:
+        yield f"statement.{AMOUNT_OPS[event.op]}", event.task, event.node, *event.after[:3]
+    books = dict(event.books)
+    for plugin in at.recording.session.plugins:
+        if plugin == PREDICATES:
+            yield from _view_lines(at, event)
+        elif plugin in books and plugin in BOOK_PLUGINS:
+            share = books[plugin].get("share", UNKNOWN_TEXT)
+            what = "allocate" if event.op in record.CHARGING_OPS else "deallocate"
+            yield f"{plugin}.{what}", event.task, at.task_of(event.task).resreq, share
+        elif (
+            plugin == USAGE
+            and event.op not in record.CHARGING_OPS
+            and SHADOW_LOAD not in at.recording.snapshot.release.older
+        ):
+            yield "load.deallocate", event.task
+    if event.op == record.ALLOCATE_OP and event.via is None:
+        yield ("statement.allocating",)
+
+
+def _view_lines(at: LogContext, event: record.OpEvent) -> Iterator[LogCall]:
+    """What predicates prints about its view of nodes: a pod whose return was refused stays missing there."""
+    if event.op not in record.CHARGING_OPS:
+        yield "view.deallocate", event.node
+        missing = event.task in at.lost
+        yield "view.missing" if missing else "view.removed", event.task, event.node, at.task_of(event.task).name
+        return
+    yield "view.allocate", event.node
+    if any(note.code == VIEW_LOST_POD for note in at.recording.notes_at(at.seq)):
+        at.lost[event.task] = None
+        yield "view.refused", event.task
+        return
+    at.lost.pop(event.task, None)
+    yield "view.added", event.task, event.node
+
 
 MAX_LEVEL = 10
 
 LINES_BY_EVENT: Mapping[type, Callable[[LogContext, Any], Iterator[LogCall]]] = {  # Any: an event of the type before it
-    ActionEvent: event_lines.lines_of_action,
-    StatementEvent: event_lines.lines_of_statement,
-    OpEvent: event_lines.lines_of_operation,
-    PredicateEvent: search_lines.lines_of_search,
-    ScoreEvent: search_lines.lines_of_scores,
-    HookEvent: answer_lines.lines_of_answer,
-    CloseEvent: lambda _, __: iter([("session.close",)]),
+    record.ActionEvent: lines_of_action,
+    record.StatementEvent: lines_of_statement,
+    record.OpEvent: lines_of_operation,
+    record.PredicateEvent: search_lines.lines_of_search,
+    record.ScoreEvent: search_lines.lines_of_scores,
+    record.HookEvent: answer_lines.lines_of_answer,
+    record.CloseEvent: lambda _, __: iter([("session.close",)]),
 }
-"""What is printed about each kind of event."""
+"""Event type → the lines about it."""
 LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
     "search.helper": search_lines.start_helper,
     "search.start": search_lines.start_search,
@@ -52,17 +117,17 @@ LINES_BY_KEY: Mapping[str, Callable[..., Iterator[LogCall]]] = {
     "proportion.jobs": opening_lines.jobs_of_proportion,
     "proportion.rounds": opening_lines.rounds_of_proportion,
 }
-"""What the engine logs in short, and what is printed instead."""
+"""Key of an engine's log call → the function that writes its lines."""
 
 
 class ReplayedLine:
-    """A line that the real scheduler would print at one moment; its text is written when somebody reads it."""
+    """A line that the real scheduler would print; its text is written when it is first read."""
 
     __slots__ = ("_message", "_now", "_said", "_text", "level", "seq")
 
     def __init__(self, seq: Seq, message: LogMessage, said: LogCall, now: LogState) -> None:
         self.seq = seq
-        """The event that it belongs to."""
+        """The event of the line."""
         self.level = message.level
         """The -v level from which it is printed."""
         self._message = message
@@ -72,12 +137,13 @@ class ReplayedLine:
 
     @property
     def message_key(self) -> str:
-        """The message, a key of `messages.BY_KEY`."""
+        """The message, a key of `messages.MESSAGE_BY_KEY`."""
         return self._message.key
 
     @property
     def text(self) -> str:
-        """What is printed."""
+        """The text, without klog's header."""
+        # Written late: a long log has far more lines than a screen shows.
         if self._text is None:
             self._text = self._message.write_line(self._said[1:], self._now.tasks_text)
         return self._text
@@ -105,7 +171,7 @@ def log_lines(recording: Recording, level: int = MAX_LEVEL) -> Iterator[Replayed
 
 
 def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
-    """What is said before the first event, about each event, and between them."""
+    """The lines before the first event, about each event, and between events."""
     yield from opening_lines.lines_of_session(at.recording)
     between = iter(at.recording.record.lines)
     line = next(between, None)
@@ -113,6 +179,7 @@ def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
         yield from _lines_of_engine(at, line)
         line = next(between, None)
     for seq, event in enumerate(at.recording.events, start=1):
+        # An event's own lines come first; they see the state before it, lines behind it the state after it.
         of_event = LINES_BY_EVENT.get(type(event))
         if of_event is not None:
             at.move_to(seq)
@@ -123,7 +190,7 @@ def _whole_cycle(at: LogContext) -> Iterator[LogCall]:
             line = next(between, None)
 
 
-def _lines_of_engine(at: LogContext, line: LogPoint) -> Iterator[LogCall]:
+def _lines_of_engine(at: LogContext, line: record.LogPoint) -> Iterator[LogCall]:
     """A line of the engine; a key without a dot belongs to the action that runs."""
     key = line.key if "." in line.key else f"{at.action}.{line.key}"
     in_short = LINES_BY_KEY.get(key)

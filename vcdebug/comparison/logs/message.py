@@ -1,8 +1,6 @@
-"""One message of the real scheduler: how it reads, and from which -v level on.
+"""One message of the real scheduler: its text, its -v level, and how Go prints the values in it.
 
-Upstream: k8s.io/klog.
-Upstream: fmt, k8s.io/klog; the String methods of api types.
-Upstream: api/job_info (TaskInfo.String).
+Upstream: fmt, k8s.io/klog; the String methods of api types, api/job_info (TaskInfo.String).
 """
 
 from __future__ import annotations
@@ -21,8 +19,11 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.releases.scheduling import LOG_TASK_NODE
 
+LOG_LEVELS: Final = (3, 4, 5)
+"""The -v levels that a user can choose."""
+DEFAULT_LEVEL: Final = 3
 UNKNOWN_TEXT = "…"
-"""Stands in a line for what a replay cannot know; it agrees with anything."""
+"""In place of a value that a replay cannot know; it agrees with any text."""
 _BLANK_PATTERN = re.compile(r"\{\w+[^}]*\}")
 _ROW_PATTERN = re.compile(r"(?P<name>\S+) (?P<level>\d+)(?P<marks>[~>]*)(?:@(?P<older>\S+))? (?P<text>.*)")
 
@@ -53,9 +54,9 @@ class LogMessage(NamedTuple):
         return tuple(re.split(f"{_BLANK_PATTERN.pattern}|{UNKNOWN_TEXT}", self.text))
 
     def write_line(self, values: Iterable[object], tasks_text: Callable[[list[str]], str] = str) -> str:
-        """The line; a list is one of tasks by name, a `partial` is asked for its value."""
-        found = [value() if isinstance(value, partial) else value for value in values]
-        shown = [tasks_text(value) if isinstance(value, list) else value for value in found]
+        """The line with these values for its blanks: a list names tasks, a `partial` is called for its value."""
+        computed = [value() if isinstance(value, partial) else value for value in values]
+        shown = [tasks_text(value) if isinstance(value, list) else value for value in computed]
         named = dict(zip(self.blanks, shown, strict=False))
         return "".join(
             [before + _fill_blank(named, blank, form) for before, blank, form in _template_pieces(self.text)]
@@ -63,10 +64,8 @@ class LogMessage(NamedTuple):
 
 
 def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
-    """Whether a text begins with the first part, ends with the last, and holds the others between them in order.
-
-    A pattern with `.*` between the parts would take the length of the text to the power of the number of blanks.
-    """
+    """Whether a text begins with the first part, ends with the last, and holds the others between them in order."""
+    # Not a pattern with `.*` between the parts: its time grows with the power of the number of blanks.
     first, *middle = parts
     if not middle:
         return text == first
@@ -84,7 +83,7 @@ def has_parts_in_order(text: str, parts: Sequence[str]) -> bool:
 
 @cache
 def _template_pieces(text: str) -> tuple[tuple[str, str | None, str], ...]:
-    """What stands before each blank, the blank, and how it is written; read once per message."""
+    """(text before the blank, the blank, its format) of each piece; parsed once per message."""
     return tuple((before, blank, form or "") for before, blank, form, _ in Formatter().parse(text))
 
 
@@ -116,13 +115,15 @@ def _blank_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name, _, _ in Formatter().parse(text) if name))
 
 
-# How Go prints values into a line: %v of numbers, truths, maps and tasks, and JSON.
+# How Go prints values: %v of numbers, booleans, maps and tasks, and JSON.
 
 LARGEST_PLAIN, SMALLEST_PLAIN = 1e21, 1e-4
+"""Bounds of the numbers that Go prints without an exponent."""
 
 
 def format_go_value(value: object) -> str:
     """%v of a value."""
+    # bool first: in Python it is an int.
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -165,17 +166,12 @@ def format_json_object(entries: Mapping[str, object]) -> str:
 
 def format_json_text(text: str) -> str:
     """A text in Go's JSON, with its quotes."""
+    # Go's encoder escapes these three for HTML, which Python's does not.
     shown = json.dumps(text, ensure_ascii=False)
     return shown.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-# The -v levels at which the log can be read.
-
-LOG_LEVELS: Final = (3, 4, 5)
-DEFAULT_LEVEL: Final = 3
-
-
-# Where in a recording the log is being written, what is remembered on the way, and how tasks are printed.
+# The state of the recording while its log is written.
 
 NUMA_POLICY = "volcano.sh/numa-topology-policy"
 LogCall = tuple[object, ...]
@@ -183,7 +179,7 @@ LogCall = tuple[object, ...]
 
 
 class LogState(NamedTuple):
-    """A recording in one state: all that a line still needs when its text is written."""
+    """A recording in one state: what a line needs when its text is written later."""
 
     recording: Recording
     state: ClusterState
@@ -214,19 +210,19 @@ class LogContext:
         """What an event found, or what a line between two events finds."""
         self.action = ""
         self.failed: dict[str, dict[Row, None]] | None = None
-        """Rows that the error cache of the present search helper knows, by `job/role`; None without a cache."""
+        """Rows that the error cache of the current search helper knows, by `job/role`; None without a cache."""
         self.search_start: Row = 0
         self.lost: dict[TaskKey, None] = {}
         """Pods that the Kubernetes view of nodes has lost."""
 
     def move_to(self, seq: Seq, *, after: bool = False) -> None:
-        """To an event's beginning, or behind it."""
+        """Move to the state before an event, or `after` it."""
         self.seq = seq
         self.now = LogState(self.recording, self.recording.timeline.state_at(seq if after else seq - 1))
 
     @property
     def current_state(self) -> ClusterState:
-        """The state at present."""
+        """The state of the cluster at this event."""
         return self.now.state
 
     def task_of(self, key: TaskKey) -> TaskInfo:
@@ -235,10 +231,10 @@ class LogContext:
 
 
 def idle_of(state: ClusterState, node: NodeName) -> Resource:
-    """What nobody holds of a node."""
+    """A node's idle resources."""
     return state.nodes[node].idle
 
 
 def future_idle_of(state: ClusterState, node: NodeName) -> Resource:
-    """Idle, what is being released, less what is promised."""
+    """A node's idle and releasing resources less the pipelined ones."""
     return state.nodes[node].future_idle()

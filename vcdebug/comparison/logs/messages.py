@@ -1,4 +1,4 @@
-"""Which lines of the real scheduler's log are written and recognised: one row each.
+"""The lines of the real scheduler's log that are written and recognised: one row each.
 
 Upstream: the klog calls of cache, framework, actions, plugins and util.
 """

@@ -15,8 +15,7 @@ from vcdebug.explain.plugin_explainer import AskedNode, asked_node_at
 from vcdebug.explain.plugins import explainer_for
 from vcdebug.framework.record import BestEvent, ScoreEvent
 from vcdebug.model.names import NodeName, Seq, TaskKey
-from vcdebug.plugins.nodeorder import NodeOrder
-from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
+from vcdebug.plugins.nodeorder import NodeOrder, TwoKinds
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import task_of
 

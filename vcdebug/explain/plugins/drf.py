@@ -27,8 +27,7 @@ from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, Seq, TaskKey
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.drf import Drf, ShareExchange, iter_exchanges
-from vcdebug.plugins.drf.hierarchy import DominantShare, Hierarchy, HierarchyNode, iter_levels
+from vcdebug.plugins.drf import DominantShare, Drf, Hierarchy, HierarchyNode, ShareExchange, iter_exchanges, iter_levels
 from vcdebug.recording.recording import Recording
 from vcdebug.recording.state_before import job_of, plugin_of, state_before, task_of, tasks_of
 from vcdebug.recording.timeline import ClusterState, LazyMap

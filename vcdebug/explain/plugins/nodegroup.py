@@ -12,8 +12,7 @@ from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import DimensionAmount, Equation, Term
 from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
 from vcdebug.model.resource import Resource
-from vcdebug.plugins.nodegroup import GroupVerdict, NodeGroup
-from vcdebug.plugins.nodegroup.by_pod import NodeGroupByPod
+from vcdebug.plugins.nodegroup import GroupVerdict, NodeGroup, NodeGroupByPod
 
 FORMULA = "100 for a required group, up to 50 for a preferred one, -1 for one better avoided"
 ACCEPT_FORMULA = "the node's group is one that the queue requires or prefers, and within the queue's limit there"

@@ -35,8 +35,8 @@ from vcdebug.plugins.nodeorder import (
     WEIGHT_KEYS,
     NodeOrder,
     Scorers,
+    TwoKinds,
 )
-from vcdebug.plugins.nodeorder.two_kinds import TwoKinds
 
 AVERAGE_COLUMNS = ("allocatable", "requested", "request", "score")
 BALANCE_COLUMNS = ("allocatable", "requested", "request", "before", "after")

@@ -17,8 +17,7 @@ from vcdebug.framework.record import PLACING_OPS, UNALLOCATE_OP, UNPIPELINE_OP, 
 from vcdebug.model.names import JobId, Seq
 from vcdebug.model.task import TaskInfo
 from vcdebug.plugins.priority import higher_first
-from vcdebug.plugins.task_topology import TaskTopology
-from vcdebug.plugins.task_topology.buckets import Bucket, role_of
+from vcdebug.plugins.task_topology import Bucket, TaskTopology, role_of
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.state_before import plugin_of
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from vcdebug.amount_text import format_number
 from vcdebug.explain.equation import Equation, Ratio, Term, all_hold, first_failing
 from vcdebug.explain.plugin_explainer import AskedNode, PluginExplainer
-from vcdebug.plugins.usage import NodeLoad, Usage
-from vcdebug.plugins.usage.measured import MeasuredUsage
+from vcdebug.plugins.usage import MeasuredUsage, NodeLoad, Usage
 
 FORMULA = "100 × weight × sum of (1 − load) × weight of the resource / sum of those weights"
 COLUMNS = ("measured %", "estimated", "load", "weight", "(1 − load) × weight")

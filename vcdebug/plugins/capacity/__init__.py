@@ -1,4 +1,4 @@
-"""Explicit quotas per queue, flat or as a tree: admission, allocation and reclaim within them.
+"""capacity: explicit quotas per queue, flat or as a tree, for admission, allocation and reclaim.
 
 Upstream: plugins/capacity.
 """
@@ -26,22 +26,18 @@ from vcdebug.model.pod_claims import merge_task_dra
 from vcdebug.model.queue import OPEN, ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity import queue_tree as quirks
+from vcdebug.plugins.capacity import queue_attr, queue_tree
 from vcdebug.plugins.capacity.limits import LimitChecker
-from vcdebug.plugins.capacity.queue_attr import (
-    FIGURES,
-    Attrs,
-    CapacityForm,
-    CapacityQueueAttr,
-    check_claim,
-    common_level,
-    compare_share,
-    deserves_more,
-    parents_last,
+from vcdebug.plugins.capacity.reclaim import (
+    NO_QUEUE,
+    NO_QUEUE_UNNAMED,
+    STATE_KEY,
+    QueueStates,
+    ReclaimAsker,
+    ReclaimCall,
+    WholeReclaimCall,
+    simulated_queues,
 )
-from vcdebug.plugins.capacity.queue_tree import build_flat, build_tree, find_circle
-from vcdebug.plugins.capacity.reclaim import ReclaimAsker, ReclaimCall, WholeReclaimCall
-from vcdebug.plugins.capacity.simulation import NO_QUEUE, NO_QUEUE_UNNAMED, STATE_KEY, QueueStates, simulated_queues
 from vcdebug.releases.queues import (
     CAPACITY_ANCESTOR_LEVEL,
     CAPACITY_PREEMPTIVE_EVERY_DIMENSION,
@@ -59,7 +55,7 @@ ENDLESS_COPY = "runtime: goroutine stack exceeds 1000000000-byte limit, fatal er
 
 
 class Capacity(Plugin):
-    """Keeps what each queue deserves, is guaranteed and may use at most."""
+    """Keeps the deserved, guaranteed and maximum amounts of each queue."""
 
     name = "capacity"
     accounts = (
@@ -67,7 +63,7 @@ class Capacity(Plugin):
         Accounts(
             QUEUE,
             "queues",
-            FIGURES,
+            queue_attr.FIGURES,
             operation=("allocated", "share"),
             admission=("inqueue",),
             above="ancestors",
@@ -82,7 +78,7 @@ class Capacity(Plugin):
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self.total = Resource()
-        self.queues: Attrs = {}
+        self.queues: queue_attr.Attrs = {}
         self.tree = False
         self.ready = True
         """False where the tree of queues is broken: nothing is admitted, allocated or reclaimed then."""
@@ -100,16 +96,16 @@ class Capacity(Plugin):
         ssn.log("capacity.total", self.total)
         self.limits = LimitChecker(ssn, self.arguments)
         self.tree = ssn.hierarchy_enabled(self.name)
-        form = CapacityForm.for_release(ssn.release)
+        form = queue_attr.CapacityForm.for_release(ssn.release)
         if self.tree:
             self.open_tree(ssn, form)
         else:
-            attrs = build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands, form)
+            attrs = queue_tree.build_flat(ssn.queues, ssn.jobs.values(), self.total, self.limits.demands, form)
             self.queues = {name: attrs[name] for name in sorted(attrs)}
             ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
     def _choose_forms(self, ssn: Session) -> None:
-        """How the release answers."""
+        """Read once which of the release's forms apply."""
         has = ssn.release.has_older_form
         self.reserves_at_vote = has(ENQUEUE_INQUEUE_AT_VOTE)
         self.heeds_limit = not has(CAPACITY_PREEMPTIVE_NO_CAP)
@@ -118,17 +114,18 @@ class Capacity(Plugin):
         self.reclaim: type[ReclaimCall] = WholeReclaimCall if has(CAPACITY_RECLAIM_ALL_UNDER_DESERVED) else ReclaimCall
         self.no_queue = NO_QUEUE_UNNAMED if has(LOG_NAMES) else NO_QUEUE
 
-    def open_tree(self, ssn: Session, form: CapacityForm) -> None:
-        """Every queue of the session takes part."""
+    def open_tree(self, ssn: Session, form: queue_attr.CapacityForm) -> None:
+        """Build the tree of all queues of the session."""
         self.ancestor_level = max(self.arguments.get_int(ANCESTOR_LEVEL_KEY, 0), 0)
-        attrs: Attrs = {}
-        broken = build_tree(attrs, limiting_queues(ssn), ssn.jobs.values(), self.total, self.limits.demands, form)
+        attrs: queue_attr.Attrs = {}
+        jobs, demands = ssn.jobs.values(), self.limits.demands
+        broken = queue_tree.build_tree(attrs, limiting_queues(ssn), jobs, self.total, demands, form)
         self.queues = {name: attrs[name] for name in sorted(attrs)}
-        self.circle = find_circle(self.queues)
-        quirks.note_mistaken_parents(ssn, self.queues)
+        self.circle = queue_tree.find_circle(self.queues)
+        queue_tree.note_mistaken_parents(ssn, self.queues)
         if broken is not None:
             self.ready = False
-            quirks.note_broken_tree(ssn, broken)
+            queue_tree.note_broken_tree(ssn, broken)
             ssn.withdraw_hook(self, QUEUE_ORDER.method)
             ssn.withdraw_hook(self, VICTIM_QUEUE_ORDER.method)
 
@@ -139,25 +136,28 @@ class Capacity(Plugin):
         if left.priority != right.priority:
             return right.priority - left.priority
         mine, other = self.queues[left.name], self.queues[right.name]
-        return parents_last(mine, other) or compare_share(*self.queues_to_compare(mine, other))
+        return queue_attr.parents_last(mine, other) or queue_attr.compare_share(*self.queues_to_compare(mine, other))
 
     def queues_to_compare(
-        self, left: CapacityQueueAttr, right: CapacityQueueAttr
-    ) -> tuple[CapacityQueueAttr, CapacityQueueAttr]:
-        """Whose shares two leaves are compared by: their ancestors' where the branches part."""
+        self, left: queue_attr.CapacityQueueAttr, right: queue_attr.CapacityQueueAttr
+    ) -> tuple[queue_attr.CapacityQueueAttr, queue_attr.CapacityQueueAttr]:
+        """The queues whose shares are compared: for two leaves the ancestors where their branches part."""
         if not self.tree or left.children:
             return left, right
-        level = common_level(left, right) + 1
+        level = queue_attr.common_level(left, right) + 1
         return self.ancestor_at(left, level), self.ancestor_at(right, level)
 
-    def ancestor_at(self, attr: CapacityQueueAttr, level: int) -> CapacityQueueAttr:
+    def ancestor_at(self, attr: queue_attr.CapacityQueueAttr, level: int) -> queue_attr.CapacityQueueAttr:
         """The queue's ancestor at a level, or itself; an ancestor's share is the one at session open."""
         return self.queues[attr.ancestors[level]] if level < len(attr.ancestors) else attr
 
     def victim_queue_order(self, left: QueueInfo, right: QueueInfo, preemptor: QueueInfo) -> int:
-        """The queue that is nearer to the preemptor's gives first."""
+        """The queue nearer to the preemptor's queue comes first."""
         asking = self.queues[preemptor.name]
-        mine, other = common_level(self.queues[left.name], asking), common_level(self.queues[right.name], asking)
+        mine, other = (
+            queue_attr.common_level(self.queues[left.name], asking),
+            queue_attr.common_level(self.queues[right.name], asking),
+        )
         return (mine < other) - (mine > other)
 
     # Allocation
@@ -178,21 +178,18 @@ class Capacity(Plugin):
             self.limits.reservations.add_task(queue.name, task)
         return True
 
-    def queue_and_ancestors(self, name: QueueName) -> Iterator[CapacityQueueAttr]:
-        """The queue and its ancestors up to the root; naming it behind them may overwrite a cousin's parent."""
+    def queue_and_ancestors(self, name: QueueName) -> Iterator[queue_attr.CapacityQueueAttr]:
+        """The queue and its ancestors up to the root."""
         if self.queues[name].ancestors.would_overwrite(name):
-            quirks.note_mistaken_cousins(self.ssn, name)
+            queue_tree.note_mistaken_cousins(self.ssn, name)
+        # append_name writes as Go's append does: it may overwrite a cousin's parent.
         names = list(self.queues[name].ancestors.append_name(name))
         return (self.queues[each] for each in reversed(names))
 
     # Reclaim
 
     def preemptive(self, queue: QueueInfo, tasks: list[TaskInfo]) -> bool:
-        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold.
-
-        In every dimension in v1.13.0, and with task state persistence: two queues that may each claim one from the
-        other never settle.
-        """
+        """Whether the queue, or an ancestor near enough, deserves more in some dimension than it would then hold."""
         if not self.ready or queue.state != OPEN:
             return False
         attr = self.queues[queue.name]
@@ -202,13 +199,18 @@ class Capacity(Plugin):
         if self.heeds_limit and not self.limits.check_room(attr, attr.allocated, request).is_within_limit:
             return False
         asked = counted_request(self.ssn, attr.name, request)
-        return any(self.claim_counts(check_claim(claimant, request, asked)) for claimant in self.iter_claimants(attr))
+        return any(
+            self.claim_counts(queue_attr.check_claim(claimant, request, asked))
+            for claimant in self.iter_claimants(attr)
+        )
 
     def claim_counts(self, claimed: LimitCheck) -> bool:
-        """Whether a claim counts."""
-        return claimed.is_within_limit if self.claims_whole else bool(deserves_more(claimed))
+        """Whether the queue deserves what it claims."""
+        # In every dimension in v1.13.0 and with task state persistence: two queues that may each claim one dimension
+        # from the other would evict each other's pods for ever.
+        return claimed.is_within_limit if self.claims_whole else bool(queue_attr.deserves_more(claimed))
 
-    def iter_claimants(self, attr: CapacityQueueAttr) -> Iterator[CapacityQueueAttr]:
+    def iter_claimants(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[queue_attr.CapacityQueueAttr]:
         """The queue and its nearest ancestors below the root."""
         yield attr
         for distance in range(1, min(self.ancestor_level, len(attr.ancestors)) + 1):
@@ -217,9 +219,7 @@ class Capacity(Plugin):
                 yield self.queues[name]
 
     def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        """Candidates in the order of eviction whose queues hold more than they deserve.
-        Upstream: plugins/capacity.OnSessionOpen.
-        """
+        """Candidates of queues that hold more than they deserve. Upstream: plugins/capacity.OnSessionOpen."""
         asking = self.queue_of(reclaimer)
         if not self.ready or asking is None:
             return [], REJECT
@@ -232,15 +232,13 @@ class Capacity(Plugin):
         return victims, PERMIT
 
     def eviction_order(self, candidates: list[TaskInfo], reclaimer: TaskInfo) -> Iterator[TaskInfo]:
-        """In the order of eviction."""
+        """The candidates in the order of eviction."""
         waiting = build_victims_queue(self.ssn, candidates, reclaimer)
         while waiting:
             yield waiting.pop()
 
     def unified_evictable(self, context: EvictionContext, candidates: list[TaskInfo]) -> VictimAnswer:
-        """As Reclaimable, but in the order given, and without a look at dimensions or ancestors.
-        Upstream: plugins/capacity.OnSessionOpen.
-        """
+        """As Reclaimable, without dimensions and ancestors. Upstream: plugins/capacity.OnSessionOpen."""
         if context.kind is EvictionKind.GANG_PREEMPT:
             return candidates, PERMIT
         if not self.ready:
@@ -249,7 +247,7 @@ class Capacity(Plugin):
         owners = ((task, self.queues[self.ssn.jobs[task.job].queue]) for task in candidates)
         return [task for task, attr in owners if not reclaim.judge_candidate(task, attr).rule], PERMIT
 
-    def queue_of(self, task: TaskInfo) -> CapacityQueueAttr | None:
+    def queue_of(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
         """The queue of the task's job; None for a task without a job in the session."""
         job = self.ssn.jobs.get(task.job)
         return None if job is None else self.queues.get(job.queue)
@@ -257,7 +255,7 @@ class Capacity(Plugin):
     # Admission
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        """Whether the queue and all its ancestors hold the job's minimum beside everything that is not elastic.
+        """Whether the minimum and inelastic allocations are within the limits of the queue and its ancestors.
         Upstream: plugins/capacity.jobEnqueueable, plugins/capacity.checkJobEnqueueableHierarchically.
         """
         if not self.ready or self.queues[job.queue].children or self.ssn.queues[job.queue].state != OPEN:
@@ -265,8 +263,8 @@ class Capacity(Plugin):
         attr = self.queues[job.queue]
         if job.pod_group.min_resources is None and self.limits.minimum_demand(attr, job) is None:
             return PERMIT
-        for each in self.queue_and_ancestors(job.queue):
-            missing = self.limits.missing_dimensions(each, job)
+        for queue in self.queue_and_ancestors(job.queue):
+            missing = self.limits.missing_dimensions(queue, job)
             if missing is not None:
                 message = format_resource_names(QUOTA_MESSAGE, "insufficient", missing)
                 self.ssn.record_pod_group_event(job, "Normal", "Unschedulable", message)
@@ -277,7 +275,7 @@ class Capacity(Plugin):
         return PERMIT
 
     def job_enqueued(self, job: JobInfo) -> None:
-        """The minimum counts from now on, less what scheduling-gated pods ask for."""
+        """Add the job's minimum, without its scheduling-gated pods, to the queue and its ancestors."""
         attr = self.queues.get(job.queue)
         devices = None if attr is None else self.limits.minimum_demand(attr, job)
         if attr is None or (job.pod_group.min_resources is None and devices is None):
@@ -290,8 +288,8 @@ class Capacity(Plugin):
 
     # Events
 
-    def _queue_of_event(self, task: TaskInfo) -> CapacityQueueAttr | None:
-        """The queue that an event concerns; one that a broken tree does not reach is unknown."""
+    def _queue_of_event(self, task: TaskInfo) -> queue_attr.CapacityQueueAttr | None:
+        """The queue of an event's task; None for a queue that a broken tree leaves out."""
         attr = self.queue_of(task)
         if attr is None and self.ssn.release.has_older_form(ORPHAN_NIL_PANICS):
             raise SchedulerPanic(NIL_POINTER_TEXT)
@@ -318,16 +316,16 @@ class Capacity(Plugin):
         if self.limits.reservations is not None:
             self.limits.reservations.add_task(attr.name, event.task)
 
-    def ancestors_of(self, attr: CapacityQueueAttr) -> list[CapacityQueueAttr]:
+    def ancestors_of(self, attr: queue_attr.CapacityQueueAttr) -> list[queue_attr.CapacityQueueAttr]:
         """The queue's ancestors, root first; their shares are not refreshed by events."""
         return [self.queues[name] for name in attr.ancestors]
 
     # Simulation
 
     def pre_predicate(self, task: TaskInfo) -> PluginError | None:
-        """Remember what every queue holds, for simulations of this task."""
+        """Copy what every queue has allocated, for simulations of this task."""
         if self.circle:
-            quirks.note_endless_copy(self.ssn, self.circle)
+            queue_tree.note_endless_copy(self.ssn, self.circle)
             objects = tuple([("Queue", name) for name in self.circle])
             change = f"give queue {self.circle[0]} another spec.parent"
             raise blame_objects(ProcessExit(ENDLESS_COPY), objects, change)

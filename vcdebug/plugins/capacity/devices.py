@@ -81,6 +81,7 @@ class DeviceQuota:
         """A task is allocated; a claim counts once.
         Upstream: plugins/capacity.addTaskDRAAllocated, plugins/capacity.updateDRAAllocated.
         """
+        # Claims are shared between pods: their devices count with the first task and until the last.
         for key, wanted in demand.by_claim.items():
             references = self.claim_refs.get(key, 0)
             if references == 0:
@@ -102,9 +103,7 @@ class DeviceQuota:
                     self.allocated[name].sub(amount)
 
     def incremental_demand(self, demand: TaskDemand) -> DeviceDemand:
-        """What the task adds: claims that no task of the queue holds yet.
-        Upstream: plugins/capacity.incrementalTaskDRA.
-        """
+        """What the task adds: claims new to the queue. Upstream: plugins/capacity.incrementalTaskDRA."""
         result: DeviceDemand = {}
         for key, wanted in demand.by_claim.items():
             if self.claim_refs.get(key, 0) == 0:

@@ -1,7 +1,6 @@
-"""Whether one queue's limits hold a task or a job's minimum, devices and reserved room included.
+"""Whether a task or a job's minimum is within one queue's limits, devices and reservations included.
 
-Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable).
-Upstream: plugins/capacity (queueGateReservedTasks).
+Upstream: plugins/capacity (queueAllocatableWithReserved, jobEnqueueable, queueGateReservedTasks).
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def iter_pending_tasks(ssn: Session) -> Iterator[tuple[QueueName, TaskInfo]]:
 
 
 class LimitChecker:
-    """What is checked beside cpu, memory and scalars follows from arguments and feature gates."""
+    """Checks of one queue's limits; devices and reservations are on by arguments and feature gates."""
 
     def __init__(self, ssn: Session, arguments: Arguments) -> None:
         gate = ssn.flags.is_gate_on
@@ -56,7 +55,7 @@ class LimitChecker:
     def limits_hold(
         self, attr: CapacityQueueAttr, allocated: Resource, devices: DeviceQuota | None, task: TaskInfo
     ) -> bool:
-        """Whether the task fits beside what the queue holds and what it keeps for others."""
+        """Whether the task fits with what the queue has allocated and reserved."""
         if devices is not None and not self.devices_hold(devices, task):
             return False
         reserved = None if self.reservations is None else self.reservations.reserved_for_others(attr.name, task)
@@ -65,7 +64,7 @@ class LimitChecker:
     def check_room(
         self, attr: CapacityQueueAttr, allocated: Resource, request: Resource, reserved: Resource | None = None
     ) -> LimitCheck:
-        """A request against the queue's limit, beside what it holds and what it keeps for others."""
+        """A request against the queue's limit, with what the queue has allocated and reserved."""
         return check_request(
             allocated, request, attr.real_capability, counted_request(self._ssn, attr.name, request), reserved
         )
@@ -78,7 +77,7 @@ class LimitChecker:
         return devices.admits_demand(devices.incremental_demand(demand), consumable=self.consumable, with_inqueue=False)
 
     def missing_dimensions(self, attr: CapacityQueueAttr, job: JobInfo) -> list[str] | None:
-        """The dimensions in which the job's minimum is too much beside all that is not elastic; None when it fits."""
+        """The dimensions in which the minimum and inelastic allocations exceed the limit; None when they fit."""
         check = self.check_admission(attr, job)
         if not check.is_within_limit:
             return check.exceeded_dimensions
@@ -95,7 +94,7 @@ class LimitChecker:
         return check_admission(minimum, attr.allocated, attr.inqueue, attr.elastic, attr.real_capability, asked)
 
 
-# Room kept for pods that passed the queue's check behind Volcano's own scheduling gate.
+# Reservations for pods that passed the queue's check behind Volcano's own scheduling gate.
 
 QUEUE_GATE = "SchedulingGatesQueueAdmission"
 
@@ -106,9 +105,7 @@ def is_gated_by_queue(task: TaskInfo) -> bool:
 
 
 class Reservations:
-    """Tasks per queue that have passed but are not allocated.
-    Upstream: plugins/capacity.buildQueueReservedTasksCache.
-    """
+    """Tasks per queue that passed but are not allocated. Upstream: plugins/capacity.buildQueueReservedTasksCache."""
 
     def __init__(self, pending: Iterable[tuple[QueueName, TaskInfo]]) -> None:
         """At first the pending tasks whose gate an earlier cycle removed."""
@@ -129,9 +126,10 @@ class Reservations:
                 return
 
     def reserved_for_others(self, queue: QueueName, task: TaskInfo) -> Resource:
-        """What the queue keeps for other tasks."""
+        """The sum of the queue's reservations for other tasks."""
         total = Resource()
         reserved = self._tasks.get(queue, {})
+        # In one order: floats added in the order of a map could differ in the last bit.
         for uid in sorted(reserved):
             if uid != task.uid:
                 total.add(reserved[uid].resreq)

@@ -1,7 +1,6 @@
-"""What the capacity plugin keeps of one queue: limits, sums, share, and its place in the tree.
+"""A queue in the capacity plugin: limits, sums, share, and its place in the tree.
 
 Upstream: plugins/capacity (queueAttr).
-Upstream: plugins/capacity.
 """
 
 from __future__ import annotations
@@ -22,23 +21,12 @@ from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import INFINITY, PODS, Resource, resource_max
 from vcdebug.model.task import TaskInfo, is_allocated_status
 from vcdebug.plugins.capacity.devices import ClaimDemands, DeviceQuota
-from vcdebug.releases.queues import (
-    CAPACITY_BEST_EFFORT_FIRST,
-    CAPACITY_ROOT_ALWAYS_CLUSTER,
-    CAPACITY_SCALARS_NOT_INHERITED,
-    CAPACITY_TREE_DESERVED_CLAMPED,
-    CAPACITY_TREE_DESERVED_RAW,
-    CAPACITY_TREE_VIOLATION_FATAL,
-    ROOT_INFINITE,
-    ZERO_DESERVED_DROPPED,
-)
+from vcdebug.releases import queues
 from vcdebug.releases.release import Release
-
-# How capacity goes about it in a release.
 
 
 class CapacityForm(NamedTuple):
-    """What differs between releases where queues are put together."""
+    """The differences between releases in how queues are built."""
 
     reserving: ReservationForm = RESERVING
     nothing_first: bool = False
@@ -56,22 +44,22 @@ class CapacityForm(NamedTuple):
     scalars_inherited: bool = True
     """A queue without a limit of an accelerator has its parent's."""
     keeps_zeros: bool = True
-    """Who states that he deserves nothing of an accelerator states something."""
+    """A queue that states 0 of an accelerator as deserved deserves 0, not nothing stated."""
 
     @classmethod
     def for_release(cls, release: Release) -> CapacityForm:
-        """As the release does it."""
+        """The form of a release."""
         has = release.has_older_form
         return cls(
             ReservationForm.for_release(release),
-            has(CAPACITY_BEST_EFFORT_FIRST),
-            has(ROOT_INFINITE),
-            has(CAPACITY_TREE_DESERVED_RAW),
-            has(CAPACITY_TREE_VIOLATION_FATAL),
-            has(CAPACITY_ROOT_ALWAYS_CLUSTER),
-            has(CAPACITY_TREE_DESERVED_CLAMPED),
-            not has(CAPACITY_SCALARS_NOT_INHERITED),
-            not has(ZERO_DESERVED_DROPPED),
+            has(queues.CAPACITY_BEST_EFFORT_FIRST),
+            has(queues.ROOT_INFINITE),
+            has(queues.CAPACITY_TREE_DESERVED_RAW),
+            has(queues.CAPACITY_TREE_VIOLATION_FATAL),
+            has(queues.CAPACITY_ROOT_ALWAYS_CLUSTER),
+            has(queues.CAPACITY_TREE_DESERVED_CLAMPED),
+            not has(queues.CAPACITY_SCALARS_NOT_INHERITED),
+            not has(queues.ZERO_DESERVED_DROPPED),
         )
 
 
@@ -79,10 +67,9 @@ NEWEST_FORM = CapacityForm()
 
 
 class AncestorSlice:
-    """A queue's ancestors, root first, as a Go slice: lists grown from one list may share its memory.
+    """A queue's ancestors, root first, as a Go slice: slices appended to one slice may share its memory."""
 
-    From depth 7 on cousins overwrite each other's last name, and asking about a queue may do so as well.
-    """
+    # From depth 7 on cousins overwrite each other's last name, and so may a question about a queue.
 
     __slots__ = ("_memory", "_size")
 
@@ -121,7 +108,7 @@ class Entitlement(NamedTuple):
 
     stated: Resource
     limit: Resource | None
-    """None where none is looked at."""
+    """None where no limit applies."""
     guarantee: Resource
     deserved: Resource
 
@@ -137,16 +124,16 @@ class CapacityQueueAttr:
     capability: Resource
     guarantee: Resource
     real_capability: Resource = field(default_factory=Resource)
-    """The limit that holds: the capability within what others' guarantees leave."""
+    """The limit in force: the capability, at most the parent's less the guarantees of other queues."""
     bound: QueueLimit | None = None
-    """How the limit came about; None for the root and for what does not hang below it."""
+    """How the limit was computed; None for the root and for queues outside its tree."""
     entitlement: Entitlement | None = None
-    """How what is deserved came about."""
+    """How the deserved amount was computed."""
     devices: DeviceQuota | None = None
     share: float = 0.0
     nothing_first: bool = False
     keeps_zeros: bool = True
-    """Both as in Form."""
+    """Both as in CapacityForm."""
     ancestors: AncestorSlice = field(default_factory=AncestorSlice)
     children: dict[QueueName, CapacityQueueAttr] = field(default_factory=dict)
     allocated: Resource = field(default_factory=Resource)
@@ -156,7 +143,7 @@ class CapacityQueueAttr:
 
     @classmethod
     def from_queue(cls, queue: QueueInfo, form: CapacityForm = NEWEST_FORM) -> CapacityQueueAttr:
-        """The queue's limits as they are written."""
+        """A queue with the limits that its manifest states."""
         return cls(
             queue.name,
             Resource.from_list(queue.deserved),
@@ -179,7 +166,7 @@ class CapacityQueueAttr:
             self.share = max(self.share, fraction)
 
     def share_by_dimension(self) -> list[tuple[str, float]]:
-        """What is allocated of each dimension that is deserved."""
+        """(dimension, allocated fraction) of each deserved dimension."""
         allocated, deserved = self.allocated, self.deserved
         return [(name, share_of(allocated.get(name), deserved.get(name))) for name in deserved.resource_names()]
 
@@ -199,9 +186,7 @@ class CapacityQueueAttr:
         self.entitlement = Entitlement(stated, within, guarantee, self.deserved)
 
     def ancestor_at_depth(self, distance: int) -> QueueName | None:
-        """The ancestor at a distance from the queue, 1 for its parent.
-        Upstream: plugins/capacity.queueAncestorAtDepth.
-        """
+        """The ancestor at a distance, 1 for the parent. Upstream: plugins/capacity.queueAncestorAtDepth."""
         return self.ancestors[-distance] if 0 < distance <= len(self.ancestors) else None
 
     def add_allocated_task(self, task: TaskInfo, demand: TaskDemand | None) -> None:
@@ -218,7 +203,7 @@ class CapacityQueueAttr:
 
     @property
     def ancestor_names(self) -> list[QueueName]:
-        """Root first, as they are now."""
+        """The current ancestors, root first."""
         return list(self.ancestors)
 
 
@@ -233,7 +218,7 @@ Attrs = dict[QueueName, CapacityQueueAttr]
 
 
 def with_figures(attr: CapacityQueueAttr, known: Figures) -> CapacityQueueAttr:
-    """The queue with such known, at its place in the tree; its devices are not among them."""
+    """A copy of the queue with these figures, without devices."""
     names = ("share", "deserved", "allocated", "request", "elastic", "inqueue", "capability", "guarantee")
     limit = known["realCapability"]
     return replace(attr, devices=None, real_capability=limit, **{name: known[name] for name in names})
@@ -269,9 +254,7 @@ def compare_share(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
 
 
 def common_level(left: CapacityQueueAttr, right: CapacityQueueAttr) -> int:
-    """Index of the last ancestor down to which both agree, 0 also where they agree on none.
-    Upstream: plugins/capacity.getQueueLevel.
-    """
+    """Index of the last common ancestor, 0 also for none. Upstream: plugins/capacity.getQueueLevel."""
     level = 0
     for index, (mine, other) in enumerate(zip(left.ancestors, right.ancestors, strict=False)):
         if mine != other:
@@ -291,16 +274,12 @@ def has_shared_dimension(task: TaskInfo, other: TaskInfo) -> bool:
 
 
 def has_relevant_deserved(task: TaskInfo, deserved: Resource) -> bool:
-    """Whether the task uses a dimension in which something is deserved.
-    Upstream: plugins/capacity.hasRelevantDeserved.
-    """
+    """Whether the task uses a deserved dimension. Upstream: plugins/capacity.hasRelevantDeserved."""
     return bool(shared_dimensions(task.resreq, deserved))
 
 
 def short_of_guarantee(attr: CapacityQueueAttr, held: Resource, task: TaskInfo) -> str:
-    """The first dimension in which the queue would fall below its guarantee without the task.
-    Upstream: plugins/capacity.checkGuaranteeConstraint.
-    """
+    """The first dimension below the guarantee without the task. Upstream: plugins/capacity.checkGuaranteeConstraint."""
     left = held.clone().sub(task.resreq)
     return next(iter(attr.guarantee.less_equal_with_resources_name(left)[1]), "")
 

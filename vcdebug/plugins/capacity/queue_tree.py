@@ -1,8 +1,6 @@
-"""The queue tree: who is whose parent, what jobs add to every level, and which limits hold further down.
+"""The queue tree: parents, the sums of jobs at every level, and the limits that queues pass down.
 
-Upstream: plugins/capacity (buildHierarchicalQueueAttrs).
-Upstream: plugins/capacity (buildQueueAttrs).
-Upstream: plugins/capacity.
+Upstream: plugins/capacity (buildHierarchicalQueueAttrs, buildQueueAttrs).
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ def build_tree(
     demands: ClaimDemands | None,
     form: CapacityForm = NEWEST_FORM,
 ) -> str | None:
-    """Fill `attrs` with all queues; where upstream gives up, why, with what there was until then.
+    """Fill `attrs` with all queues; None, or why upstream gives up, with the queues until then in `attrs`.
 
     A queue whose parent is missing, a job in a queue that has children, or a missing root spoils the whole tree; in
     some releases a child with more than its parent too.
@@ -112,7 +110,7 @@ def find_circle(attrs: Attrs) -> tuple[QueueName, ...]:
 
 
 def mistaken_parents(attrs: Attrs) -> dict[QueueName, QueueName]:
-    """Queues whose last ancestor a cousin has overwritten, with the queue that stands there instead."""
+    """Queue whose last ancestor a cousin has overwritten → the queue that is named instead."""
     children = [(child, attr.name) for attr in attrs.values() for child in attr.children.values()]
     wrong = {
         child.name: child.ancestor_at_depth(1) for child, parent in children if child.ancestor_at_depth(1) != parent
@@ -152,7 +150,7 @@ def _job_sums(attr: CapacityQueueAttr) -> tuple[Resource, Resource, Resource, Re
 
 
 def limit_from_root(root: CapacityQueueAttr, total: Resource, form: CapacityForm = NEWEST_FORM) -> str:
-    """Give every queue below the root what its parent leaves; what is wrong, where that is fatal."""
+    """Set the limits of all queues below the root; returns what is wrong where that is fatal, else an empty text."""
     if form.bounded:
         _limit_root(root, total, form)
     else:
@@ -230,7 +228,7 @@ def _sum_up(root: CapacityQueueAttr, guaranteed: Resource, deserved: Resource, f
 def find_violation(
     attr: CapacityQueueAttr, children: Iterable[CapacityQueueAttr], guaranteed: Resource, deserved: Resource
 ) -> str:
-    """What the children have beyond their parent; a dimension that it does not state is beyond it too."""
+    """How the children exceed their parent, a dimension that it does not state included; empty for no violation."""
     for child in children:
         if attr.capability.less_partly(child.capability):
             return (
@@ -247,7 +245,7 @@ def find_violation(
 
 
 def inherit_capability(capability: Resource, parent: Resource, *, scalars: bool = True) -> None:
-    """Take over what is not stated: cpu and memory of 0 or less, and missing scalars."""
+    """Take cpu and memory of 0 or less, and missing scalars, from the parent."""
     capability.milli_cpu = capability.milli_cpu if capability.milli_cpu > 0 else parent.milli_cpu
     capability.memory = capability.memory if capability.memory > 0 else parent.memory
     for name, amount in (parent.scalars or {}).items() if scalars else ():
@@ -287,11 +285,11 @@ def new_flat_attr(queue: QueueInfo, total: Resource, guaranteed: Resource, form:
     return attr
 
 
-# Notes about upstream's oddities in capacity, left at the event where they act.
+# Notes about upstream's quirks in capacity, attached to the event where they take effect.
 
 
 def note_broken_tree(ssn: Session, reason: str) -> None:
-    """Everything is refused from here on."""
+    """The tree is broken: everything is refused from here on."""
     ssn.note_quirk(QUEUE_TREE_BROKEN, f"{reason}: capacity refuses all jobs and tasks of this cycle")
 
 
@@ -301,11 +299,11 @@ def note_endless_copy(ssn: Session, circle: Sequence[QueueName]) -> None:
 
 
 def note_mistaken_parents(ssn: Session, attrs: Attrs) -> None:
-    """Linking the queues has overwritten names."""
+    """Linking the queues has overwritten ancestors."""
     for name, other in mistaken_parents(attrs).items():
         ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} takes {other} for its parent: their lists share memory")
 
 
 def note_mistaken_cousins(ssn: Session, name: QueueName) -> None:
-    """Asking about a queue overwrites names."""
+    """A question about a queue overwrites ancestors."""
     ssn.note_quirk(ANCESTORS_OVERWRITTEN, f"queue {name} now stands for the parent of its cousins one level deeper")

@@ -1,34 +1,31 @@
 """Whether a task may be reclaimed: its queue keeps its guarantee, and it and its ancestors hold more than deserved.
 
-Upstream: plugins/capacity (Reclaimable, UnifiedEvictable).
+Upstream: plugins/capacity (Reclaimable, UnifiedEvictable, capacityState).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from vcdebug.model.names import QueueName
+from vcdebug.kube.cycle_state import CycleState
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.pod_claims import TaskDemand
 from vcdebug.model.queue import ROOT_QUEUE
 from vcdebug.model.resource import INFINITY, Resource
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.capacity.queue_attr import (
-    Attrs,
-    CapacityQueueAttr,
-    exceeds_deserved,
-    has_relevant_deserved,
-    has_shared_dimension,
-    short_of_guarantee,
-)
+from vcdebug.plugins.capacity import queue_attr
+from vcdebug.plugins.capacity.devices import DeviceQuota
 
 NO_OVERLAP, GUARANTEE, NOTHING_DESERVED, DESERVED, ANCESTOR = "overlap", "guarantee", "nothing", "deserved", "ancestor"
-"""The rules that keep a candidate, in the order in which they are asked."""
+"""The rules that protect a candidate, in the order of their checks."""
 
 
 class JudgedCandidate(NamedTuple):
-    """A candidate, what its queue holds without the victims before it, and the rule that keeps it."""
+    """A candidate, what its queue holds without the victims before it, and the rule that protects it."""
 
-    attr: CapacityQueueAttr
+    attr: queue_attr.CapacityQueueAttr
     held: Resource
     rule: str = ""
     """Empty for a victim."""
@@ -37,10 +34,10 @@ class JudgedCandidate(NamedTuple):
 
 
 class ReclaimAsker(NamedTuple):
-    """On whose behalf is reclaimed."""
+    """The task that needs room, and its queue."""
 
     task: TaskInfo
-    queue: CapacityQueueAttr
+    queue: queue_attr.CapacityQueueAttr
 
 
 class ReclaimCall:
@@ -49,58 +46,56 @@ class ReclaimCall:
     Without a task that asks (UnifiedEvictable), dimensions, relatives and ancestors do not count.
     """
 
-    def __init__(self, attrs: Attrs, ancestor_level: int = 0, asker: ReclaimAsker | None = None) -> None:
+    def __init__(self, attrs: queue_attr.Attrs, ancestor_level: int = 0, asker: ReclaimAsker | None = None) -> None:
         self._attrs = attrs
         self._ancestor_level = ancestor_level
         self._asker = asker
         self._held: dict[QueueName, Resource] = {}
 
-    def judge_candidate(self, task: TaskInfo, attr: CapacityQueueAttr) -> JudgedCandidate:
+    def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue, and the ancestors that were asked, with the next.
         Upstream: plugins/capacity.shouldSkipReclaimee, plugins/capacity.isImmediateVictim.
         """
         held = self._held_by(attr)
-        if self._asker is not None and not has_shared_dimension(task, self._asker.task):
+        if self._asker is not None and not queue_attr.has_shared_dimension(task, self._asker.task):
             return JudgedCandidate(attr, held, NO_OVERLAP)
-        if short_of_guarantee(attr, held, task):
+        if queue_attr.short_of_guarantee(attr, held, task):
             return JudgedCandidate(attr, held, GUARANTEE)
         if self._nothing_deserved(attr, task):
             return JudgedCandidate(attr, held, NOTHING_DESERVED)
-        if not exceeds_deserved(attr, held, task):
+        if not queue_attr.exceeds_deserved(attr, held, task):
             return JudgedCandidate(attr, held, DESERVED)
         asked: dict[QueueName, None] = {}
         for name in self._ancestors_to_check(attr):
             ancestor = self._attrs.get(name)
-            if ancestor is None or not exceeds_deserved(ancestor, self._held_by(ancestor), task):
+            if ancestor is None or not queue_attr.exceeds_deserved(ancestor, self._held_by(ancestor), task):
                 return JudgedCandidate(attr, held, ANCESTOR, name)
             asked[name] = None
         for name in (attr.name, *asked):
             self._held[name] = self._held[name].clone().sub(task.resreq)
         return JudgedCandidate(attr, held)
 
-    def _held_by(self, attr: CapacityQueueAttr) -> Resource:
+    def _held_by(self, attr: queue_attr.CapacityQueueAttr) -> Resource:
         return self._held.setdefault(attr.name, attr.allocated)
 
-    def _nothing_deserved(self, attr: CapacityQueueAttr, task: TaskInfo) -> bool:
-        """Relatives of whom neither deserves anything in their tasks' dimensions do not take from each other."""
-        if self._asker is None or not self._ancestor_level or has_relevant_deserved(task, attr.deserved):
+    def _nothing_deserved(self, attr: queue_attr.CapacityQueueAttr, task: TaskInfo) -> bool:
+        """Whether both queues are relatives that deserve nothing in their tasks' dimensions."""
+        if self._asker is None or not self._ancestor_level or queue_attr.has_relevant_deserved(task, attr.deserved):
             return False
-        return self._shares_near_ancestor(attr, self._asker.queue) and not has_relevant_deserved(
+        return self._shares_near_ancestor(attr, self._asker.queue) and not queue_attr.has_relevant_deserved(
             self._asker.task, self._asker.queue.deserved
         )
 
-    def _shares_near_ancestor(self, attr: CapacityQueueAttr, asking: CapacityQueueAttr) -> bool:
-        """Whether an ancestor below the root is near enough to both queues.
-        Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel.
-        """
+    def _shares_near_ancestor(self, attr: queue_attr.CapacityQueueAttr, asking: queue_attr.CapacityQueueAttr) -> bool:
+        """Whether both share a near ancestor. Upstream: plugins/capacity.sharesAnyNonRootAncestorWithinLevel."""
         mine = self._near_ancestors(asking)
         return any(name != ROOT_QUEUE and name in mine for name in self._near_ancestors(attr))
 
-    def _near_ancestors(self, attr: CapacityQueueAttr) -> list[QueueName]:
+    def _near_ancestors(self, attr: queue_attr.CapacityQueueAttr) -> list[QueueName]:
         """Upstream: plugins/capacity.ancestorsByLevel."""
         return list(attr.ancestors)[-self._ancestor_level :]
 
-    def _ancestors_to_check(self, attr: CapacityQueueAttr) -> Iterator[QueueName]:
+    def _ancestors_to_check(self, attr: queue_attr.CapacityQueueAttr) -> Iterator[QueueName]:
         """The ancestors to ask: one at the same distance from both queues is not, at another distance it is.
         Upstream: plugins/capacity.getReclaimeeAncestorToCheck.
         """
@@ -113,17 +108,89 @@ class ReclaimCall:
 
 
 class WholeReclaimCall(ReclaimCall):
-    """The form that looks at queues alone: one that holds more than it deserves in some dimension gives any task.
+    """The older form: a queue that exceeds its deserved amount in some dimension gives up any task."""
 
-    A dimension that the queue does not state is one in which it deserves everything.
-    """
-
-    def judge_candidate(self, task: TaskInfo, attr: CapacityQueueAttr) -> JudgedCandidate:
+    def judge_candidate(self, task: TaskInfo, attr: queue_attr.CapacityQueueAttr) -> JudgedCandidate:
         """One candidate of a queue; a victim is off the queue with the next."""
         held = self._held_by(attr)
+        # A dimension that the queue does not state is one in which it deserves everything.
         if held.less_equal(attr.deserved, INFINITY):
             return JudgedCandidate(attr, held, DESERVED)
-        if short_of_guarantee(attr, held, task):
+        if queue_attr.short_of_guarantee(attr, held, task):
             return JudgedCandidate(attr, held, GUARANTEE)
         self._held[attr.name] = held.clone().sub(task.resreq)
         return JudgedCandidate(attr, held)
+
+
+# What queues hold in a simulation: copied at PrePredicate, changed as tasks are added and removed.
+
+STATE_KEY = "capacity"
+NO_STATE = f'failed to get capacity state: error reading "{STATE_KEY}" from cycleState: not found'
+NO_JOB = "[capacity] job {job} not found in session (orphaned task from deleted PodGroup)"
+NO_QUEUE, NO_QUEUE_UNNAMED = "[capacity] queue {queue} not found", "queue {queue} not found"
+
+SHARED_MEMORY_DEPTH = 7
+"""From this depth on a queue's ancestors may be overwritten later, so a copy must keep them."""
+
+
+class QueueStates:
+    """Allocated amounts and devices per queue, from PrePredicate on. Upstream: plugins/capacity.getCapacityState."""
+
+    __slots__ = ("_ancestors", "allocated", "devices")
+
+    def __init__(
+        self,
+        allocated: dict[QueueName, Resource],
+        devices: dict[QueueName, DeviceQuota],
+        ancestors: dict[QueueName, tuple[QueueName, ...]],
+    ) -> None:
+        self.allocated = allocated
+        self.devices = devices
+        self._ancestors = ancestors
+
+    @classmethod
+    def copy_states(cls, attrs: queue_attr.Attrs) -> QueueStates:
+        """A copy of what the session's queues hold now."""
+        return cls(
+            {name: attr.allocated for name, attr in attrs.items()},
+            {name: attr.devices.clone() for name, attr in attrs.items() if attr.devices is not None},
+            {name: tuple(a.ancestors) for name, a in attrs.items() if len(a.ancestors) >= SHARED_MEMORY_DEPTH},
+        )
+
+    def clone(self) -> QueueStates:
+        """An independent copy. Upstream: plugins/capacity.Clone."""
+        devices = {name: quota.clone() for name, quota in self.devices.items()}
+        return QueueStates(dict(self.allocated), devices, self._ancestors)
+
+    def ancestors_of(self, attrs: queue_attr.Attrs, name: QueueName) -> Iterable[QueueName]:
+        """The queue's ancestors as they were when the copy was made."""
+        return self._ancestors.get(name) or attrs[name].ancestors
+
+    def add_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
+        """Add a task to these queues."""
+        for name in queues:
+            self.allocated[name] = self.allocated[name].clone().add(task.resreq)
+            if demand is not None and name in self.devices:
+                self.devices[name].add_demand(demand)
+
+    def remove_task(self, queues: Iterable[QueueName], task: TaskInfo, demand: TaskDemand | None) -> None:
+        """Subtract a task from these queues."""
+        for name in queues:
+            self.allocated[name] = self.allocated[name].clone().sub(task.resreq)
+            if demand is not None and name in self.devices:
+                self.devices[name].remove_demand(demand)
+
+
+def simulated_queues(
+    state: CycleState, jobs: Mapping[JobId, JobInfo], attrs: queue_attr.Attrs, task: TaskInfo, no_queue: str = NO_QUEUE
+) -> tuple[QueueStates, list[QueueName], str | None]:
+    """(what queues hold, the queues that count the task, error) of a simulation."""
+    held = state.data.get(STATE_KEY)
+    if not isinstance(held, QueueStates):
+        return QueueStates.copy_states({}), [], NO_STATE
+    job = jobs.get(task.job)
+    if job is None:
+        return held, [], NO_JOB.format(job=task.job)
+    if job.queue not in held.allocated:
+        return held, [], no_queue.format(queue=job.queue)
+    return held, [job.queue, *held.ancestors_of(attrs, job.queue)], None

@@ -1,8 +1,7 @@
 """deviceshare: fits pods onto cards that several pods share, by the ledgers that nodes keep of them.
 
-Upstream: plugins/deviceshare, api/devices.
+Upstream: plugins/deviceshare (enablePredicate), api/devices.
 Differs: Ascend devices of MindCluster have no ledger here; a note marks where one would have been asked.
-Upstream: plugins/deviceshare (enablePredicate).
 """
 
 from __future__ import annotations
@@ -35,18 +34,7 @@ from vcdebug.model.node import STATUSES_WITHOUT_DEVICES, NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo, TaskStatus
-from vcdebug.releases.devices import (
-    ASCEND_ABSENT,
-    DEVICE_MISSING_REFUSED,
-    DEVICES_ALWAYS_REGISTERED,
-    DEVICESHARE_SCORE_LOST,
-    GPU_EXCLUSIVE_RULES,
-    NIL_DEVICE_LEDGER,
-    NIL_LEDGER_ASKED,
-    RELEASING_CHARGED_TO_DEVICES,
-    VGPU_FIXED_NAMES,
-    VNPUS_WRAPPER,
-)
+from vcdebug.releases import devices
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as DEVICE_FILE
 from vcdebug.snapshot.device_config import NPU_SECTION as NPUS
 from vcdebug.snapshot.device_config import (
@@ -59,8 +47,6 @@ from vcdebug.snapshot.device_config import (
 )
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.snapshot import Snapshot
-
-# deviceshare's switches, and what of them the replay does not follow.
 
 SHARING_KEY = "deviceshare.GPUSharingEnable"
 NUMBER_KEY = "deviceshare.GPUNumberEnable"
@@ -113,7 +99,7 @@ class DeviceshareSettings(NamedTuple):
         return GPU_AND_VGPU if self.vgpu and (self.sharing or self.number) else None
 
     def list_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
-        """What the replay takes for granted, or leaves out."""
+        """Inputs that the replay assumes or leaves out."""
         if self.fatal_message is not None:
             yield _conf_problem("", self.fatal_message, "the real scheduler exits at once")
         if self.mind_cluster:
@@ -130,7 +116,7 @@ class DeviceshareSettings(NamedTuple):
 
     def _config_problems(self, snapshot: Snapshot) -> Iterator[Problem]:
         text = snapshot.device_config
-        if snapshot.release.has_older_form(VGPU_FIXED_NAMES):
+        if snapshot.release.has_older_form(devices.VGPU_FIXED_NAMES):
             pass
         elif text is None:
             what = "the device configuration (device-config.yaml) is not in the snapshot"
@@ -149,13 +135,13 @@ class DeviceshareSettings(NamedTuple):
 def device_config(snapshot: Snapshot) -> str | None:
     """The text of the device configuration; None where the scheduler takes its built-in one."""
     text = snapshot.device_config
-    if text is None or snapshot.release.has_older_form(ASCEND_ABSENT):
+    if text is None or snapshot.release.has_older_form(devices.ASCEND_ABSENT):
         return text
-    return None if is_void(text, list_only=snapshot.release.has_older_form(VNPUS_WRAPPER)) else text
+    return None if is_void(text, list_only=snapshot.release.has_older_form(devices.VNPUS_WRAPPER)) else text
 
 
 def _in_first_cycle(snapshot: Snapshot) -> str:
-    if snapshot.release.has_older_form(DEVICES_ALWAYS_REGISTERED):
+    if snapshot.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
         return "nobody who runs is charged for shared GPUs"
     return "no node has a device ledger"
 
@@ -174,7 +160,7 @@ def _npu_settings(snapshot: Snapshot) -> NpuSettings:
 
 
 def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...]:
-    """Memory and cores of Ascend cards, once a node has its ledgers; a node that ends the process does so later.
+    """Memory and cores of Ascend cards, which are no resources once a node has its ledgers.
     Upstream: api/node_info.setNodeOthersResource.
     """
     if not arguments.get_bool(HAMI_ASCEND_KEY, default=False) or snapshot.process.is_first_cycle(snapshot.now):
@@ -182,9 +168,12 @@ def ignored_names_of(arguments: Arguments, snapshot: Snapshot) -> tuple[str, ...
     settings = _npu_settings(snapshot)
     try:
         ledgers = [
-            one for manifest in snapshot.objects_of("Node") for one in HamiAscendLedger.of_node(manifest, settings)
+            ledger
+            for manifest in snapshot.objects_of("Node")
+            for ledger in HamiAscendLedger.of_node(manifest, settings)
         ]
     except SchedulerPanic:
+        # The same node panics again when the plugin opens, which is where upstream's process ends.
         return ()
     return tuple(dict.fromkeys(name for ledger in ledgers for name in ledger.ignored_devices if name))
 
@@ -194,34 +183,31 @@ class Deviceshare(Plugin):
 
     name: ClassVar[str] = "deviceshare"
     ignored_resources = staticmethod(ignored_names_of)
-    later_methods = {BATCH_NODE_ORDER.method: ASCEND_ABSENT}
-    later_arguments = {RULES_KEY: GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND_KEYS, ASCEND_ABSENT)}
+    later_methods = {BATCH_NODE_ORDER.method: devices.ASCEND_ABSENT}
+    later_arguments = {RULES_KEY: devices.GPU_EXCLUSIVE_RULES, **dict.fromkeys(ASCEND_KEYS, devices.ASCEND_ABSENT)}
 
     def __init__(self, arguments: Arguments) -> None:
         super().__init__(arguments)
         self._settings = DeviceshareSettings.read_arguments(arguments)
 
     def on_session_open(self, ssn: Session) -> None:
-        """A node has its ledgers from an earlier cycle's node event: in the first cycle there are none, or
-        what shared GPUs hold is not known.
-        Upstream: plugins/deviceshare.OnSessionOpen.
-        """
+        """Upstream: plugins/deviceshare.OnSessionOpen."""
         self._ssn = ssn
         self._share_rules = ShareRules.for_release(ssn.release)
         self._holds_none = (
             (TaskStatus.PIPELINED,)
-            if ssn.release.has_older_form(RELEASING_CHARGED_TO_DEVICES)
+            if ssn.release.has_older_form(devices.RELEASING_CHARGED_TO_DEVICES)
             else STATUSES_WITHOUT_DEVICES
         )
         notes = PodAnnotations()
         self._npus = _npu_settings(ssn.snapshot)._replace(notes=notes, ordering=ssn.cluster.ordering)
         self.problems = tuple(self._settings.list_problems(ssn.snapshot))
         self._any = False
-        self._loses_scores = ssn.release.has_older_form(DEVICESHARE_SCORE_LOST)
-        self._keeps_nil = ssn.release.has_older_form(NIL_DEVICE_LEDGER)
+        self._loses_scores = ssn.release.has_older_form(devices.DEVICESHARE_SCORE_LOST)
+        self._keeps_nil = ssn.release.has_older_form(devices.NIL_DEVICE_LEDGER)
         self._nil = {
-            "asked": ssn.release.has_older_form(NIL_LEDGER_ASKED),
-            "refuses": ssn.release.has_older_form(DEVICE_MISSING_REFUSED),
+            "asked": ssn.release.has_older_form(devices.NIL_LEDGER_ASKED),
+            "refuses": ssn.release.has_older_form(devices.DEVICE_MISSING_REFUSED),
         }
         self._first = ssn.snapshot.process.is_first_cycle(ssn.snapshot.now)
         config = device_config(ssn.snapshot)  # cards that are registered before the plugin begins know none
@@ -229,7 +215,8 @@ class Deviceshare(Plugin):
         self._card_rules = CardRules.for_release(ssn.release, read_vgpu_names(config), mig)
         if self._settings.fatal_message is not None:
             raise SchedulerPanic(self._settings.fatal_message)
-        if self._first and not ssn.release.has_older_form(DEVICES_ALWAYS_REGISTERED):
+        # Ledgers come from a node event of an earlier cycle: in a process's first cycle there are none.
+        if self._first and not ssn.release.has_older_form(devices.DEVICES_ALWAYS_REGISTERED):
             return
         for node in ssn.nodes.values():
             self._give_ledgers(node, notes)
@@ -302,7 +289,7 @@ class Deviceshare(Plugin):
 
     @property
     def device_settings(self) -> DeviceshareSettings:
-        """What the arguments say."""
+        """The settings read from the arguments."""
         return self._settings
 
     def device_scores(self, pod: Pod, ledgers: Mapping[str, DeviceLedger]) -> list[tuple[str, float]]:
@@ -321,18 +308,17 @@ class Deviceshare(Plugin):
 
     def weighted_score(self, total: float) -> float:
         """The sum of the ledgers' scores, rounded, with the plugin's weight."""
+        # Halves go up, as upstream rounds; Python's round() would go to even.
         rounded = total if math.isnan(total) or math.isinf(total) else float(math.floor(total + 0.5))
         return float(trunc_int64(rounded)) * float(self._settings.weight)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Only Ascend devices are scored together; all others get 0.
-        Upstream: plugins/deviceshare.getDeviceScoresInBatch.
-        """
+        """Scores for Ascend devices only: all are 0. Upstream: plugins/deviceshare.getDeviceScoresInBatch."""
         return zero_scores(len(nodes)) if len(nodes) else None
 
 
 def _ledger_verdict(ledger: DeviceLedger, pod: Pod, policy: str) -> FitStatus | None:
-    """Why a ledger refuses a pod: for lack of room, unless the ledger knows worse."""
+    """Why a ledger refuses a pod; None for acceptance."""
     if isinstance(ledger, HamiAscendLedger):
         return ledger.filter_status(pod, policy)
     refusal = ledger.filter_node(pod, policy)

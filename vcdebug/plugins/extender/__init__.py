@@ -26,15 +26,7 @@ from vcdebug.model.names import Codes, NodeName
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.extender import bodies
-from vcdebug.plugins.extender.answers import (
-    BAD_ANSWER,
-    AnswersByVerb,
-    WebhookAnswers,
-    WebhookQuestion,
-    WebhookReply,
-    task_key,
-)
+from vcdebug.plugins.extender import answers
 from vcdebug.releases.queues import EXTENDER_BASIC, EXTENDER_JOB_ENQUEUED
 from vcdebug.snapshot.problems import Problem
 
@@ -54,16 +46,16 @@ VERB_KEYS = {
 }
 """Method → the argument that names its verb; an empty verb registers nothing."""
 TOLD_ONLY = (JOB_ENQUEUED.method, "on_session_open", "on_session_close")
-"""Calls whose answer changes nothing that a missing one could be marked for."""
+"""Calls whose answer changes no decision: a missing one needs no note."""
 TIMEOUT_KEY = "extender.httpTimeout"
 YES_OR_NO = {"overused": "overused", JOB_READY.method: "status"}
-"""Method → the field that says yes or no."""
+"""Method → the boolean field of its answer."""
 MANAGED_KEY = "extender.managedResources"
 NOT_A_LIST = "Could not parse argument for key {} to type []string: {}"
 
 
 class Extender(Plugin):
-    """Every hook turns one recorded answer into a vote, and abstains without one."""
+    """Every hook turns one answer of the webhook into a vote, and abstains without an answer."""
 
     name: ClassVar[str] = "extender"
     later_methods = {JOB_ENQUEUED.method: EXTENDER_JOB_ENQUEUED}
@@ -83,16 +75,14 @@ class Extender(Plugin):
         self._timeout = http_timeout(raw.get(TIMEOUT_KEY))
 
     def on_session_open(self, ssn: Session) -> None:
-        """An error of the opening call silences the plugin for the session, unless it may be ignored.
-        Upstream: plugins/extender.OnSessionOpen.
-        """
+        """An error here silences the plugin unless ignorable. Upstream: plugins/extender.OnSessionOpen."""
         self._ssn = ssn
-        self._answers = WebhookAnswers(ssn, self._url, self._timeout)
+        self._answers = answers.WebhookAnswers(ssn, self._url, self._timeout)
         self._managed = self._managed_resources()
         self.remembers_rows = "predicate" in self._verbs and self._answers.can_answer(self._verbs["predicate"])
         self.problems = tuple(self._missing_answers())
         reply = (
-            self._ask_webhook("on_session_open", "", partial(bodies.opening_body, ssn))
+            self._ask_webhook("on_session_open", "", partial(answers.opening_body, ssn))
             if "on_session_open" in self._verbs
             else None
         )
@@ -103,12 +93,12 @@ class Extender(Plugin):
                 ssn.withdraw_hook(self, method)
 
     def on_session_close(self, ssn: Session) -> None:
-        """Told only. Upstream: plugins/extender.OnSessionClose."""
+        """Notify the webhook. Upstream: plugins/extender.OnSessionClose."""
         if "on_session_close" in self._verbs:
             self._tell_webhook("on_session_close", "", dict)
 
     @property
-    def known_answers(self) -> AnswersByVerb:
+    def known_answers(self) -> answers.AnswersByVerb:
         """What is known of the webhook's answers after the cycle, in extender.json's form."""
         return self._answers.known_answers()
 
@@ -138,17 +128,15 @@ class Extender(Plugin):
                     CONF_FILE, "extender", VERB_KEYS[method], what, "the plugin takes no part in that decision"
                 )
 
-    def _ask_webhook(self, method: str, key: str, body: Callable[[], bodies.Body]) -> WebhookReply | None:
+    def _ask_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:
         """Upstream: plugins/extender.send."""
-        return self._answers.ask_or_note(WebhookQuestion(method, self._verbs[method], key, body))
+        return self._answers.ask_or_note(answers.WebhookQuestion(method, self._verbs[method], key, body))
 
-    def _tell_webhook(self, method: str, key: str, body: Callable[[], bodies.Body]) -> WebhookReply | None:
-        return self._answers.ask_webhook(WebhookQuestion(method, self._verbs[method], key, body))
+    def _tell_webhook(self, method: str, key: str, body: Callable[[], answers.Body]) -> answers.WebhookReply | None:
+        return self._answers.ask_webhook(answers.WebhookQuestion(method, self._verbs[method], key, body))
 
     def is_interested(self, task: TaskInfo) -> bool:
-        """Whether a container names a managed resource; no list of them means every task.
-        Upstream: plugins/extender.IsInterested.
-        """
+        """Whether a container names a managed resource, if listed. Upstream: plugins/extender.IsInterested."""
         if not self._managed:
             return True
         spec = task.pod.spec
@@ -173,7 +161,7 @@ class Extender(Plugin):
         return codes
 
     def _node_verdict(self, task: TaskInfo, node: NodeName) -> int:
-        body = partial(bodies.predicate_body, task, self._ssn.nodes[node])
+        body = partial(answers.predicate_body, task, self._ssn.nodes[node])
         reply = self._ask_webhook("predicate", f"{task.key} {node}", body)
         if reply is None:
             return 0
@@ -188,7 +176,7 @@ class Extender(Plugin):
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
         if not self.is_interested(task):
             return None
-        body = partial(bodies.prioritize_body, task, [self._ssn.nodes[name] for name in nodes.node_names])
+        body = partial(answers.prioritize_body, task, [self._ssn.nodes[name] for name in nodes.node_names])
         reply = self._ask_webhook(BATCH_NODE_ORDER.method, task.key, body)
         if reply is None:
             return None
@@ -215,7 +203,7 @@ class Extender(Plugin):
         return self._ask_victims("reclaimable", reclaimer, candidates)
 
     def _ask_victims(self, method: str, evictor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
-        body = partial(bodies.victims_body, evictor, candidates)
+        body = partial(answers.victims_body, evictor, candidates)
         reply = self._ask_webhook(method, evictor.key, body) if self.is_interested(evictor) else None
         if reply is None:
             return [], ABSTAIN
@@ -224,12 +212,12 @@ class Extender(Plugin):
         if error or bad:
             return [], PERMIT if self._ignorable else REJECT
         by_key = {task.key: task for task in candidates}
-        return [by_key[key] for item in listed if (key := task_key(item)) in by_key], status
+        return [by_key[key] for item in listed if (key := answers.task_key(item)) in by_key], status
 
     # Jobs and queues
 
     def job_enqueueable(self, job: JobInfo) -> int:
-        reply = self._ask_webhook(JOB_ENQUEUEABLE.method, job.uid, partial(bodies.job_body, job))
+        reply = self._ask_webhook(JOB_ENQUEUEABLE.method, job.uid, partial(answers.job_body, job))
         if reply is None:
             return ABSTAIN
         status, error = reply.read_field("status", int, ABSTAIN)
@@ -238,17 +226,17 @@ class Extender(Plugin):
         return int(status)
 
     def job_enqueued(self, job: JobInfo) -> None:
-        """Told only; its answer is not looked at."""
-        self._tell_webhook(JOB_ENQUEUED.method, job.uid, partial(bodies.job_body, job))
+        """Notify the webhook; its answer is not read."""
+        self._tell_webhook(JOB_ENQUEUED.method, job.uid, partial(answers.job_body, job))
 
     def overused(self, queue: QueueInfo) -> bool:
-        return self._yes_or_no("overused", queue.name, partial(bodies.queue_body, queue), neutral=False)
+        return self._yes_or_no("overused", queue.name, partial(answers.queue_body, queue), neutral=False)
 
     def job_ready(self, job: JobInfo) -> bool:
         """An error that may not be ignored counts as ready."""
-        return self._yes_or_no(JOB_READY.method, job.uid, partial(bodies.job_body, job), neutral=True)
+        return self._yes_or_no(JOB_READY.method, job.uid, partial(answers.job_body, job), neutral=True)
 
-    def _yes_or_no(self, method: str, key: str, body: Callable[[], bodies.Body], *, neutral: bool) -> bool:
+    def _yes_or_no(self, method: str, key: str, body: Callable[[], answers.Body], *, neutral: bool) -> bool:
         reply = self._ask_webhook(method, key, body)
         if reply is None:
             return neutral
@@ -262,13 +250,13 @@ class Extender(Plugin):
         self._announce_event("allocate_func", event)
 
     def deallocate_func(self, event: Event) -> None:
-        """An error is not looked at by anybody."""
+        """Notify the webhook; upstream does not read the event's error."""
         self._announce_event("deallocate_func", event)
 
     def _announce_event(self, method: str, event: Event) -> None:
         if method not in self._verbs or not self.is_interested(event.task):
             return
-        reply = self._ask_webhook(method, event.task.key, partial(bodies.task_body, event.task))
+        reply = self._ask_webhook(method, event.task.key, partial(answers.task_body, event.task))
         if reply is None:
             return
         message, error = reply.read_field("errorMessage", str, "")
@@ -283,11 +271,11 @@ def _read_numbers(scores: Mapping[str, object]) -> tuple[dict[str, float], str |
     numbers: dict[str, float] = {}
     for name, score in scores.items():
         if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-            return {}, BAD_ANSWER.format("nodeScore")
+            return {}, answers.BAD_ANSWER.format("nodeScore")
         try:
             numbers[name] = float(score or 0)
         except OverflowError:
-            return {}, BAD_ANSWER.format("nodeScore")
+            return {}, answers.BAD_ANSWER.format("nodeScore")
     return numbers, None
 
 

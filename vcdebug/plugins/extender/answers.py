@@ -1,6 +1,7 @@
-"""Answers of the webhook: recorded ones, else those of a live call, else nobody knows.
+"""Answers of the webhook, recorded or from a live call, and the bodies of its requests.
 
-Upstream: plugins/extender (send, argument).
+Upstream: plugins/extender (send, argument), api.
+Differs: a node's ledgers of devices, NUMA topology, images and measured usage are sent empty, claims as null.
 """
 
 from __future__ import annotations
@@ -14,8 +15,14 @@ from vcdebug.framework.quirks import EXTENDER_UNKNOWN
 from vcdebug.framework.replay_options import WebhookResponse
 from vcdebug.framework.session import Session, note_unknown
 from vcdebug.gomath import MAX_INT64
-from vcdebug.plugins.extender.bodies import Body
-from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject
+from vcdebug.gotime import parse_duration
+from vcdebug.model import go_fields
+from vcdebug.model.job import JobInfo
+from vcdebug.model.node import NodeInfo, oversubscribed_amounts
+from vcdebug.model.pod_group import PodGroup
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.manifest import Json, JsonDict, JsonObject, status_of
 
 ANY_KEY = "*"
 BAD_ANSWER = "json: cannot unmarshal {} of the answer"
@@ -82,7 +89,7 @@ class WebhookAnswers:
         return found
 
     def ask_webhook(self, question: WebhookQuestion) -> WebhookReply | None:
-        """As ask, where nothing depends on the answer."""
+        """The answer; None where neither a record nor a webhook has one."""
         verb = question.verb
         answer = self._find_answer(question)
         if answer is None:
@@ -101,7 +108,7 @@ class WebhookAnswers:
         return found if isinstance(found, dict) else self._next_answer(question, found)
 
     def _next_answer(self, question: WebhookQuestion, answers: list[Answer]) -> Answer:
-        """The answers of one question one after the other; the last one stays."""
+        """The recorded answers of one question in turn; the last one repeats."""
         use = self._uses.get((question.verb, question.key), 0)
         self._uses[question.verb, question.key] = use + 1
         return answers[min(use, len(answers) - 1)]
@@ -120,7 +127,7 @@ class WebhookAnswers:
         note_unknown(self._ssn, EXTENDER_UNKNOWN, f"the extender would have been asked `{verb}`{about}")
 
 
-# From a response of the webhook to an answer as extender.json holds one.
+# A response of the webhook as an answer in the form of extender.json.
 
 Answer = JsonObject
 
@@ -148,7 +155,7 @@ TOO_DEEP = "the answer is nested too deeply"
 
 
 def answer_of(method: str, response: WebhookResponse | str) -> Answer:
-    """The answer, or what became of the call instead."""
+    """The decoded answer, or the error or HTTP status of the call."""
     if isinstance(response, str):
         return {ERROR_FIELD: response}
     if response.status != OK_STATUS:
@@ -176,7 +183,8 @@ def task_key(item: object) -> str:
 
 
 def _decode_body(body: bytes) -> Json:
-    """The first JSON value; what follows it is not looked at."""
+    """The first JSON value of a body."""
+    # raw_decode: Go's decoder reads one value and ignores what follows.
     text = body.decode("utf-8", errors="replace").lstrip(" \t\r\n")
     return json.JSONDecoder(parse_constant=_refuse_constant).raw_decode(text)[0]
 
@@ -186,7 +194,7 @@ def _refuse_constant(constant: str) -> float:
 
 
 def _read_fields(decoded: JsonObject, names: Iterable[str]) -> JsonDict:
-    """Fields by their names in any case, as Go's decoder finds them; null leaves a field as it is."""
+    """Fields by their names in any case, as Go's decoder matches them; a null counts as missing."""
     spelt = {name.lower(): name for name in names}
     stated = {spelt.get(key.lower(), ""): value for key, value in decoded.items() if value is not None}
     return {name: _sound_value(value) for name, value in stated.items() if name}
@@ -211,3 +219,160 @@ def _with_victim_names(answer: JsonDict) -> Answer:
         return {ERROR_FIELD: NO_TASK}
     folded = [_read_fields(item, ("Namespace", "Name")) for item in stated]
     return {**answer, "victims": [task_key(item) for item in folded]}
+
+
+# Bodies of the requests, with the field names of upstream's structs.
+
+Body = dict[str, object]
+
+MANIFEST_PARTS = ("metadata", "spec", "status")
+READY_STATE = {"Phase": 1, "Reason": ""}
+NO_USAGE = {"MetricsTime": "0001-01-01T00:00:00Z", "CPUUsageAvg": {}, "MEMUsageAvg": {}}
+NUMA_POLICY = "volcano.sh/numa-topology-policy"
+WAITING_TIMES = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
+MIN_AVAILABLE = "volcano.sh/jdb-min-available"
+MAX_UNAVAILABLE = "volcano.sh/jdb-max-unavailable"
+POD_GROUP_VERSION = "v1beta1"
+
+
+def opening_body(ssn: Session) -> Body:
+    """OnSessionOpenRequest."""
+    nodes = {name: node_info(node) for name, node in ssn.nodes.items()}
+    return {
+        "Jobs": {uid: job_info(job) for uid, job in ssn.jobs.items()},
+        "Nodes": nodes,
+        "Queues": {name: queue_info(queue) for name, queue in ssn.queues.items()},
+        "NamespaceInfo": _namespace_bodies(ssn),
+        "RevocableNodes": {name: nodes[name] for name, node in ssn.nodes.items() if node.revocable_zone},
+        "NodeList": None,
+    }
+
+
+def predicate_body(task: TaskInfo, node: NodeInfo) -> Body:
+    """PredicateRequest."""
+    return {"task": task_info(task), "node": node_info(node)}
+
+
+def prioritize_body(task: TaskInfo, nodes: Iterable[NodeInfo]) -> Body:
+    """PrioritizeRequest."""
+    return {"task": task_info(task), "nodes": [node_info(node) for node in nodes]}
+
+
+def victims_body(evictor: TaskInfo, evictees: Iterable[TaskInfo]) -> Body:
+    """PreemptableRequest and ReclaimableRequest."""
+    return {"evictor": task_info(evictor), "evictees": [task_info(task) for task in evictees]}
+
+
+def job_body(job: JobInfo) -> Body:
+    """JobEnqueueableRequest, JobEnqueuedRequest and JobReadyRequest."""
+    return {"job": job_info(job)}
+
+
+def queue_body(queue: QueueInfo) -> Body:
+    """QueueOverusedRequest."""
+    return {"queue": queue_info(queue)}
+
+
+def task_body(task: TaskInfo) -> Body:
+    """EventHandlerRequest."""
+    return {"task": task_info(task)}
+
+
+def task_info(task: TaskInfo) -> Body:
+    """A TaskInfo with its pod."""
+    last = task.last_transaction
+    return {
+        **go_fields.task_fields(task),
+        "DRAResreq": None,
+        "ResourceClaimKeys": None,
+        "ResourceClaimDRAResreq": None,
+        "LastTransaction": None if last is None else go_fields.transaction_fields(*last),
+        "VolumeReady": False,
+        "NumaInfo": {"Policy": task.pod.annotations.get(NUMA_POLICY, ""), "ResMap": {}},
+        "Pod": _pod_body(task),
+        "PodAnnotations": dict(task.pod.annotations) or None,
+        "CustomBindErrHandlerSucceeded": False,
+    }
+
+
+def node_info(node: NodeInfo) -> Body:
+    """A NodeInfo with its node and its tasks."""
+    return {
+        **go_fields.node_fields(node, task_info),
+        "Node": _manifest_parts(node.manifest),
+        "State": READY_STATE,
+        "ResourceUsage": NO_USAGE,
+        "NumaInfo": None,
+        "UnassignedNumaPods": None,
+        "NumaSchedulerInfo": None,
+        "Others": {},
+        "OversubscriptionResource": go_fields.resource_fields(oversubscribed_amounts(node.annotations)),
+        "ImageStates": {},
+        "Generation": 0,
+        "BindGeneration": 0,
+    }
+
+
+def job_info(job: JobInfo) -> Body:
+    """A JobInfo with its PodGroup, tasks and sub jobs."""
+    annotations = job.pod_group.annotations
+    least = annotations.get(MIN_AVAILABLE)
+    most = annotations.get(MAX_UNAVAILABLE, "") if least is None else ""
+    return {
+        **go_fields.job_fields(job, task_info, task_info),
+        "WaitingTime": _waiting_time(annotations),
+        "JobFitErrors": job.job_fit_errors,
+        "NodesFitErrors": {uid: {} for uid in job.nodes_fit_errors},
+        "PodGroup": _pod_group(job.pod_group),
+        "ScheduleStartTimestamp": None,
+        "Budget": {"MinAvailable": least or "", "MaxUnavailable": most},
+    }
+
+
+def queue_info(queue: QueueInfo) -> Body:
+    """A QueueInfo with its Queue."""
+    return {
+        "UID": queue.uid,
+        "Name": queue.name,
+        "Weight": queue.weight,
+        "Weights": queue.weights,
+        "Hierarchy": queue.hierarchy,
+        "Queue": _manifest_parts(queue.manifest),
+    }
+
+
+def _manifest_parts(manifest: Mapping[str, object]) -> Body:
+    """An object as an informer holds it: without kind and apiVersion."""
+    return {part: manifest[part] for part in MANIFEST_PARTS if manifest.get(part) is not None}
+
+
+def _pod_body(task: TaskInfo) -> Body:
+    pod = task.pod
+    # The node that the session gave the pod; the snapshot's manifest has none.
+    spec = {**pod.spec, "nodeName": pod.node_name} if pod.node_name else pod.spec
+    return {**_manifest_parts(pod.manifest), "spec": spec}
+
+
+def _pod_group(group: PodGroup) -> Body:
+    """The PodGroup with the session's phase and conditions."""
+    raw = status_of(group.manifest)
+    status = {**raw, "phase": group.phase}
+    if group.conditions:
+        status["conditions"] = [go_fields.condition_fields(condition) for condition in group.conditions]
+    return {**_manifest_parts(group.manifest), "status": status, "Version": POD_GROUP_VERSION}
+
+
+def _waiting_time(annotations: Mapping[str, str]) -> int | None:
+    for key in WAITING_TIMES:
+        waiting = parse_duration(annotations.get(key, ""))
+        if waiting is not None and waiting > 0:
+            return waiting
+    return None
+
+
+def _namespace_bodies(ssn: Session) -> Body:
+    quotas: dict[str, dict[str, object]] = {}
+    for manifest in ssn.snapshot.objects_of("ResourceQuota"):
+        metadata = manifest["metadata"]
+        quotas.setdefault(metadata.get("namespace") or "", {})[metadata["name"]] = status_of(manifest)
+    return {name: {"Name": name, "QuotaStatus": by_name} for name, by_name in quotas.items()}

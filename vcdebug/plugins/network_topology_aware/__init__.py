@@ -1,6 +1,5 @@
-"""network-topology-aware: keep a job's pods close together in the tree of HyperNodes.
+"""network-topology-aware: keeps a job's pods close together in the tree of HyperNodes.
 
-Upstream: plugins/network-topology-aware.
 Upstream: plugins/network-topology-aware (getPriorityWeight, getNormalPodConfig).
 """
 
@@ -43,7 +42,7 @@ class TierFill(NamedTuple):
     tier: int
     weight: float
     hyper_node: str
-    """That holds the node; empty where none does, which counts as full."""
+    """The HyperNode of the tier that holds the node; empty for none, which counts as full."""
     fills: tuple[ResourceFill, ...]
     score: float
 
@@ -52,19 +51,19 @@ class JobNearness(NamedTuple):
     """How close a node is to the rest of its job."""
 
     hyper_node: str
-    """The node's of the lowest tier."""
+    """The node's HyperNode of the lowest tier."""
     allocated: str
-    """The job's."""
+    """The job's HyperNode."""
     common: str
-    """The lowest that holds both."""
+    """The lowest HyperNode that holds both."""
     closeness: float
     share: float
-    """The part of the tasks that the HyperNode holds: counts among the closest alone."""
+    """The fraction of the tasks that the HyperNode holds; counts only among the closest nodes."""
     tied: bool
 
 
 class NodeNearness(NamedTuple):
-    """What a node's score was made of: one of the two."""
+    """The parts of a node's score: tiers for a pod without topology, else the nearness to its job."""
 
     tiers: tuple[TierFill, ...]
     near: JobNearness | None
@@ -89,7 +88,7 @@ class NetworkTopologyAware(Plugin):
         self._ordering: MapOrder = ssn.cluster.ordering
         self._tiers = self._weights.tier_weights(self._domains.tiers)
 
-    # Where to try
+    # Gradients
 
     def hyper_node_gradient_for_job(self, job: JobInfo, hyper_node: str, purpose: int) -> list[list[str]]:
         tier = _hard_tier(job.network_topology)
@@ -119,6 +118,7 @@ class NetworkTopologyAware(Plugin):
         requests = self._summed_requests(sub_job)
         scores = {name: self._fill_score(name, requests) for name in self._ordering.order_keys(hyper_nodes)}
         best = max(scores.values(), default=0.0)
+        # Scores are compared exactly, as upstream does: they must be added in the same order there and here.
         tied = [name for name, score in scores.items() if score == best]
         if len(tied) > 1:
             for name in tied:
@@ -126,7 +126,8 @@ class NetworkTopologyAware(Plugin):
         return {name: self._weights.score_scale * score for name, score in scores.items()}
 
     def _summed_requests(self, sub_job: SubJobInfo) -> dict[str, float]:
-        """Requests of all tasks, also of those that are already placed and so counted as used too."""
+        """The weighed requests of all tasks of the sub job."""
+        # Placed tasks too, although they count in `used` as well: upstream counts them twice.
         total: dict[str, float] = {}
         for uid in self._ordering.order_keys(sub_job.tasks):
             for name, amount in self._weights.weighed_request(sub_job.tasks[uid].resreq).items():
@@ -221,7 +222,7 @@ class NetworkTopologyAware(Plugin):
     def _job_nearness(self, task: TaskInfo, sub_job: SubJobInfo, nodes: NodeRows, row: int) -> JobNearness:
         domains, allocated = self._domains, task.job_allocated_hyper_node
         name = self._holding_hyper_node(domains.lowest_tier, row)
-        values = [domains.score_closeness(one, allocated) for one in domains.in_tier(domains.lowest_tier)]
+        values = [domains.score_closeness(other, allocated) for other in domains.in_tier(domains.lowest_tier)]
         scores = self._by_row(nodes, domains.lowest_tier, values, 0.0)
         closeness = domains.score_closeness(name, allocated) if name else 0.0
         tied = closeness == float(scores.max()) and np.count_nonzero(scores == scores.max()) > 1
@@ -254,12 +255,12 @@ def _hard_tier(topology: NetworkTopology | None) -> int | None:
     return None if topology is None else topology.hard_tier()
 
 
-# What the arguments say: the plugin's weight, weights of resources, weights of tiers.
+# The arguments: the plugin's weight, weights of resources, weights of tiers.
 
 RESOURCES_KEY = "hypernode.binpack.resources"
 MAX_SCORE = 100.0
 MAX_ABSENT_TIERS: Final = 10_000
-"""How many absent tier numbers in a row are added up where the weights hardly fade; further ones are left out."""
+"""How many absent tier numbers in a row are added up where the weights hardly fade."""
 FEW_TIERS: Final = 4
 """Beyond the rounding of the bounds below, and around tier 1, where the exponent changes its sign."""
 GONE_DOUBLINGS: Final = 54.0
@@ -296,12 +297,9 @@ class TopologyWeights:
         return MAX_SCORE * float(self.overall)
 
     def tier_weights(self, present: Sequence[int]) -> dict[int, float]:
-        """The weight of each tier number for pods without topology; `present` are those of HyperNodes, ascending.
-
-        Upstream weighs all numbers from the lowest to the highest, and a number that no HyperNode has counts as full.
-        Numbers can be 2^31 apart, but in such a gap the weights soon vanish beside their sum, or are infinite: what
-        follows changes no sum, and is left out.
-        """
+        """Tier number → weight for pods without topology; `present` are the numbers of HyperNodes, ascending."""
+        # Upstream weighs all numbers from the lowest to the highest, also those that no HyperNode has. Numbers can be
+        # 2^31 apart, but in such a gap the weights soon vanish in the sum, or are infinite: the rest changes no sum.
         weights: dict[int, float] = {}
         for tier, following in pairwise([*present, present[-1] + 1]):
             counted = range(tier, min(following, tier + 1 + self._counted_in_a_gap))
@@ -310,11 +308,9 @@ class TopologyWeights:
 
     @property
     def _counted_in_a_gap(self) -> int:
-        """How many absent tiers one after the other can change a sum of weights.
-
-        Two numbers of which one is 2^54 times the other add up to the larger one; weights that grow are infinite after
-        2^11 doublings.
-        """
+        """How many absent tiers one after the other can change a sum of weights."""
+        # Of two numbers of which one is 2^54 times the other, the sum is the larger one; weights that grow are infinite
+        # after 2^11 doublings.
         if self.fading in (0.0, 1.0) or not isfinite(self.fading):
             return FEW_TIERS if self.fading != 1.0 else MAX_ABSENT_TIERS
         doublings = GONE_DOUBLINGS if self.fading < 1.0 else INFINITE_DOUBLINGS
@@ -331,7 +327,7 @@ class TopologyWeights:
         return score / float(weights) if weights > 0 else 0.0
 
     def iter_fills(self, requests: dict[str, float], used: Resource, allocatable: Resource) -> Iterator[ResourceFill]:
-        """What is added up, resource by resource."""
+        """The fill of each weighed resource."""
         for name, request in requests.items():
             yield ResourceFill(name, self.resources[name], used.get(name) + request, allocatable.get(name))
 

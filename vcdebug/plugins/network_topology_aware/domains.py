@@ -72,21 +72,22 @@ class HyperNodeDomains:
         return self.ordering.order_keys(self.tree.tiers.get(tier, ()))
 
     def positions_in_tier(self, tier: int) -> IntArray:
-        """For every row of the node table, which of `in_tier` holds it (the first), or NOWHERE."""
+        """Row of the node table → position in `in_tier` of the first HyperNode that holds it, or NO_POSITION."""
         if tier not in self._members:
             held = np.full(len(self._row_of), NO_POSITION, dtype=np.int64)
+            # Backward, so that the first of several HyperNodes is written last.
             for position, name in reversed(list(enumerate(self.in_tier(tier)))):
                 held[[self._row_of[node] for node in self.nodes[name]]] = position
             self._members[tier] = held
         return self._members[tier]
 
     def charge_task(self, task: TaskInfo) -> None:
-        """A task came to its node: every HyperNode that holds the node uses more."""
+        """Add a placed task to every HyperNode that holds its node."""
         for name in self._holders.get(task.node_name, ()):
             self.amounts[name].used.add(task.resreq)
 
     def release_task(self, task: TaskInfo) -> None:
-        """A task leaves its node."""
+        """Subtract a task that leaves its node."""
         for name in self._holders.get(task.node_name, ()):
             self.amounts[name].used.sub(task.resreq)
 
@@ -129,11 +130,11 @@ def _sum_amounts(ssn: Session, nodes: Iterable[NodeName]) -> HyperNodeAmounts:
     return amounts
 
 
-# Where a job or sub job with hard topology may be tried: HyperNodes by tier.
+# The HyperNodes, by tier, in which a job or sub job with hard topology may be tried.
 
 
 class GradientRequest(NamedTuple):
-    """What is asked: the highest tier, the HyperNode allocated so far (or nothing), the minimum, and for what."""
+    """The highest tier, the HyperNode allocated so far (or empty), the job's minimum, and the purpose."""
 
     tier: int
     allocated: str

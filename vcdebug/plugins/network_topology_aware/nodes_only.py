@@ -29,7 +29,7 @@ WORST_SCORE = -1.0
 
 
 class NodesOnly(Plugin):
-    """Scores nodes of jobs with topology by the tier of what they have in common with the job's HyperNode."""
+    """Scores nodes for jobs with topology by the tier of the HyperNode that holds both node and job."""
 
     name: ClassVar[str] = "network-topology-aware"
 
@@ -48,7 +48,7 @@ class NodesOnly(Plugin):
             ssn.withdraw_hook(self, HYPER_NODE_ORDER.method)
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Where several nodes are the nearest, the part of the job's tasks in their HyperNode is added."""
+        """By closeness; several nearest nodes also by the fraction of the job's tasks in their HyperNode."""
         job, allocated = self._jobs[task.job], task.job_allocated_hyper_node
         if job.network_topology is None or not allocated or not len(nodes):
             return None
@@ -61,7 +61,7 @@ class NodesOnly(Plugin):
         return NodeScores(scores)
 
     def hyper_node_order(self, sub_job: SubJobInfo, hyper_nodes: dict[str, list[str]]) -> dict[str, float]:
-        """Up to v1.12. Where several are the nearest, the part of the job's tasks in each is added."""
+        """Up to v1.12: by closeness; several nearest ones also by the fraction of the job's tasks in each."""
         job = self._jobs[sub_job.job]
         allocated = job.allocated_hyper_node
         if not allocated:
@@ -81,10 +81,8 @@ class NodesOnly(Plugin):
             return None
         allocated, at = task.job_allocated_hyper_node, int(np.flatnonzero(nodes.rows == row)[0])
         holders = [self._holding_hyper_node(name) for name in nodes.node_names]
-        tied, name = (
-            _tied_best(self._by_name(holders, lambda name: self._closeness_score(name, allocated))),
-            holders[at],
-        )
+        tied = _tied_best(self._by_name(holders, lambda name: self._closeness_score(name, allocated)))
+        name = holders[at]
         near = JobNearness(
             name,
             allocated,
@@ -129,7 +127,7 @@ class NodesOnly(Plugin):
 
 
 def _tied_best(scores: FloatArray) -> BoolArray:
-    """The nearest nodes, where there are several."""
+    """Mask of the nearest nodes; empty where there is only one."""
     best = scores.max()
     tied: BoolArray = (scores == best) & (best >= WORST_SCORE)
     return tied & (np.count_nonzero(tied) > 1)

@@ -1,7 +1,6 @@
 """numa-aware: gives Guaranteed pods whole CPUs on as few NUMA nodes as the node's policy asks for.
 
-Upstream: plugins/numaaware.
-Upstream: api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
+Upstream: plugins/numaaware, api/node_info (RefreshNumaSchedulerInfoByCrd), cache (AddUnassignedNumaPods).
 """
 
 from __future__ import annotations
@@ -22,16 +21,7 @@ from vcdebug.model.names import Codes, NodeName, TaskId, TaskKey
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.numa import BitSet, CpuTopology, NumaInfo, format_cpu_list, parse_cpu_list, read_numa
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.numa_aware.assignment import (
-    NO_POLICY,
-    Assignment,
-    ContainerCpus,
-    assign_containers,
-    cpu_request,
-    given_cpus,
-    normalize_spans,
-    reserved_cpus,
-)
+from vcdebug.plugins.numa_aware import assignment
 from vcdebug.releases.devices import NUMA_POD_LEVEL
 from vcdebug.snapshot.cycle_inputs import CpuReservation
 
@@ -44,7 +34,7 @@ NOT_STATIC = "cpu manager policy isn't static"
 NO_CPUS = "cpu allocatable map is empty"
 
 AssignmentKey = tuple[CpuTopology, str, int, BitSet | None, tuple[tuple[str, int], ...]]
-"""Everything that an assignment depends on."""
+"""All inputs of an assignment: equal nodes share one answer."""
 
 
 def _other_policy(task_policy: str, node_policy: str) -> str:
@@ -52,7 +42,7 @@ def _other_policy(task_policy: str, node_policy: str) -> str:
 
 
 class NumaRoom(NamedTuple):
-    """What a node's NUMA nodes have for a pod."""
+    """A node's NUMA nodes and what a pod gets there."""
 
     asked_policy: str
     policy: str
@@ -61,7 +51,7 @@ class NumaRoom(NamedTuple):
     """CPUs by NUMA node."""
     free: BitSet
     reserved: BitSet
-    containers: tuple[ContainerCpus, ...]
+    containers: tuple[assignment.ContainerCpus, ...]
     refusal: str
     """Empty where the node is accepted."""
 
@@ -98,14 +88,12 @@ class NumaAware(Plugin):
         )
         self._free: dict[NodeName, BitSet | None] = {name: info.free_cpus for name, info in self._info.items()}
         self._assigned: dict[TaskId, dict[NodeName, BitSet]] = {}
-        self._known: dict[AssignmentKey, Assignment] = {}
+        self._known: dict[AssignmentKey, assignment.Assignment] = {}
         self._charged: dict[TaskId, tuple[NodeName, TaskKey]] = {}
-        """Tasks that an allocate event placed and nothing has taken back."""
+        """Tasks that an allocate event placed and no event has taken back."""
 
     def on_session_close(self, ssn: Session) -> None:
-        """Hand the assignments to the cache, also those of tasks that are only pipelined.
-        Upstream: plugins/numaaware.OnSessionClose.
-        """
+        """Hand all assignments to the cache, of pipelined tasks too. Upstream: plugins/numaaware.OnSessionClose."""
         given = [
             CpuReservation(node, key, uid, format_cpu_list(self._assigned[uid][node]))
             for uid, (node, key) in self._charged.items()
@@ -142,12 +130,13 @@ class NumaAware(Plugin):
     def _assign_cpus(self, task: TaskInfo, info: NumaInfo) -> int:
         """The verdict's code; an accepted node's CPUs are remembered for the task."""
         containers = task.pod.spec.get("containers") or ()
-        needs = tuple((container.get("name") or "", cpu_request(container)) for container in containers)
+        needs = tuple((container.get("name") or "", assignment.cpu_request(container)) for container in containers)
         free = self._free[info.name]
+        # Assigning is a search over subsets of NUMA nodes; thousands of equal nodes answer alike.
         question = (info.topology, info.topology_policy, info.reserved_cpus, free, needs)
         answer = self._known.get(question)
         if answer is None:
-            answer = self._known[question] = assign_containers(info, free, containers)
+            answer = self._known[question] = assignment.assign_containers(info, free, containers)
         if answer.refused is not None:
             reason = _not_assigned(answer.refused)
             return self._ssn.reasons.code_of((FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, reason, self.name),))
@@ -155,7 +144,7 @@ class NumaAware(Plugin):
         return 0
 
     def numa_room(self, task: TaskInfo, node: NodeName) -> NumaRoom | None:
-        """What is compared on a node; None where the plugin has no say about the pod there."""
+        """What is compared on a node; None where the plugin does not judge the pod there."""
         policy, info = _task_policy(task), self._info.get(node)
         guaranteed = pod_qos(task.pod, self._ssn.flags) == GUARANTEED
         if (
@@ -168,10 +157,10 @@ class NumaAware(Plugin):
         if info is None:
             return NumaRoom(policy, "", "", {}, 0, 0, (), refusal or "")
         free, containers = self._free[node], task.pod.spec.get("containers") or ()
-        given = () if refusal else tuple(given_cpus(info, free, containers))
-        refused = next((_not_assigned(one.name) for one in given if one.cpus is None), "")
+        given = () if refusal else tuple(assignment.given_cpus(info, free, containers))
+        refused = next((_not_assigned(reservation.name) for reservation in given if reservation.cpus is None), "")
         places, manager = info.topology.in_numa, info.cpu_manager_policy
-        reserved = reserved_cpus(info)
+        reserved = assignment.reserved_cpus(info)
         return NumaRoom(policy, info.topology_policy, manager, places, free or 0, reserved, given, refusal or refused)
 
     # Scoring
@@ -192,7 +181,7 @@ class NumaAware(Plugin):
             if info is None:
                 raise SchedulerPanic(NIL_POINTER_TEXT)
             spans.append(info.topology.count_numa_nodes(assigned.get(name, 0)))
-        scores = tuple([float(score * self._weight) for score in normalize_spans(spans, MAX_SCORE)])
+        scores = tuple([float(score * self._weight) for score in assignment.normalize_spans(spans, MAX_SCORE)])
         return NumaSpans(
             tuple([assigned.get(name, 0) for name in nodes.node_names]), tuple(spans), self._weight, scores
         )
@@ -200,7 +189,7 @@ class NumaAware(Plugin):
     # Events
 
     def allocate_func(self, event: Event) -> None:
-        """Take what the last predicate call assigned; without one, nothing. Upstream: api/numa_info.Allocate."""
+        """Charge the last predicate call's assignment, if any. Upstream: api/numa_info.Allocate."""
         cpus, free = self._planned_cpus(event.task)
         if cpus is None:
             return
@@ -229,15 +218,15 @@ def _not_assigned(container: str) -> str:
 def _task_policy(task: TaskInfo) -> str:
     """The policy that the pod asks for, empty for none."""
     policy = task.pod.annotations.get(POLICY_ANNOTATION, "")
-    return "" if policy == NO_POLICY else policy
+    return "" if policy == assignment.NO_POLICY else policy
 
 
 def _manages_cpus(info: NumaInfo) -> bool:
     """Whether pods without a policy of their own are assigned CPUs here too."""
-    return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (NO_POLICY, "")
+    return info.cpu_manager_policy == STATIC_POLICY and info.topology_policy not in (assignment.NO_POLICY, "")
 
 
-# CPUs that earlier cycles gave to pods and that no Numatopology shows yet.
+# CPUs that earlier cycles gave to pods, and that no Numatopology shows yet.
 
 CpuReservations = tuple[CpuReservation, ...]
 
@@ -245,18 +234,15 @@ CpuReservations = tuple[CpuReservation, ...]
 def reserve_cpus(
     info: Mapping[NodeName, NumaInfo], reserved: CpuReservations, *, by_pod: bool = True
 ) -> CpuReservations:
-    """Take them from the nodes' free CPUs; what is still reserved.
-
-    A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
-    Without `by_pod` what the node shows of pods is not read, and they stay.
-    """
-    on_nodes = [one for one in reserved if one.node in info]
-    missing = dict.fromkeys(one.node for one in on_nodes if not (by_pod and _is_reported(info[one.node], one)))
-    kept = tuple(one for one in reserved if one.node in missing or one.node not in info)
-    for one in kept:
-        node = info.get(one.node)
+    """Take reserved CPUs off the nodes' free ones; returns what stays reserved: everything without `by_pod`."""
+    # A node's reservations end together, once it shows every pod of them: one that is missing keeps all of them.
+    on_nodes = [cpus for cpus in reserved if cpus.node in info]
+    missing = dict.fromkeys(cpus.node for cpus in on_nodes if not (by_pod and _is_reported(info[cpus.node], cpus)))
+    kept = tuple(cpus for cpus in reserved if cpus.node in missing or cpus.node not in info)
+    for reservation in kept:
+        node = info.get(reservation.node)
         if node is not None and node.free_cpus is not None:
-            node.free_cpus &= ~(parse_cpu_list(one.cpus) or 0)
+            node.free_cpus &= ~(parse_cpu_list(reservation.cpus) or 0)
     return kept
 
 
@@ -266,6 +252,6 @@ def _is_reported(node: NumaInfo, one: CpuReservation) -> bool:
 
 
 def with_reserved(reserved: CpuReservations, given: Iterable[CpuReservation]) -> CpuReservations:
-    """With those of a session, by node and pod; a pod has one reservation per node, and keeps those on other nodes."""
-    by_place = {(one.node, one.pod, one.uid): one for one in (*reserved, *given)}
+    """The reservations with those of a session, in order of node and pod; one per pod and node."""
+    by_place = {(cpus.node, cpus.pod, cpus.uid): cpus for cpus in (*reserved, *given)}
     return tuple(by_place[place] for place in sorted(by_place))

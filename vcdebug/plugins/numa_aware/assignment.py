@@ -1,7 +1,6 @@
 """Container by container: which NUMA nodes suit, whether the node's policy admits them, and the CPUs taken.
 
-Upstream: plugins/numaaware/policy, plugins/numaaware/provider/cpumanager (cpu_mng).
-Upstream: plugins/numaaware/provider/cpumanager (cpu_assignment).
+Upstream: plugins/numaaware/policy, plugins/numaaware/provider/cpumanager (cpu_mng, cpu_assignment).
 Differs: sockets come in ascending order where upstream reads a map.
 """
 
@@ -175,7 +174,7 @@ def _allocate_cpus(topology: CpuTopology, available: BitSet, nodes: BitSet | Non
 
 
 def normalize_spans(raw: Sequence[int], highest: int) -> list[int]:
-    """Fewer is better: 0 of the largest scores `highest`, the largest scores 0."""
+    """Fewer NUMA nodes score higher: the largest count scores 0, a count of 0 `highest`."""
     largest = max(raw, default=0)
     if largest <= 0:
         return [highest] * len(raw)
@@ -218,7 +217,8 @@ class _Accumulator:
         self.needed -= cpus.bit_count()
 
     def take_sockets(self) -> None:
-        """Upstream intersects socket numbers with CPU numbers, so a socket whose number is no free CPU is passed."""
+        """Take whole sockets while more is needed."""
+        # Upstream intersects socket numbers with CPU numbers: a socket whose number is no free CPU is passed over.
         topology = self._topology
         for socket in self._that_are_cpus(topology.sockets_of(self.left)):
             if self.needed < max(topology.cpus_per_socket, 1):
@@ -226,7 +226,7 @@ class _Accumulator:
             self._take_cpus(topology.in_socket[socket] & self.left)
 
     def take_cores(self) -> None:
-        """The same intersection of core numbers with CPU numbers."""
+        """Take whole cores while more is needed; core numbers are intersected with CPU numbers too."""
         topology = self._topology
         if self.needed < topology.cpus_per_core:
             return
@@ -249,10 +249,11 @@ class _Accumulator:
         return [core for socket in ordered for core in by_socket[socket]]
 
     def take_single(self) -> None:
-        """From cores in an order that upstream's comparison only hints at: its terms are joined by OR."""
+        """Take single CPUs."""
         if self.needed < 1:
             return
         topology = self._topology
+        # Go's own sort: upstream joins the terms of its comparison by OR, which is no order, so the algorithm decides.
         cores = sort_slice(topology.cores_of(self.left), self._core_less)
         for core in cores:
             for cpu in set_members(topology.in_core[core] & self.left):

@@ -26,20 +26,7 @@ from vcdebug.model.node import NodeInfo
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.plugins.predicates import filters as quirks
-from vcdebug.plugins.predicates.filters import (
-    TOO_MANY_PODS,
-    FilterVerdict,
-    InterPodAffinityFilter,
-    KubernetesFilter,
-    NodePortsFilter,
-    PodTopologySpreadFilter,
-    PreFilterError,
-    VerdictChain,
-    fail_where,
-    run_filter,
-    single_code,
-)
+from vcdebug.plugins.predicates import filters
 from vcdebug.plugins.predicates.prefilter_cache import PreFilterCache
 from vcdebug.plugins.predicates.proportional import ProportionalFilter, rates_of
 from vcdebug.plugins.predicates.static_filters import TEMPLATE_ANNOTATION, EquivalenceCache, StaticFilters
@@ -49,22 +36,12 @@ from vcdebug.plugins.predicates.volume_filters import (
     VolumeBindingFilter,
     VolumeZoneFilter,
 )
-from vcdebug.releases.nodes import (
-    DRA_PREDICATE_SWITCH,
-    DRA_SCORE,
-    PREDICATE_ORDER,
-    PREDICATES_BATCH_ALL_NODES,
-    PREFILTER_REGISTRATIONS,
-    PROPORTIONAL_PREDICATE,
-    RESERVE_FAILURE_CONTINUES,
-    SIMULATE_WITHOUT_DEVICES,
-    TAINT_TEXT,
-)
+from vcdebug.releases import nodes as node_changes
 
 NODE_AFFINITY = "NodeAffinity"
 POD_NUMBER, STABLE = "NodePodNumber", "stable filters"
 LATER_PRE_FILTERS = (NodeVolumeLimitsFilter.name, VolumeZoneFilter.name)
-"""Filters that once had no PreFilter, beside node affinity."""
+"""Filters that had no PreFilter in older releases; nor had node affinity."""
 DRA_PART = "nodeorder/batch/DynamicResources"
 NO_SIDECARS = "pod has a restartable init container and the SidecarContainers feature is disabled"
 
@@ -97,65 +74,67 @@ class Predicates(Plugin):
         self._ssn = ssn
         self._view: NodeView = ssn.view
         has = ssn.release.has_older_form
-        self._by_name = has(PREDICATE_ORDER)
+        self._by_name = has(node_changes.PREDICATE_ORDER)
         self._stable = StaticFilters(
             self._view,
             affinity_on=self._affinity_on,
             taints_on=self._taints_on,
-            taints_named=has(TAINT_TEXT),
+            taints_named=has(node_changes.TAINT_TEXT),
             affinity_first=self._by_name,
         )
-        self._scores_claims = not has(DRA_SCORE)
-        self._names_all_nodes = has(PREDICATES_BATCH_ALL_NODES)
-        self._simulates_without_devices = has(SIMULATE_WITHOUT_DEVICES)
-        self._continues_refused = has(RESERVE_FAILURE_CONTINUES)
+        self._scores_claims = not has(node_changes.DRA_SCORE)
+        self._names_all_nodes = has(node_changes.PREDICATES_BATCH_ALL_NODES)
+        self._simulates_without_devices = has(node_changes.SIMULATE_WITHOUT_DEVICES)
+        self._continues_refused = has(node_changes.RESERVE_FAILURE_CONTINUES)
         self._skips: dict[tuple[str, ...], tuple[str, ...]] = {}
         """Names of filters that some task skips, once."""
         self._cache = EquivalenceCache(len(self._view)) if self.remembers_rows else None
         self._max_pods: IntArray = np.array(
             [ssn.nodes[name].allocatable.max_task_num for name in self._view.names], dtype=np.int64
         )
-        self._affinity = InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
+        self._affinity = (
+            filters.InterPodAffinityFilter(self._view, listers) if self._filter_enabled("PodAffinity") else None
+        )
         self._volumes = VolumeBindingFilter(self._view, listers) if self._filter_enabled("VolumeBinding") else None
         self._claims = DynamicResourcesFilter(ssn, self._view, listers) if self._claims_on(ssn) else None
-        rates = rates_of(self.arguments) if has(PROPORTIONAL_PREDICATE) else None
+        rates = rates_of(self.arguments) if has(node_changes.PROPORTIONAL_PREDICATE) else None
         self._proportional = None if rates is None else ProportionalFilter(ssn, rates)
         self._filters = self._build_filters(listers)
         self._foretelling = None if self._cache is not None else self._new_prefilter_cache(ssn)
-        self._by_filter = [(one.name, one) for one in self._filters]
+        self._by_filter = [(candidate.name, candidate) for candidate in self._filters]
         self._reserving: tuple[VolumeBindingFilter | DynamicResourcesFilter, ...]
         self._reserving = self._ordered_filters(self._volumes, self._claims)
-        self._giving_back = [one for one in (self._claims, self._volumes) if one is not None]
-        self._affinity_prepares = self._affinity_on and not has(PREFILTER_REGISTRATIONS)
-        without = LATER_PRE_FILTERS if has(PREFILTER_REGISTRATIONS) else ()
-        self._preparing = tuple(one for one in self._filters if one.name not in without)
+        self._giving_back = [candidate for candidate in (self._claims, self._volumes) if candidate is not None]
+        self._affinity_prepares = self._affinity_on and not has(node_changes.PREFILTER_REGISTRATIONS)
+        without = LATER_PRE_FILTERS if has(node_changes.PREFILTER_REGISTRATIONS) else ()
+        self._preparing = tuple(candidate for candidate in self._filters if candidate.name not in without)
 
     def _new_prefilter_cache(self, ssn: Session) -> PreFilterCache:
         return PreFilterCache(self._view, ssn.reasons, self._stable, self._max_pods, self._filters)
 
     def _claims_on(self, ssn: Session) -> bool:
-        """By the gate; once by an argument, too."""
-        if ssn.release.has_older_form(DRA_PREDICATE_SWITCH):
+        """Whether resource claims are filtered: by the feature gate, in older releases also by an argument."""
+        if ssn.release.has_older_form(node_changes.DRA_PREDICATE_SWITCH):
             asked = self.arguments.get_bool("predicate.DynamicResourceAllocationEnable", default=False)
             return asked and ssn.flags.is_gate_on("DynamicResourceAllocation")
         return ssn.flags.is_gate_on("DynamicResourceAllocation")
 
-    def _build_filters(self, listers: Listers) -> tuple[KubernetesFilter, ...]:
+    def _build_filters(self, listers: Listers) -> tuple[filters.KubernetesFilter, ...]:
         """Filters after the stable ones, in upstream's order."""
         view = self._view
         return self._ordered_filters(
-            NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
+            filters.NodePortsFilter(view) if self._filter_enabled("NodePorts") else None,
             self._affinity,
             NodeVolumeLimitsFilter(view, listers) if self._filter_enabled("NodeVolumeLimits") else None,
             VolumeZoneFilter(view, listers) if self._filter_enabled("VolumeZone") else None,
-            PodTopologySpreadFilter(view, listers) if self._filter_enabled("PodTopologySpread") else None,
+            filters.PodTopologySpreadFilter(view, listers) if self._filter_enabled("PodTopologySpread") else None,
             self._proportional,
             self._volumes,
             self._claims,
         )
 
     def _ordered_filters(self, *candidates: T | None) -> tuple[T, ...]:
-        """Those that take part; by name where upstream once had them in a map."""
+        """The candidates that are not None; by name in releases that kept filters in a map."""
         present = [one for one in candidates if one is not None]
         return tuple(sorted(present, key=lambda one: one.name) if self._by_name else present)
 
@@ -171,13 +150,15 @@ class Predicates(Plugin):
             self._foretelling.clear_last()
         skipped: list[str] = []
         error = self._run_pre_filters(task, state, skipped)
+        # Only added to, as upstream: a filter that skipped a task once stays skipped in this session.
         state.skip.update(dict.fromkeys(skipped))
+        # One tuple per combination: a session logs the same few for thousands of tasks.
         names = tuple(skipped)
         self._ssn.log("filter.skips", task.key, self._skips.setdefault(names, names))
         return error
 
     def _run_pre_filters(self, task: TaskInfo, state: CycleState, skipped: list[str]) -> PluginError | None:
-        """Filters enter `skipped` that have nothing to say about the task, now and for the rest of the session."""
+        """Run PreFilter of each filter; those that skip the task are appended to `skipped`."""
         pod = task.pod
         if self._affinity_prepares:
             placement = self._view.shapes.node_constraints(pod)
@@ -188,12 +169,12 @@ class Predicates(Plugin):
         for candidate in self._preparing:
             try:
                 wanted = candidate.pre_filter(pod, state)
-            except PreFilterError as error:
+            except filters.PreFilterError as error:
                 return _pre_predicate_error(candidate.name, str(error))
             if not wanted:
                 skipped.append(candidate.name)
             elif candidate.name in state.skip:
-                quirks.note_stays_skipped(self._ssn, task, candidate.name)
+                filters.note_stays_skipped(self._ssn, task, candidate.name)
         return None
 
     # Filtering
@@ -206,36 +187,34 @@ class Predicates(Plugin):
         foretold = None if foretelling is None else foretelling.verdicts_for(pod, state)
         if foretelling is not None and foretold is not None:
             if len(rows) == 1:
-                return single_code(foretelling.code_of_row(foretold, rows.item()))
+                return filters.single_code(foretelling.code_of_row(foretold, rows.item()))
             codes: Codes = foretelling.codes_of_all(foretold)[rows]
             return codes
         if len(rows) == 1:
-            return single_code(self._predicate_one(pod, state, rows))
-        chain = VerdictChain(self._ssn.reasons, self._first_codes(pod, rows))
+            return filters.single_code(self._predicate_one(pod, state, rows))
+        chain = filters.VerdictChain(self._ssn.reasons, self._first_codes(pod, rows))
         for candidate in self._filters:
             if candidate.name not in state.skip and not chain.is_ended:
-                run_filter(candidate, chain, pod, state, rows)
+                filters.run_filter(candidate, chain, pod, state, rows)
         return chain.row_codes()
 
     def standing_codes(self, task: TaskInfo) -> Codes | None:
-        """Where every filter that has something to say has said it in PreFilter."""
+        """The codes of all nodes where PreFilter settled every filter's answer; else None."""
         if self._foretelling is None:
             return None
         foretold = self._foretelling.verdicts_for(task.pod, self._ssn.cycle_state(task))
         return None if foretold is None else self._foretelling.codes_of_all(foretold)
 
     def _first_codes(self, pod: Pod, rows: IntArray) -> Codes:
-        """Nodes that have all the pods that they may have, then the stable filters.
-        Upstream: plugins/predicates.predicateByStablefilter.
-        """
-        chain = VerdictChain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
-        chain.add_verdict(fail_where(TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
+        """Full nodes first, then the stable filters. Upstream: plugins/predicates.predicateByStablefilter."""
+        chain = filters.VerdictChain(self._ssn.reasons, np.zeros(len(rows), dtype=np.uint16))
+        chain.add_verdict(filters.fail_where(filters.TOO_MANY_PODS, self._max_pods[rows] <= self._view.pod_count[rows]))
         index = self._stable_index(pod, rows)  # which may add to the statuses
-        chain.add_verdict(FilterVerdict(self._stable.statuses, index))
+        chain.add_verdict(filters.FilterVerdict(self._stable.statuses, index))
         return chain.row_codes()
 
     def _predicate_one(self, pod: Pod, state: CycleState, rows: IntArray) -> int:
-        """As predicate, for one node that has to be looked at."""
+        """The code of one node that some filter must check."""
         if self._cache is None:
             index = self._stable.verdict_index(self._view.shapes.node_constraints(pod)).item(rows.item(0))
         else:
@@ -246,11 +225,11 @@ class Predicates(Plugin):
     def _judge_row(
         self, pod: Pod, state: CycleState, rows: IntArray, stable: int
     ) -> list[tuple[str, FitStatus | None]]:
-        """Each filter that is asked about one node and what it objects to, up to an objection that ends it."""
+        """(filter, objection or None) of one node, up to the objection that ends the filtering."""
         row = rows.item(0)
         full = self._max_pods.item(row) <= self._view.pod_count.item(row)
         status = self._stable.statuses[stable - 1] if stable else None
-        found = [(POD_NUMBER, TOO_MANY_PODS if full else None), (STABLE, status)]
+        found = [(POD_NUMBER, filters.TOO_MANY_PODS if full else None), (STABLE, status)]
         if status is not None and blocks_preemption(status):
             return found
         skip = state.skip
@@ -265,26 +244,26 @@ class Predicates(Plugin):
         return found
 
     def judge_node(self, task: TaskInfo, node: NodeName) -> list[tuple[str, FitStatus | None]]:
-        """Each filter and what it objects to on one node; the equivalence cache is neither asked nor told."""
+        """(filter, objection or None) of one node; the equivalence cache is neither read nor written."""
         row = self._view.row_of[node]
         index = int(self._stable.verdict_index(self._view.shapes.node_constraints(task.pod))[row])
         return self._judge_row(task.pod, self._ssn.cycle_state(task), np.array([row], dtype=np.int64), index)
 
     def cached_template(self, task: TaskInfo, node: NodeName) -> tuple[str, int] | None:
-        """(template, what the equivalence cache remembers of it on a node); None without the cache or a template."""
+        """(template, its cached verdict on a node); None without the cache or a template."""
         template = task.pod.annotations.get(TEMPLATE_ANNOTATION, "")
         if self._cache is None or not template:
             return None
         return template, self._cache.cached_verdict(template, self._view.row_of[node])
 
     @property
-    def active_filters(self) -> tuple[KubernetesFilter, ...]:
-        """The filters after the stable ones, in the order in which they are asked."""
+    def active_filters(self) -> tuple[filters.KubernetesFilter, ...]:
+        """The filters after the stable ones, in order."""
         return self._filters
 
     @property
     def claim_filter(self) -> DynamicResources | None:
-        """What judges resource claims, where anything does."""
+        """The filter of resource claims; None where it is off."""
         return None if self._claims is None else self._claims.check
 
     @property
@@ -293,13 +272,13 @@ class Predicates(Plugin):
         return self._view
 
     def pod_numbers(self, node: NodeName) -> tuple[int, int]:
-        """(pods on the node, the most that it may have)."""
+        """(pods on the node, its maximum)."""
         row = self._view.row_of[node]
         return int(self._view.pod_count[row]), int(self._max_pods[row])
 
     @property
     def static_filters(self) -> StaticFilters:
-        """The filters that are decided once."""
+        """The filters whose verdicts hold for the whole session."""
         return self._stable
 
     def _stable_index(self, pod: Pod, rows: IntArray) -> IntArray:
@@ -311,9 +290,7 @@ class Predicates(Plugin):
     # Scoring
 
     def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores | None:
-        """Only scoring a node can fail: over no nodes there is nothing that fails.
-        Upstream: plugins/predicates.BatchNodeOrder.
-        """
+        """Over no nodes nothing can fail. Upstream: plugins/predicates.BatchNodeOrder."""
         if not self._scores_claims:
             return None if self._volumes is None else NodeScores(nodes.zero_scores(), everywhere=self._names_all_nodes)
         if self._claims is None:
@@ -322,7 +299,7 @@ class Predicates(Plugin):
         return NodeScores(scores, ((DRA_PART, scores),))
 
     def _claim_scores(self, claims: DynamicResourcesFilter, task: TaskInfo, nodes: NodeRows) -> FloatArray:
-        """A pod without claims asks for nothing; one that PreFilter never saw cannot be scored."""
+        """Scores by resource claims; raises ScoreError for a pod that PreFilter never saw."""
         state = self._ssn.cycle_state(task)
         if not len(nodes) or (claims.STATE in state.data and not task.pod.spec.get("resourceClaims")):
             return nodes.zero_scores()
@@ -379,16 +356,16 @@ class Predicates(Plugin):
             error = reserving.reserve(state, task.pod.node_name)
             if error is not None:
                 event.err = error
-                quirks.note_refused(self._ssn, task, error)
+                filters.note_refused(self._ssn, task, error)
                 if self._continues_refused:
                     break
-                quirks.note_not_restored(self._ssn, task, error)
+                filters.note_not_restored(self._ssn, task, error)
                 return
         if self._charge_devices(event):
             return
         self._view.add_pod(row, task.pod)
         if self._affinity is not None and self._affinity.overlooks_anti_affinity(task.pod, row):
-            quirks.note_overlooked_anti_affinity(self._ssn, task)
+            filters.note_overlooked_anti_affinity(self._ssn, task)
 
     def _charge_devices(self, event: Event) -> bool:
         """Whether a ledger that deviceshare keeps refuses the pod."""
@@ -401,13 +378,13 @@ class Predicates(Plugin):
         return False
 
     def _release_devices(self, task: TaskInfo) -> bool:
-        """Whether the handler goes on."""
+        """Whether the event handler continues."""
         for name, ledger in self._ssn.nodes[task.node_name].devices.items():
             released = ledger.release(task.pod) if ledger.has_device_request(task.pod) else ReleaseOutcome.FREE
             if released is ReleaseOutcome.REFUSED:
                 return False
             if released is ReleaseOutcome.KEPT:
-                quirks.note_device_charged(self._ssn, task, name)
+                filters.note_device_charged(self._ssn, task, name)
         return True
 
     def deallocate_func(self, event: Event) -> None:

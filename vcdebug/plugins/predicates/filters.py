@@ -1,8 +1,6 @@
 """The Kubernetes filters in the shape the predicates plugin runs them: PreFilter, Filter, and their texts.
 
-Upstream: plugins/predicates, k8s framework plugins.
-Upstream: plugins/predicates (predicateFn).
-Upstream: plugins/predicates.
+Upstream: plugins/predicates (predicateFn), k8s framework plugins.
 """
 
 from __future__ import annotations
@@ -12,38 +10,16 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from vcdebug.framework.quirks import (
-    ANTI_AFFINITY_MISSED,
-    CLAIMS_UNDECIDED,
-    DEVICE_STAYS_CHARGED,
-    FILTER_STAYS_SKIPPED,
-    PROMISE_WITHOUT_NODE,
-    VIEW_LOST_POD,
-)
+from vcdebug.framework import quirks
 from vcdebug.framework.session import Session
 from vcdebug.gomath import int_div, int_mod
+from vcdebug.kube import pod_affinity, topology_spread
 from vcdebug.kube.cycle_state import CycleState
 from vcdebug.kube.dynamic_resources import NO_ALLOCATION
 from vcdebug.kube.listers import Listers
 from vcdebug.kube.node_view import NodeView
-from vcdebug.kube.pod_affinity import (
-    AFFINITY_REASON,
-    ANTI_AFFINITY_REASON,
-    EXISTING_ANTI_AFFINITY_REASON,
-    AffinityState,
-    IncomingTermsTable,
-    InterPodAffinity,
-)
 from vcdebug.kube.ports import NO_FREE_PORTS
 from vcdebug.kube.selector import SelectorError
-from vcdebug.kube.topology_spread import (
-    DO_NOT_SCHEDULE,
-    MISSING_LABEL_REASON,
-    SKEWED_REASON,
-    Constraints,
-    constraints_of,
-    spread_verdicts,
-)
 from vcdebug.model.fit_errors import (
     ERROR,
     POD_NUMBER_EXCEEDED,
@@ -68,7 +44,7 @@ class KubernetesFilter(Protocol):
 
     name: str
     foretells: bool
-    """Whether what PreFilter counted settles the answer about every node, whatever happens on it later."""
+    """Whether PreFilter settles the answer about every node, whatever changes there later."""
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         """Prepare the pod's state; False means Skip; raises PreFilterError."""
@@ -80,7 +56,7 @@ class KubernetesFilter(Protocol):
 
 
 def run_filter(candidate: KubernetesFilter, chain: VerdictChain, pod: Pod, state: CycleState, rows: IntArray) -> None:
-    """Ask a filter about the rows that are left."""
+    """Ask a filter about the rows that are still alive."""
     alive = chain.alive_rows
     if np.count_nonzero(alive) == len(rows):
         chain.add_verdict(candidate.filter(pod, state, rows))
@@ -125,9 +101,9 @@ class InterPodAffinityFilter:
     STATE = "PreFilterInterPodAffinity"
     MISSING = f'error reading "{STATE}" from cycleState: not found'
     STATUSES = (
-        FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, AFFINITY_REASON),
-        FitStatus(UNSCHEDULABLE, ANTI_AFFINITY_REASON),
-        FitStatus(UNSCHEDULABLE, EXISTING_ANTI_AFFINITY_REASON),
+        FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, pod_affinity.AFFINITY_REASON),
+        FitStatus(UNSCHEDULABLE, pod_affinity.ANTI_AFFINITY_REASON),
+        FitStatus(UNSCHEDULABLE, pod_affinity.EXISTING_ANTI_AFFINITY_REASON),
     )
     UNRESOLVABLE = tuple(status._replace(code=UNSCHEDULABLE_AND_UNRESOLVABLE) for status in STATUSES)
 
@@ -136,7 +112,7 @@ class InterPodAffinityFilter:
         final = listers.flags.release.has_older_form(POD_AFFINITY_UNRESOLVABLE)
         self._statuses = self.UNRESOLVABLE if final else self.STATUSES
         self._missing_code = UNSCHEDULABLE_AND_UNRESOLVABLE if final else ERROR
-        self._check = InterPodAffinity(view, IncomingTermsTable(listers.namespace_labels))
+        self._check = pod_affinity.InterPodAffinity(view, pod_affinity.IncomingTermsTable(listers.namespace_labels))
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
         shape = self._view.shapes.pod_shape(pod)
@@ -150,7 +126,7 @@ class InterPodAffinityFilter:
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         counted = state.data.get(self.STATE)
-        if not isinstance(counted, AffinityState):
+        if not isinstance(counted, pod_affinity.AffinityState):
             return fail_all(FitStatus(self._missing_code, self.MISSING), len(rows))
         return FilterVerdict(self._statuses, self._check.filter(counted, rows))
 
@@ -161,7 +137,7 @@ class InterPodAffinityFilter:
     def simulate_pod(self, state: CycleState, other: Pod, row: int, sign: int) -> str | None:
         """Another pod comes (sign 1) or leaves (sign -1) in a simulation; the error text without a state."""
         counted = state.data.get(self.STATE)
-        if not isinstance(counted, AffinityState):
+        if not isinstance(counted, pod_affinity.AffinityState):
             return self.MISSING
         self._check.update_counts(counted, self._view.shapes.pod_shape(other), row, sign)
         return None
@@ -174,8 +150,8 @@ class PodTopologySpreadFilter:
     foretells = True
     STATE = "PreFilterPodTopologySpread"
     STATUSES = (
-        FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, MISSING_LABEL_REASON),
-        FitStatus(UNSCHEDULABLE, SKEWED_REASON),
+        FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, topology_spread.MISSING_LABEL_REASON),
+        FitStatus(UNSCHEDULABLE, topology_spread.SKEWED_REASON),
     )
 
     def __init__(self, view: NodeView, listers: Listers) -> None:
@@ -191,14 +167,14 @@ class PodTopologySpreadFilter:
         if not constraints:
             return False
         shapes = self._view.shapes
-        state.data[self.STATE] = spread_verdicts(
+        state.data[self.STATE] = topology_spread.spread_verdicts(
             self._view, constraints, shapes.label_group(pod), shapes.node_constraints(pod)
         )
         return True
 
-    def hard_constraints(self, pod: Pod) -> Constraints:
+    def hard_constraints(self, pod: Pod) -> topology_spread.Constraints:
         """The pod's hard constraints; raises SelectorError."""
-        return constraints_of(pod.spec, pod.labels, DO_NOT_SCHEDULE, self._gate)
+        return topology_spread.constraints_of(pod.spec, pod.labels, topology_spread.DO_NOT_SCHEDULE, self._gate)
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
         verdicts = state.data.get(self.STATE)
@@ -207,7 +183,7 @@ class PodTopologySpreadFilter:
         return FilterVerdict(self.STATUSES, verdicts[rows])
 
 
-# Filter verdicts per row, and how they add up to the codes of one predicate call.
+# Filter verdicts per row, and their sum: the codes of one predicate call.
 
 INDEX_DTYPE = np.int64
 TOO_MANY_PODS = FitStatus(UNSCHEDULABLE, POD_NUMBER_EXCEEDED, "predicates")
@@ -232,7 +208,8 @@ def fail_where(status: FitStatus, failing: BoolArray) -> FilterVerdict:
 
 @cache
 def single_code(code: int) -> Codes:
-    """The answer for one node, kept once; read only."""
+    """The answer for one node, one read-only array per code."""
+    # Actions ask about single nodes most often, and an array costs more than the rest of the call.
     codes: Codes = np.array([code], dtype=np.uint16)
     codes.flags.writeable = False
     return codes
@@ -263,6 +240,7 @@ class VerdictChain:
             return
         width = len(verdict.statuses) + 1
         pairs = self._codes[failing] * width + verdict.failing[failing]
+        # Mostly all rows fail alike; np.unique sorts.
         if np.count_nonzero(pairs == pairs[0]) == len(pairs):
             self._codes[failing], self._alive[failing] = self._extend_code(int(pairs[0]), width, verdict)
             return
@@ -283,14 +261,12 @@ class VerdictChain:
         return self._codes.astype(np.uint16)
 
 
-# Notes about upstream's oddities in predicates, left at the event where they act.
+# Notes about upstream's quirks in predicates, attached to the event where they take effect.
 
 LOST_POD_TEXT = (
     "{} is back on {}, but missing from the Kubernetes view of the node for the rest of the session: "
     "Reserve answered `{}`"
 )
-
-
 PROMISED_TEXT = (
     "{} cannot be pipelined on {}: the pod does not say the node yet, so Reserve does not find the devices of its "
     "resource claims (`{}`)"
@@ -300,43 +276,43 @@ PROMISED_TEXT = (
 def note_refused(ssn: Session, task: TaskInfo, error: str) -> None:
     """Reserve refused a pod that is pipelined, before its node is written into it."""
     if task.status is TaskStatus.PIPELINED and error == NO_ALLOCATION and task.pod.node_name != task.node_name:
-        ssn.note_quirk(PROMISE_WITHOUT_NODE, PROMISED_TEXT, task.key, task.node_name, error)
+        ssn.note_quirk(quirks.PROMISE_WITHOUT_NODE, PROMISED_TEXT, task.key, task.node_name, error)
 
 
 def note_not_restored(ssn: Session, task: TaskInfo, error: str) -> None:
     """An eviction was undone, but Reserve refused the pod's return."""
     if task.status is TaskStatus.RUNNING:
-        ssn.note_quirk(VIEW_LOST_POD, LOST_POD_TEXT, task.key, task.node_name, error)
+        ssn.note_quirk(quirks.VIEW_LOST_POD, LOST_POD_TEXT, task.key, task.node_name, error)
 
 
 def note_stays_skipped(ssn: Session, task: TaskInfo, filter_name: str) -> None:
     """PreFilter wants the filter now, but it was skipped once for this task."""
     ssn.note_quirk(
-        FILTER_STAYS_SKIPPED, f"{filter_name} was skipped once for {task.key} and stays skipped in this session"
+        quirks.FILTER_STAYS_SKIPPED, f"{filter_name} was skipped once for {task.key} and stays skipped in this session"
     )
 
 
 def note_overlooked_anti_affinity(ssn: Session, task: TaskInfo) -> None:
     """Later pods do not see the anti-affinity of this placed pod."""
     ssn.note_quirk(
-        ANTI_AFFINITY_MISSED,
+        quirks.ANTI_AFFINITY_MISSED,
         f"required anti-affinity of {task.key} is not seen by later pods: {task.node_name} held no such pod when the "
         "session opened",
     )
 
 
 def note_device_charged(ssn: Session, task: TaskInfo, device: str) -> None:
-    """Taking a placement back does not give the cards back."""
+    """Undoing a placement does not free the cards."""
     ssn.note_quirk(
-        DEVICE_STAYS_CHARGED,
+        quirks.DEVICE_STAYS_CHARGED,
         f"cards ({device}) on {task.node_name} stay charged for {task.key} until the session ends: they are looked up "
         "on the pod, which does not name them yet",
     )
 
 
 def note_undecided_claims(ssn: Session, pod: Pod, why: str) -> None:
-    """A replay does not know which devices the pod's claims get."""
+    """The replay cannot know which devices the pod's claims get."""
     ssn.note_quirk(
-        CLAIMS_UNDECIDED,
+        quirks.CLAIMS_UNDECIDED,
         f"{pod.key} has resource claims that the scheduler would allocate now: the replay lets every node pass ({why})",
     )

@@ -1,4 +1,4 @@
-"""What is known of every node once PreFilter has run for a task, where no filter looks at a node as it is later.
+"""The verdicts about all nodes once PreFilter has run, where no filter reads what changes on a node later.
 
 Upstream: none; plugins/predicates asks every filter at every node.
 """
@@ -27,9 +27,7 @@ from vcdebug.plugins.predicates.static_filters import StaticFilters
 
 
 class PreFilterVerdicts:
-    """The codes of all nodes for a pod until PreFilter runs again, each worked out when somebody asks: while a node may
-    have more pods, and once it is full.
-    """
+    """The codes of all nodes for a pod until PreFilter runs again."""
 
     __slots__ = ("asked", "codes", "pod", "state")
 
@@ -37,12 +35,13 @@ class PreFilterVerdicts:
         self.pod = pod
         self.state = state
         self.asked = asked
-        """The filters that have something to say, after those that look at the node alone."""
+        """The filters that do not skip the pod, after those that read the node alone."""
         self.codes: dict[bool, Codes] = {}
+        """Codes for nodes that may take more pods (False) and for full ones (True), computed on demand."""
 
 
 class PreFilterCache:
-    """Foretells tasks of one session."""
+    """Verdicts about the tasks of one session."""
 
     def __init__(
         self,
@@ -58,8 +57,8 @@ class PreFilterCache:
         self._most_pods = most_pods
         self._filters = filters
         self._every: IntArray = np.arange(len(view), dtype=np.int64)
-        self._by_wish: dict[NodeConstraints, PreFilterVerdicts] = {}
-        """For pods of which no other filter has to be asked."""
+        self._by_constraints: dict[NodeConstraints, PreFilterVerdicts] = {}
+        """For pods that all other filters skip."""
         self._last: tuple[CycleState, PreFilterVerdicts | None] | None = None
 
     def clear_last(self) -> None:
@@ -67,7 +66,7 @@ class PreFilterCache:
         self._last = None
 
     def verdicts_for(self, pod: Pod, state: CycleState) -> PreFilterVerdicts | None:
-        """None where some filter has to look at each node."""
+        """The pod's verdicts; None where some filter must check each node."""
         last = self._last
         if last is None or last[0] is not state:
             last = self._last = (state, self._new_verdicts(pod, state))
@@ -83,20 +82,20 @@ class PreFilterCache:
         return PreFilterVerdicts(pod, state, asked) if asked else self._verdicts_by_placement(pod, state)
 
     def _verdicts_by_placement(self, pod: Pod, state: CycleState) -> PreFilterVerdicts:
-        """For pods with the same wish the same."""
-        wish = self._view.shapes.node_constraints(pod)
-        known = self._by_wish.get(wish)
+        """One object for all pods with the same node constraints."""
+        constraints = self._view.shapes.node_constraints(pod)
+        known = self._by_constraints.get(constraints)
         if known is None:
-            known = self._by_wish[wish] = PreFilterVerdicts(pod, state)
+            known = self._by_constraints[constraints] = PreFilterVerdicts(pod, state)
         return known
 
     def code_of_row(self, foretold: PreFilterVerdicts, row: Row) -> int:
-        """Of one node: actions ask about it again after each eviction."""
+        """The code of one node; actions ask again after each eviction."""
         full: bool = self._most_pods.item(row) <= self._view.pod_count.item(row)
         return self._cached_codes(foretold, full).item(row)
 
     def codes_of_all(self, foretold: PreFilterVerdicts) -> Codes:
-        """Of every node; not to be written to, and read only where it stays as it is for the session."""
+        """The codes of all nodes; do not write to the array."""
         full = self._most_pods <= self._view.pod_count
         free = self._cached_codes(foretold, False)
         return np.where(full, self._cached_codes(foretold, True), free) if np.count_nonzero(full) else free

@@ -25,7 +25,7 @@ CHECK_FAILED = "proportional of resource {} check failed"
 
 
 class AcceleratorRate(NamedTuple):
-    """What is to stay idle for each idle unit of an accelerator."""
+    """The cpu and memory to keep idle per idle unit of an accelerator."""
 
     resource: str
     cpu: float
@@ -33,7 +33,7 @@ class AcceleratorRate(NamedTuple):
 
 
 class KeptIdle(NamedTuple):
-    """One accelerator that is idle on a node: what would be left beside what is to stay."""
+    """One idle accelerator of a node: (cpu or memory left, to keep)."""
 
     resource: str
     idle: float
@@ -47,7 +47,7 @@ class KeptIdle(NamedTuple):
 
 
 def rates_of(arguments: Arguments) -> tuple[AcceleratorRate, ...] | None:
-    """The proportions that the arguments state; None where they are not looked at."""
+    """The proportions in the arguments; None where the switch is off."""
     if not arguments.get_bool(SWITCH_KEY, default=False):
         return None
     stated = arguments.raw.get(RESOURCES_KEY)
@@ -65,9 +65,7 @@ def _read_rate(arguments: Arguments, name: str, kind: str) -> float:
 
 
 class ProportionalFilter:
-    """A pod that asks for none of the accelerators leaves enough for those that are idle.
-    Upstream walks a map: of several accelerators that lack something the first one stated is named.
-    """
+    """A pod that requests no accelerator must leave enough cpu and memory for the idle ones."""
 
     name = "Proportional"
     foretells = False
@@ -81,7 +79,7 @@ class ProportionalFilter:
         )
 
     def pre_filter(self, pod: Pod, state: CycleState) -> bool:
-        """There is nothing to prepare."""
+        """Nothing to prepare."""
         return True
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
@@ -89,13 +87,14 @@ class ProportionalFilter:
         return FilterVerdict(self._statuses, np.array(failing, dtype=np.int64))
 
     def _failing_position(self, pod: Pod, node: NodeInfo) -> int:
-        """The position (from 1) of what lacks something; 0 for none."""
+        """The position (from 1) of the first accelerator with too little left; 0 for none."""
+        # Upstream walks a map: of several accelerators with too little, the first stated one is named here.
         kept = self.kept_idle(pod, node)
-        lacking = next((one.resource for one in kept if not one.is_enough), None)
+        lacking = next((amounts.resource for amounts in kept if not amounts.is_enough), None)
         return next((number for number, rate in enumerate(self._rates, 1) if rate.resource == lacking), 0)
 
     def kept_idle(self, pod: Pod, node: NodeInfo) -> list[KeptIdle]:
-        """What is compared on a node: nothing for a pod that asks for one of the accelerators."""
+        """What is compared on a node; empty for a pod that requests an accelerator."""
         request, idle = self._requests.get(pod.uid, Resource()), node.idle
         if any(request.get(rate.resource) > 0 for rate in self._rates):
             return []

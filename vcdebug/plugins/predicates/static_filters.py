@@ -1,4 +1,4 @@
-"""The stable filters (cordon, node affinity, taints): decided once per distinct pod wish for all nodes.
+"""The stable filters (cordon, node affinity, taints): decided once per distinct node constraints, for all nodes.
 
 Upstream: plugins/predicates (stable filters, predicateCache).
 """
@@ -88,10 +88,7 @@ class StaticFilters:
 
 
 class EquivalenceCache:
-    """Remembers per pod template and node whether the stable filters passed.
-
-    A remembered failure loses its reason, and gets code Error.
-    """
+    """Per pod template and node, whether the stable filters passed; a cached failure has code Error and no reason."""
 
     UNKNOWN, FAILED, PASSED = -1, 0, 1
 
@@ -100,7 +97,7 @@ class EquivalenceCache:
         self._passed: dict[str, IntArray] = {}
 
     def cached_verdict(self, template: str, row: int) -> int:
-        """What is known of a template on one node."""
+        """UNKNOWN, FAILED or PASSED for a template on one node."""
         known = self._passed.get(template)
         return self.UNKNOWN if known is None else int(known[row])
 

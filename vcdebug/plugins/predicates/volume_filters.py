@@ -21,14 +21,8 @@ from vcdebug.kube.volume_zone import ZONE_CONFLICT, VolumeZoneError, rows_outsid
 from vcdebug.model.fit_errors import ERROR, UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus
 from vcdebug.model.names import IntArray
 from vcdebug.model.pod import Pod
-from vcdebug.plugins.predicates.filters import (
-    INDEX_DTYPE,
-    FilterVerdict,
-    PreFilterError,
-    fail_all,
-    fail_where,
-    note_undecided_claims,
-)
+from vcdebug.plugins.predicates import filters
+from vcdebug.plugins.predicates.filters import INDEX_DTYPE, FilterVerdict, PreFilterError, fail_all, fail_where
 
 
 class NodeVolumeLimitsFilter:
@@ -143,7 +137,7 @@ class DynamicResourcesFilter:
             raise PreFilterError(str(error)) from error
         state.data[self.STATE] = claims
         if claims.undecided:
-            note_undecided_claims(self._ssn, pod, claims.undecided)
+            filters.note_undecided_claims(self._ssn, pod, claims.undecided)
         return bool(claims.claims or claims.undecided or pod.spec.get("resourceClaims"))
 
     def filter(self, pod: Pod, state: CycleState, rows: IntArray) -> FilterVerdict:
@@ -155,11 +149,11 @@ class DynamicResourcesFilter:
             [self.check.filter(claims, labels.labels[row], labels.names[row]) for row in rows.tolist()]
         )
         if claims.undecided != before:
-            note_undecided_claims(self._ssn, pod, claims.undecided)
+            filters.note_undecided_claims(self._ssn, pod, claims.undecided)
         return verdict
 
     def score_nodes(self, state: CycleState, names: Sequence[str]) -> IntArray:
-        """Of candidates, in hundredths of the best one; raises DynamicResourcesError."""
+        """Scores of nodes, 100 for the best one; raises DynamicResourcesError."""
         claims = state.data.get(self.STATE)
         if not isinstance(claims, ClaimState):
             raise DynamicResourcesError("not found")

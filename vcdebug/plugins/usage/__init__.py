@@ -1,7 +1,7 @@
-"""usage: keep away from nodes that are busy by measurement, and by estimate since then.
+"""usage: avoids nodes that are busy by measurement, and by estimates since then.
 
 Upstream: plugins/usage.
-Upstream: plugins/usage (New, parseThresholdArgs, parseEstimatorArgs).
+Upstream: plugins/usage (v1.15 and older).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vcdebug.framework.plugin import Event, NodeScores, Plugin, zero_scores
 from vcdebug.framework.session import Session
 from vcdebug.gotime import SECOND, parse_duration, parse_nanoseconds, unix_nanoseconds
 from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, ReasonTable
-from vcdebug.model.names import Codes, NodeName, Row, TaskId
+from vcdebug.model.names import BoolArray, Codes, NodeName, Row, TaskId
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod_resources import get_pod_resource_limit
 from vcdebug.model.resource import CPU, MEMORY, Resource
@@ -49,7 +49,7 @@ class ResourceLoad(NamedTuple):
 
 
 class NodeLoad(NamedTuple):
-    """A node as the plugin sees it."""
+    """The figures behind a node's score and verdict."""
 
     busy: tuple[ResourceLoad, ...]
     fresh: bool
@@ -107,7 +107,7 @@ class Usage(Plugin):
         return NodeScores(np.where(self._measured.fresh[nodes.rows], score, 0.0))
 
     def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
-        """What the score and the verdict of one node are made of."""
+        """The figures behind the score and the verdict of one node."""
         settings, row = self._settings, int(nodes.rows[0])
         measured, estimated, load = self._measured, self.load.node_estimate(row), self.load.of_row(row)
         of_cpu = (settings.cpu_weight, settings.cpu_threshold)
@@ -119,12 +119,12 @@ class Usage(Plugin):
 
     @property
     def usage_settings(self) -> UsageSettings:
-        """What the arguments come to."""
+        """The settings read from the arguments."""
         return self._settings
 
     @property
     def node_measurements(self) -> NodeMeasurements:
-        """What was measured, node by node."""
+        """The measurements, node by node."""
         return self._measured
 
     @property
@@ -135,9 +135,7 @@ class Usage(Plugin):
     # Estimates
 
     def allocate_func(self, event: Event) -> None:
-        """A pod evicted and taken back is estimated too, though it was measured.
-        Upstream: plugins/usage.handleAllocate.
-        """
+        """Estimate the pod, even one measured before. Upstream: plugins/usage.handleAllocate."""
         row = self._row_of.get(event.task.node_name)
         if row is not None:
             self._count_estimate(event.task, row)
@@ -151,9 +149,7 @@ class Usage(Plugin):
         self.load.add_estimate(task.uid, PodEstimate(row, cpu, memory))
 
     def _risk_factor(self, row: Row) -> float:
-        """The factor for estimates on a node that is busy already.
-        Upstream: plugins/usage/estimator.CalcAppliedRiskFactor.
-        """
+        """The factor for estimates on a busy node. Upstream: plugins/usage/estimator.CalcAppliedRiskFactor."""
         settings = self._settings
         weights = settings.cpu_weight + settings.memory_weight
         cpu, memory = self.load.of_row(row)
@@ -211,7 +207,7 @@ def unmeasured_problems(usage: Mapping[str, object], names: Iterable[NodeName]) 
     return tuple(Problem(USAGE_FILE, f"Node {name}", "", what, effect) for name in lacking)
 
 
-# What the arguments say: weights, load thresholds, and how the load of unmeasured pods is estimated.
+# The arguments: weights, load thresholds, and how the load of unmeasured pods is estimated.
 
 DEFAULT_INTERVAL = 30 * SECOND
 BYTES_PER_MEBI = 1024 * 1024
@@ -246,9 +242,7 @@ def metrics_interval(metrics: Mapping[str, str]) -> int:
 
 
 def _get_section(arguments: Arguments, name: str) -> Arguments:
-    """A map among the arguments; one with a key that is no string counts as absent.
-    Upstream: plugins/usage.getUsageSectionArgs.
-    """
+    """A map argument; with a non-string key it counts as absent. Upstream: plugins/usage.getUsageSectionArgs."""
     section = arguments.raw.get(name)
     if not isinstance(section, Mapping) or not all(isinstance(key, str) for key in section):
         return Arguments()
@@ -281,3 +275,83 @@ def _read_amount(stated: object, read: Callable[[object], int], unit: int, defau
     except QuantityError:
         return default
     return float(amount) if amount >= 0 else default
+
+
+# usage up to v1.15: avoids nodes that were busy when they were measured.
+
+DEFAULT_THRESHOLD = 80.0
+
+
+class MeasuredUsage(Plugin):
+    """Scores nodes by their measured load; negative weights and thresholds beyond 100 are not corrected."""
+
+    name: ClassVar[str] = "usage"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weight = arguments.get_int("usage.weight", 5)
+        self._cpu_weight = arguments.get_int("cpu.weight", 1)
+        self._memory_weight = arguments.get_int("memory.weight", 1)
+        self._cpu_threshold = _read_threshold(arguments, "cpu")
+        self._memory_threshold = _read_threshold(arguments, "mem")
+
+    def on_session_open(self, ssn: Session) -> None:
+        ssn.log("usage.enter")
+        usage, table = ssn.snapshot.usage, ssn.node_table
+        self._measured = NodeMeasurements(usage, table, unix_nanoseconds(ssn.snapshot.now))
+        self._scored: BoolArray = np.array(
+            [all(_has_period(usage.get(name), kind) for kind in ("cpu", "mem")) for name in table.names], dtype=np.bool_
+        )
+        self._scored &= self._measured.fresh
+        self._codes = exceeded_codes(self._measured, *self.load_thresholds, ssn.reasons)
+        self.problems = unmeasured_problems(usage, table.names)
+        ssn.log("usage.measured", {}, {})
+        ssn.log("usage.leave")
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        codes: Codes = self._codes[nodes.rows]
+        return codes
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """The weighted free fractions of cpu and memory."""
+        cpu, memory = self._measured.cpu[nodes.rows], self._measured.memory[nodes.rows]
+        free = (100.0 - cpu) / 100.0 * float(self._cpu_weight) + (100.0 - memory) / 100.0 * float(self._memory_weight)
+        # Weights that cancel out divide by 0, as in Go: the score is NaN or infinite, and no error is raised.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            score = free / np.float64(self._cpu_weight + self._memory_weight) * float(MAX_SCORE * self._weight)
+        return NodeScores(np.where(self._scored[nodes.rows], score, 0.0))
+
+    @property
+    def node_measurements(self) -> NodeMeasurements:
+        """The measurements, node by node."""
+        return self._measured
+
+    @property
+    def load_thresholds(self) -> tuple[float, float]:
+        """Percentages of cpu and memory beyond which a node is refused."""
+        return self._cpu_threshold, self._memory_threshold
+
+    def node_load(self, task: TaskInfo, nodes: NodeRows) -> NodeLoad:
+        """The figures behind the score and the verdict of one node."""
+        row = int(nodes.rows[0])
+        cpu, memory = float(self._measured.cpu[row]), float(self._measured.memory[row])
+        busy = (
+            ResourceLoad(CPU, cpu, 0.0, cpu / 100.0, self._cpu_weight, self._cpu_threshold),
+            ResourceLoad(MEMORY, memory, 0.0, memory / 100.0, self._memory_weight, self._memory_threshold),
+        )
+        score = float(self.node_order(task, nodes).total[0])
+        return NodeLoad(busy, bool(self._measured.fresh[row]), self._weight, score)
+
+
+def _read_threshold(arguments: Arguments, key: str) -> float:
+    """A whole number; any other stated value counts as 0, and none as DEFAULT_THRESHOLD."""
+    section = arguments.raw.get("thresholds")
+    if not isinstance(section, Mapping) or key not in section:
+        return DEFAULT_THRESHOLD
+    stated = section[key]
+    return float(stated) if isinstance(stated, int) and not isinstance(stated, bool) else 0.0
+
+
+def _has_period(entry: object, kind: str) -> bool:
+    by_period = entry.get(kind) if isinstance(entry, Mapping) else None
+    return isinstance(by_period, Mapping) and MEASURED_PERIOD in by_period

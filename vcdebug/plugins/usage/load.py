@@ -22,7 +22,7 @@ FRESH_FOR = 5 * MINUTE
 
 
 class PodEstimate(NamedTuple):
-    """What a pod was taken to use when it came to its node."""
+    """The estimated use of a pod when it was placed on its node."""
 
     row: Row
     cpu: float
@@ -69,9 +69,7 @@ class EstimatedLoad:
         return float(cpu[0]), float(memory[0])
 
     def add_estimate(self, uid: TaskId, estimate: PodEstimate) -> None:
-        """Count a pod's estimate; an earlier one of the same pod is taken back.
-        Upstream: plugins/usage/shadow_cache.AddEstimate.
-        """
+        """Count a pod's estimate in place of its earlier one. Upstream: plugins/usage/shadow_cache.AddEstimate."""
         self.remove_estimate(uid)
         self._cpu[estimate.row] += estimate.cpu
         self._memory[estimate.row] += estimate.memory

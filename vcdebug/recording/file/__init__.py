@@ -1,1 +1,1 @@
-"""A recording as bytes, and back: it opens without being run again, and makes its parts as somebody looks at them."""
+"""The file format of recordings: a stored recording opens without a replay, and makes its objects on demand."""

@@ -54,7 +54,7 @@ class StoredTexts:
 
 
 class TextPlaces:
-    """Where texts stand in a column."""
+    """The rows of texts in a column."""
 
     def __init__(self, numbers: IntArray, start: int, texts: StoredTexts) -> None:
         """`start` is the row of the first number."""
@@ -137,12 +137,13 @@ class StoredColumn:
         if self._codes is None:
             return self._read_alike(self._read, numbers)
         reads, codes = self._reads, self._codes[start:end].tobytes()
+        # bytes.count runs at memory speed: a slice of one code is read in one go.
         if codes.count(codes[0]) == len(codes):
             return self._read_alike(reads[codes[0]], numbers)
         return [reads[code](number) for code, number in zip(codes, numbers, strict=True)]
 
     def _read_alike(self, read: Callable[[int], Value] | None, numbers: list[int]) -> list[Value]:
-        """Values of one sort."""
+        """Values of one code."""
         assert read is not None
         if read is int:
             return numbers
@@ -151,7 +152,7 @@ class StoredColumn:
         return self._get_all(numbers) if read is self._reads[form.OBJECT] else list(map(read, numbers))
 
     def find_places(self, start: int, end: int) -> Callable[[str], int | None] | None:
-        """Where texts stand between two rows, without reading all of them; None where others stand there too."""
+        """A lookup from text to row between two rows, without reading all texts; None for a column of mixed values."""
         if self._codes is not None or self._numbers is None or self._read is not self._reads[form.TEXT]:
             return None
         return TextPlaces(np.asarray(self._numbers[start:end]), start, self._texts).row_of
@@ -168,7 +169,7 @@ class StoredColumn:
         return number
 
     def number_if_object(self, row: int) -> int:
-        """As number, and beyond every object for anything else."""
+        """The number of the object in a row, or _NO_OBJECT for another value."""
         code = form.OBJECT if self._read is self._reads[form.OBJECT] else form.NONE
         if (self._codes[row] if self._codes is not None else code) != form.OBJECT:
             return _NO_OBJECT
@@ -185,7 +186,7 @@ class StoredColumn:
 
 
 def _cast_numbers(data: memoryview, stated: ColumnForm) -> memoryview:
-    """Everything from there on: rows say how far it goes."""
+    """The rest of the data as numbers; the rows in use say where the column ends."""
     size = _TYPE_SIZES[stated.type]
     rest = data[stated.at :]
     return rest[: len(rest) // size * size].cast(stated.type)  # type: ignore[call-overload,no-any-return]  # exact: ints

@@ -1,4 +1,4 @@
-"""The form of a stored recording: tables of objects by type, a column per attribute, and texts and arrays beside them.
+"""The form of a stored recording: tables of objects by type with a column per attribute, then texts and arrays.
 
 A column holds a code and a number per value: the value itself, or the number of a text or an object.
 """
@@ -21,7 +21,7 @@ from vcdebug.snapshot.manifest import JsonDict, metadata_of
 
 FILE_MAGIC: Final = b"vcdebug recording 1\n"
 DIGEST_SIZE: Final = 32
-"""Of everything behind it."""
+"""Bytes of the checksum over everything behind it."""
 ALIGNMENT: Final = 8
 
 MISSING, NONE, BOOL, INT, FLOAT, TEXT, OBJECT, NAME, BIG, MOMENT = range(10)
@@ -31,7 +31,7 @@ something that the program names (a class, a function, a member of an enumeratio
 a part of the manifest with that number."""
 
 TEXTS: Final = (TEXT, NAME, BIG, MOMENT)
-"""Those that are kept as texts."""
+"""Codes whose values are stored as texts."""
 
 LIST: Final = "list"
 TUPLE: Final = "tuple"
@@ -51,7 +51,7 @@ MANIFEST: Final = "manifest"
 bound methods, calls with bound arguments, patterns, and manifests as JSON."""
 
 MANIFEST_PARTS: Final = {"labels": LABELS, "annotations": ANNOTATIONS, "spec": SPEC, "status": STATUS}
-"""What objects hold of their manifest, by attribute."""
+"""Attribute that holds a part of the object's manifest → its code."""
 _METADATA_PARTS: Final = ("labels", "annotations")
 
 
@@ -86,15 +86,15 @@ class TableForm(NamedTuple):
 
 
 class StoredForm(NamedTuple):
-    """What lies where."""
+    """The directory of a stored recording."""
 
     program: str
-    """What wrote it: another program may decide differently, and has other classes."""
+    """The program that wrote the file: another may decide differently, and has other classes."""
     root: int
     size: int
     """Bytes behind this directory."""
     texts: tuple[int, int, int]
-    """How many there are, where their ends lie, where they begin: they are in order."""
+    """(count, offset of their ends, offset of the first one); texts are in ascending order."""
     tables: list[TableForm]
 
 
@@ -110,7 +110,7 @@ class ForeignRecordingError(VcdebugError):
     """The recording was stored by another program; the message says by which."""
 
 
-# Classes, functions and members of enumerations by name: what a stored recording may name, and nothing else.
+# The classes, functions and enumeration members that a stored recording may name, and nothing else.
 
 NAMEABLE_ROOMS: Final = (
     "releases",
@@ -125,9 +125,9 @@ NAMEABLE_ROOMS: Final = (
 )
 """Rooms whose classes may be named."""
 CALLABLE_ROOMS: Final = ("model", "kube", "framework", "plugins", "recording")
-"""Rooms whose functions may be named: the others read files."""
+"""Rooms whose functions may be named; functions of the others may read files."""
 FILE_FORMAT_PACKAGE: Final = "vcdebug.recording.file"
-"""What writes and reads stored recordings: none of it may be named, since a file must not drive its own reader."""
+"""The package of this format: nothing in it may be named, since a file must not call its own reader."""
 BUILT_IN_TYPES: Final[dict[str, type]] = {
     kind.__name__: kind for kind in (float, int, str, bool, object, dict, list, tuple)
 }
@@ -152,7 +152,7 @@ def stored_name(thing: NamedThing) -> str:
 
 @cache
 def object_named(name: str) -> NamedThing:
-    """What the program has under the name; raises DamagedError for anything that a recording has no business with."""
+    """The class, function or member of this name; raises DamagedRecordingError for what no recording may name."""
     module, _, path = name.partition(":")
     if module == "builtins":
         return _built_in_type(path)
@@ -194,8 +194,7 @@ def _enum_member(kind: type, name: str) -> Enum:
     return kind.__members__[name]
 
 
-# A checksum that costs less than reading the bytes from a disk: it finds damage, and proves nothing of who wrote
-# them.
+# A checksum against damage, not against forgery: row and column sums cost less than reading the file from a disk.
 
 Buffer = bytes | memoryview
 _SQUARE_SIDE: Final = 512
@@ -205,7 +204,7 @@ _SQUARE_BYTES: Final = _SQUARE_SIDE * _SQUARE_SIDE * 8
 
 
 def square_checksum(pieces: Iterable[Buffer]) -> bytes:
-    """32 bytes; pieces are taken one behind the other, wherever they are cut."""
+    """32 bytes over all pieces one behind the other; where they are cut makes no difference."""
     digest, size = hashlib.sha256(), 0
     for square in _iter_squares(pieces):
         size += len(square)
@@ -217,13 +216,13 @@ def square_checksum(pieces: Iterable[Buffer]) -> bytes:
 
 
 def _pad_to_row(square: Buffer) -> Buffer:
-    """The last one ends anywhere: zeros up to a whole row."""
+    """The last square, filled with zeros to a whole row."""
     missing = -len(square) % (_SQUARE_SIDE * 8)  # exact: ints
     return bytes(square) + bytes(missing) if missing else square
 
 
 def _iter_squares(pieces: Iterable[Buffer]) -> Iterator[Buffer]:
-    """All bytes in squares; those that lie in one piece are not copied."""
+    """All bytes in squares; a square within one piece is not copied."""
     waiting = bytearray()
     for piece in pieces:
         view, start = memoryview(piece).cast("B"), 0

@@ -1,4 +1,4 @@
-"""Objects of a stored recording that fill themselves when somebody looks at them."""
+"""Objects of a stored recording that are filled at the first access, and which attributes wait even longer."""
 
 from __future__ import annotations
 
@@ -8,24 +8,29 @@ from functools import cached_property
 from types import FunctionType, MethodType
 from typing import Any, Final, overload
 
+from vcdebug.recording import cluster_overview
+from vcdebug.recording.effects import action_outcomes, cycle_effects, timeline_marks
 from vcdebug.recording.file.columns import StoredColumn
+from vcdebug.recording.input_problems import input_problems, noteworthy_nodes
+from vcdebug.recording.recording import Recording
+from vcdebug.recording.writes import api_writes
 
 Value = Any  # Any: whatever a recording holds
 Unfilled = Any  # Any: an instance of whatever class a recording holds
 FillInstance = Callable[[Unfilled, int, bool], bool]
-"""Sets the quick attributes of an instance from a row, or the slow ones; says whether slow ones are left."""
+"""(instance, row, slow) → sets its quick or its slow attributes; returns whether slow ones are left."""
 ReadAttribute = Callable[[int, str], Value]
-"""An attribute of the instance in a row, or nothing where it has none of this name that can be read by itself."""
+"""(row, attribute) → its value, or NO_VALUE where it cannot be read by itself."""
 NO_VALUE: Final = object()
 ROWS_PER_READ: Final = 64
-"""Values of a list that are read together."""
+"""How many values of a list are read at a time."""
 READS_PER_SEARCH: Final = 16
-"""Looking a key up without reading the others costs as much as reading so many."""
+"""Finding one key without reading the others costs as much as reading so many keys."""
 MAX_LOOKS: Final = 8
-"""After so many looks at attributes an instance is filled."""
+"""How many attributes of an instance are read one by one before it is filled."""
 MANIFEST_ATTRIBUTE: Final = "manifest"
 FILL_MARK: Final = "_vcdebug_whole"
-"""What a class that is not filled has in place of everything else: it fills an instance."""
+"""Attribute of the classes of unfilled instances: the function that fills one."""
 
 LAZY_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.record:Record": ("events",),
@@ -51,10 +56,10 @@ LAZY_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.recording.event_index:Owners": ("jobs", "sub_jobs", "queues"),
     "vcdebug.framework.columns:ChangeLog": ("kinds", "_keys", "_values"),
     "vcdebug.framework.columns:SpanLog": ("levels", "names"),
-    "vcdebug.recording.change_index:ChangeIndex": ("_numbers",),
+    "vcdebug.recording.event_index:ChangeIndex": ("_numbers",),
     "vcdebug.recording.event_index:Postings": ("_numbers",),
 }
-"""Attributes with so many values that these are made one by one: a sequence, or a mapping, that is only read."""
+"""Sequences and mappings of many values, only ever read: their values are made one by one."""
 SLOW_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "vcdebug.framework.session:Session": (
         "plugins",
@@ -70,13 +75,13 @@ SLOW_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "vcdebug.recording.recording:Recording": ("answered",),
 }
-"""Attributes whose classes are read in only when somebody asks for them."""
+"""Attributes that are filled only when they are read, since their classes take long to import."""
 _FILLED_AT_ONCE: Final = frozenset(("Resource",))
-"""Values whose class is compared as it is."""
+"""Classes whose instances are made filled, because code compares their type."""
 
 
 class LazyList(Sequence[Value]):
-    """A list whose values are made when somebody looks at them."""
+    """A list whose values are made when they are read."""
 
     __slots__ = ("_column", "_end", "_start")
 
@@ -105,7 +110,7 @@ class LazyList(Sequence[Value]):
         return self._column.object_number(self._start + index)
 
     def __iter__(self) -> Iterator[Value]:
-        """Some at a time: they are read faster together, and not everybody goes on to the end."""
+        """Read in portions: faster than one by one, and most loops stop early."""
         for start in range(self._start, self._end, ROWS_PER_READ):
             yield from self._column.read_rows(start, min(start + ROWS_PER_READ, self._end))
 
@@ -117,7 +122,7 @@ class LazyList(Sequence[Value]):
 
 
 class LazyMapping(Mapping[Value, Value]):
-    """A mapping whose values are made when somebody looks at them."""
+    """A mapping whose values are made when they are read."""
 
     def __init__(self, keys: StoredColumn, values: StoredColumn, start: int, end: int) -> None:
         self._keys = keys
@@ -135,7 +140,7 @@ class LazyMapping(Mapping[Value, Value]):
         return self._keys.find_places(self._start, self._end) if len(self) >= READS_PER_SEARCH else None
 
     def _find_row(self, key: object) -> int | None:
-        """A few keys are searched for; after that it is cheaper to read all of them."""
+        """Search for the first few keys; after that, reading all keys is cheaper."""
         if "_row_by_key" in self.__dict__ or type(key) is not str or self._looks > len(self) // READS_PER_SEARCH:
             return self._row_by_key.get(key)
         self._looks += 1
@@ -161,34 +166,33 @@ class LazyMapping(Mapping[Value, Value]):
         return dict(zip(self._row_by_key, self._values.read_rows(self._start, self._end), strict=True))
 
     def items(self) -> ItemsView[Value, Value]:
-        """Whoever goes over all of it reads it in one go."""
+        """All pairs, read at once."""
         return self._all_pairs.items()
 
     def values(self) -> ValuesView[Value]:
-        """As items."""
+        """All values, read at once."""
         return self._all_pairs.values()
 
 
 def is_filled_at_once(kind: type) -> bool:
-    """Whether instances are made whole: plain values, which are compared with others."""
+    """Whether instances of the class are made filled: plain values, which are compared with others."""
     return kind.__name__ in _FILLED_AT_ONCE or dataclasses.is_dataclass(kind)
 
 
 class LazyClass:
-    """Makes instances of a class that are filled from a row at the first look.
+    """Makes instances of a class that are filled from a row at the first access; slow attributes follow on demand."""
 
-    Until then they are of a class of their own, which adds nothing to the other, so that they can become its.
-    What takes long to read follows when somebody asks for it.
-    """
+    # Until then an instance is of a subclass without slots or data of its own: Python allows assigning __class__ only
+    # between classes of one layout.
 
     def __init__(self, kind: type, fill: FillInstance, read: ReadAttribute) -> None:
         self._kind = kind
         self._fill = fill
         self._read = read
         self._looks: dict[int, int] = {}
-        """How often somebody has looked at an instance."""
+        """Identity of an unfilled instance → accesses so far."""
         self._rows: dict[int, int] = {}
-        """By the identity of instances that are not filled."""
+        """Identity of an unfilled instance → its row."""
         get, rest = self._get_attribute, self._get_slow_attribute
         named = {"__slots__": (), "__module__": kind.__module__}
         unfilled = {
@@ -207,7 +211,7 @@ class LazyClass:
         self._half: Unfilled = type(kind)(kind.__name__, (kind,), half)
 
     def make_instance(self, row: int) -> Unfilled:
-        """An instance that is not filled yet."""
+        """An unfilled instance of a row."""
         made = self._unfilled.__new__(self._unfilled)
         self._rows[id(made)] = row
         return made
@@ -225,9 +229,10 @@ class LazyClass:
         self._fill_slow(made)
 
     def _get_attribute(self, made: Unfilled, name: str) -> Value:
-        """Whoever goes over all instances looks at an attribute or two of each: that fills none."""
+        """Read an attribute by itself; after MAX_LOOKS of them fill the instance."""
         if name == "__class__":
             return self._kind
+        # A loop over all instances reads an attribute or two of each; filling them would read every column.
         number = id(made)
         looks = self._looks[number] = self._looks.get(number, 0) + 1
         if looks <= MAX_LOOKS:
@@ -240,14 +245,14 @@ class LazyClass:
         return getattr(made, name)
 
     def _class_attribute(self, made: Unfilled, name: str) -> Value:
-        """What the class works out looks at attributes in its turn."""
+        """A property or method of the class, bound to the unfilled instance."""
         found = getattr(self._kind, name, NO_VALUE)
         if isinstance(found, property) and found.fget is not None:
             return found.fget(made)
         return MethodType(found, made) if isinstance(found, FunctionType) else NO_VALUE
 
     def _get_slow_attribute(self, made: Unfilled, name: str) -> Value:
-        """One of the slow attributes; the others wait."""
+        """Fill one slow attribute."""
         value = self._read(self._rows[id(made)], name)
         if value is NO_VALUE:
             self._fill_slow(made)
@@ -256,7 +261,7 @@ class LazyClass:
         return value
 
     def _write_methods(self, before: Callable[[Unfilled], None]) -> dict[str, Callable[..., None]]:
-        """Whoever sets or deletes an attribute finds all of them there."""
+        """Methods that fill an instance before an attribute is set or deleted."""
 
         def set_attribute(made: Unfilled, name: str, value: Value) -> None:
             before(made)
@@ -270,8 +275,52 @@ class LazyClass:
 
 
 def fill_instances(values: Sequence[Value]) -> None:
-    """Fill what is not filled yet."""
+    """Fill the unfilled instances among these values."""
     for value in values:
         whole = vars(type(value)).get(FILL_MARK)
         if whole is not None:
             whole(value)
+
+
+# Answers stored with a recording, because each of them takes a pass over all events.
+
+StoredQuestion = Callable[[Recording], Any]  # Any: each question has its own form
+
+STORED_ANSWERS: Final[tuple[StoredQuestion, ...]] = (
+    cycle_effects,
+    api_writes,
+    timeline_marks,
+    action_outcomes,
+    input_problems,
+    cluster_overview.offered_dimensions,
+    cluster_overview.requested_dimensions,
+    noteworthy_nodes,
+    cluster_overview.optional_node_columns,
+    cluster_overview.waiting_summary,
+    cluster_overview.jobs_pending_first,
+)
+"""Functions whose answers are stored behind the recording, in this order."""
+LAZY_ANSWERS: Final = (api_writes, cluster_overview.jobs_pending_first)
+"""Answers of many parts, which are read one by one."""
+
+
+# What of a recording is not stored: identities of the running process, and what is quickly computed again.
+
+STORED_INSTEAD: Final[Mapping[str, Mapping[str, Any]]] = {  # Any: the value in its place
+    "vcdebug.recording.recording:Recording": {"memo": {}},
+    "vcdebug.framework.session:Session": {"ask_extender": None, "_accounts": None, "standing": None},
+    "vcdebug.framework.record:Record": {"bound": None},
+    "vcdebug.model.pod:Pod": {"shape": None},
+    "vcdebug.model.node_table:NodeTable": {"_asked_for": {}},
+    "vcdebug.plugins.predicates.prefilter_cache:PreFilterCache": {"_last": None},
+    "vcdebug.kube.dynamic_resources:DynamicResources": {"_read": None},
+    "vcdebug.kube.pod_shape:PodShape": {"mark": None},
+    "vcdebug.kube.pod_shape:PodShapes": {
+        "_mark": None,
+        "_known": {},
+        "_burdens": {},
+        "_of_parts": {},
+        "_placement_of": {},
+    },
+}
+"""Class → attribute → its value in a stored recording."""

@@ -1,4 +1,4 @@
-"""Everything that a recording reaches, gathered by type: whole columns at a time, for there are millions of values."""
+"""Stores a recording: all objects that it reaches, gathered by type, whole columns at a time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ import numpy.typing as npt
 
 from vcdebug.model.names import IntArray
 from vcdebug.recording.event_index import Numbering
-from vcdebug.recording.file import form
-from vcdebug.recording.file.contents import STORED_ANSWERS, STORED_INSTEAD
-from vcdebug.recording.file.form import ColumnForm, TableForm, UnstorableError, manifest_part, stored_name
-from vcdebug.recording.file.lazy_objects import FILL_MARK, LazyList, LazyMapping, fill_instances
+from vcdebug.recording.file import form, lazy_objects
 from vcdebug.recording.recording import Recording
 
 Held = Any  # Any: whatever a recording holds
@@ -49,15 +46,15 @@ class ObjectTables:
         self.pieces = BytePieces()
         self.count = 0
         self._number_of: dict[int, int] = {}
-        """By identity."""
+        """Identity of an object → its number."""
         self._waiting: dict[tuple[type, str], tuple[list[int], list[Held]]] = {}
-        """Objects without a table by type; lists and their like also by what holds them, since that is of one kind."""
+        """(type, holder) → numbers and objects that have no table yet; only containers are parted by their holder."""
         self._kept: list[list[Held]] = []
-        """What has been numbered has to live on: another object may have its identity else."""
+        """Objects are kept alive: an object made later could otherwise get the identity of a numbered one."""
         self._add_manifests(recording.snapshot.objects)
         self._wholes = self.count
         _ = recording.timeline.opening_tasks, recording.timeline.opening_counts, recording.own_problems
-        whole = (recording, *(question(recording) for question in STORED_ANSWERS))
+        whole = (recording, *(question(recording) for question in lazy_objects.STORED_ANSWERS))
         self.root = int(self._encode_values([whole], "").numbers[0])
         while self._waiting:
             waiting, self._waiting = self._waiting, {}
@@ -69,20 +66,20 @@ class ObjectTables:
     # Objects
 
     def _add_manifests(self, objects: Mapping[str, Sequence[Held]]) -> None:
-        """Manifests stay JSON, one text each."""
+        """Store each manifest as one JSON text."""
         every = list(chain.from_iterable(objects.values()))
         encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
         try:
             texts = [encode(manifest).encode("utf-8", "surrogatepass") for manifest in every]
         except (TypeError, ValueError) as error:
-            raise UnstorableError(f"a manifest is no JSON: {error}") from error
+            raise form.UnstorableError(f"a manifest is no JSON: {error}") from error
         table = ObjectTable(form.MANIFEST, "", self._number_objects(every))
         table.ends = ColumnValues.of_numbers(accumulate(map(len, texts)), len(texts))
         table.append_column("at", ColumnValues.of_one_number(self.pieces.place_bytes(b"".join(texts)), len(texts)))
         self.tables.append(table)
 
     def _number_objects(self, objects: Sequence[Held]) -> list[int]:
-        """Numbers of objects that were not there."""
+        """Number new objects."""
         numbers = list(range(self.count, self.count + len(objects)))
         self.count += len(objects)
         self._number_of.update(zip(map(id, objects), numbers, strict=True))
@@ -94,36 +91,36 @@ class ObjectTables:
             table = ObjectTable(holder.kind, "", found, held_by)
             holder.hold(self, table, objects)
         elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
-            table = ObjectTable(form.FIELDS, stored_name(kind), found)
+            table = ObjectTable(form.FIELDS, form.stored_name(kind), found)
             for number, name in enumerate(kind._fields):
-                self.add_column(table, name, [one[number] for one in objects])
+                self.add_column(table, name, [item[number] for item in objects])
         else:
             table = self._instance_table(kind, found, objects)
         self.tables.append(table)
 
     def _instance_table(self, kind: type, found: list[int], objects: list[Held]) -> ObjectTable:
-        """Instances; what their class has of a dictionary or a list comes before their attributes."""
+        """A table of instances; the items of a dict or list subclass come before the attributes."""
         holder = next((CONTAINER_FORMS[base] for base in (dict, list) if issubclass(kind, base)), None)
         if holder is None and (issubclass(kind, _UNSTORABLE_BASES) or not kind.__module__.startswith("vcdebug.")):
-            raise UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
-        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, stored_name(kind), found)
+            raise form.UnstorableError(f"{kind.__module__}.{kind.__qualname__} has no stored form")
+        table = ObjectTable(form.INSTANCE if holder is None else holder.kind, form.stored_name(kind), found)
         if holder is not None:
             holder.hold(self, table, objects)
-        left_out = STORED_INSTEAD.get(table.type_name, {})
+        left_out = lazy_objects.STORED_INSTEAD.get(table.type_name, {})
         for name, values in _attribute_columns(kind, objects):
             if name in left_out:
                 values = [left_out[name]] * len(objects)
             if name in form.MANIFEST_PARTS and hasattr(objects[0], "manifest"):
-                table.append_column(name, self._part_values(name, [one.manifest for one in objects], values))
+                table.append_column(name, self._part_values(name, [item.manifest for item in objects], values))
             elif not name.startswith("__"):
                 self.add_column(table, name, values)
         return table
 
     def _part_values(self, name: str, manifests: list[Held], values: list[Held]) -> ColumnValues:
-        """What objects hold of their manifest is there again when that is."""
+        """Attributes that are parts of the manifest, stored as a reference to it."""
         wholes = [self._number_of.get(id(one), self._wholes) for one in manifests]
         same = [
-            number < self._wholes and manifest_part(manifest, name) is value
+            number < self._wholes and form.manifest_part(manifest, name) is value
             for number, manifest, value in zip(wholes, manifests, values, strict=True)
         ]
         others = self._encode_values([None if one else value for one, value in zip(same, values, strict=True)], name)
@@ -140,20 +137,20 @@ class ObjectTables:
         table.append_column(name, self._encode_values(values, f"{table.path}.{name}"))
 
     def _encode_values(self, values: list[Held], held_by: str) -> ColumnValues:
-        types = dict.fromkeys(map(type, values))
-        if any(FILL_MARK in vars(kind) for kind in types):
-            fill_instances(values)
-            types = dict.fromkeys(map(type, values))
+        types = set(map(type, values))
+        if any(lazy_objects.FILL_MARK in vars(kind) for kind in types):
+            lazy_objects.fill_instances(values)
+            types = set(map(type, values))
         if len(types) == 1:
-            return ColumnValues(*self._encode_one_type(next(iter(types)), values, held_by))
+            return ColumnValues(*self._encode_one_type(types.pop(), values, held_by))
         kinds = Numbering[type]()
         numbered = kinds.numbers_of(map(type, values), len(values))
         codes = np.zeros(len(values), dtype=np.uint8)
         numbers = np.zeros(len(values), dtype=np.int64)
         for kind, number in kinds.items():
             chosen = numbered == number
-            theirs = list(compress(values, chosen.tolist()))
-            codes[chosen], numbers[chosen] = self._encode_one_type(kind, theirs, held_by)
+            same_kind = list(compress(values, chosen.tolist()))
+            codes[chosen], numbers[chosen] = self._encode_one_type(kind, same_kind, held_by)
         return ColumnValues(-1, numbers, codes)
 
     def _encode_one_type(self, kind: type, values: list[Held], held_by: str) -> tuple[int, IntArray]:
@@ -161,7 +158,7 @@ class ObjectTables:
         if code is None:
             code, values = self._encode_named(kind, values, held_by)
         elif code == form.MOMENT:
-            values = [one.isoformat() for one in values]
+            values = [value.isoformat() for value in values]
         elif code == form.INT and not -_LARGEST <= min(values) <= max(values) < _LARGEST:
             code, values = form.BIG, list(map(str, values))
         if code in (form.NONE, form.MISSING):
@@ -174,16 +171,16 @@ class ObjectTables:
 
     def _encode_named(self, kind: type, values: list[Held], held_by: str) -> tuple[int, list[Held]]:
         if kind is object:
-            if any(one is not _NO_ATTRIBUTE for one in values):
-                raise UnstorableError("a mere object has no stored form")
+            if any(value is not _NO_ATTRIBUTE for value in values):
+                raise form.UnstorableError("a mere object has no stored form")
             return form.MISSING, values
         if issubclass(kind, _NAMED_TYPES):
-            names = {one: stored_name(one) for one in dict.fromkeys(values)}
+            names = {value: form.stored_name(value) for value in dict.fromkeys(values)}
             return form.NAME, list(map(names.__getitem__, values))
         return form.OBJECT, self._object_numbers(kind, values, held_by)
 
     def _object_numbers(self, kind: type, values: list[Held], held_by: str) -> list[int]:
-        """The objects' numbers; what is new waits for its table."""
+        """The objects' numbers; new objects wait for their table."""
         known = self._number_of
         ids = list(map(id, values))
         numbers = list(map(known.get, ids))
@@ -206,16 +203,16 @@ _UNSTORABLE_BASES: Final = (tuple, set, frozenset, str, int, float, BaseExceptio
 
 
 def _attribute_columns(kind: type, objects: list[Held]) -> Iterator[tuple[str, list[Held]]]:
-    """(attribute, its values); one that an object does not have is given as nothing."""
+    """(attribute, its values), _NO_ATTRIBUTE for an object without it."""
     for name in _slots_of(kind):
         try:
             yield name, list(map(attrgetter(name), objects))
         except AttributeError:
-            yield name, [getattr(one, name, _NO_ATTRIBUTE) for one in objects]
+            yield name, [getattr(item, name, _NO_ATTRIBUTE) for item in objects]
     if hasattr(objects[0], "__dict__"):
-        theirs = [one.__dict__ for one in objects]
-        for name in dict.fromkeys(chain.from_iterable(theirs)):
-            yield name, [one.get(name, _NO_ATTRIBUTE) for one in theirs]
+        dictionaries = [item.__dict__ for item in objects]
+        for name in dict.fromkeys(chain.from_iterable(dictionaries)):
+            yield name, [attributes.get(name, _NO_ATTRIBUTE) for attributes in dictionaries]
 
 
 def _slots_of(kind: type) -> Iterator[str]:
@@ -225,7 +222,7 @@ def _slots_of(kind: type) -> Iterator[str]:
                 yield name
 
 
-# Tables while a recording is being stored: numbers and codes per attribute, and where the bytes go.
+# Tables while a recording is being stored: numbers and codes per attribute, and the offsets of bytes.
 
 Buffer = bytes | memoryview
 Codes = npt.NDArray[np.uint8]
@@ -233,14 +230,14 @@ _SMALL_TYPES: Final = (("B", np.uint8, 2**8 - 1), ("H", np.uint16, 2**16 - 1), (
 
 
 class BytePieces:
-    """Bytes one behind the other, each piece where numbers of any size may begin."""
+    """Pieces of bytes one behind the other, each aligned for numbers of any size."""
 
     def __init__(self) -> None:
         self.data: list[Buffer] = []
         self.size = 0
 
     def place_bytes(self, data: Buffer) -> int:
-        """Where the bytes lie."""
+        """Append the bytes; returns their offset."""
         at = self.size
         padding = -len(data) % form.ALIGNMENT  # exact: ints
         self.data.append(data)
@@ -275,7 +272,7 @@ class ColumnValues:
         return np.full(len(self.numbers), self.code, dtype=np.uint8) if self.codes is None else self.codes
 
     def renumber_values(self, final: IntArray, texts: IntArray) -> None:
-        """Objects were numbered as they were found, now by table; texts in order."""
+        """Replace the numbers in order of discovery: objects by table, texts in ascending order."""
         if self.codes is None:
             if self.code in (form.OBJECT, *form.TEXTS):
                 self.numbers = (final if self.code == form.OBJECT else texts)[self.numbers]
@@ -285,17 +282,19 @@ class ColumnValues:
         stated = np.isin(self.codes, form.TEXTS)
         self.numbers[stated] = texts[self.numbers[stated]]
 
-    def column_form(self, pieces: BytePieces) -> ColumnForm:
-        """Where it lies, once it lies there."""
+    def column_form(self, pieces: BytePieces) -> form.ColumnForm:
+        """Append the column to the pieces; returns its form."""
         codes_at = 0 if self.codes is None else pieces.place_bytes(self.codes.tobytes())
         numbers = self.numbers
         if not len(numbers):
-            return ColumnForm(self.code, codes_at, "", 0, 0)
+            return form.ColumnForm(self.code, codes_at, "", 0, 0)
         low, high = int(numbers.min()), int(numbers.max())
         if low == high:
-            return ColumnForm(self.code, codes_at, "", 0, low)
-        letter, small = next((one[:2] for one in _SMALL_TYPES if one[2] >= high and low >= 0), ("q", np.int64))
-        return ColumnForm(self.code, codes_at, letter, pieces.place_bytes(numbers.astype(small).tobytes()), 0)
+            return form.ColumnForm(self.code, codes_at, "", 0, low)
+        letter, small = next(
+            (small_type[:2] for small_type in _SMALL_TYPES if small_type[2] >= high and low >= 0), ("q", np.int64)
+        )
+        return form.ColumnForm(self.code, codes_at, letter, pieces.place_bytes(numbers.astype(small).tobytes()), 0)
 
 
 class ObjectTable:
@@ -305,7 +304,7 @@ class ObjectTable:
         self.kind = kind
         self.type_name = type_name
         self.path = held_by or type_name
-        """What the objects are of: their class, or what holds them."""
+        """The objects' class, or the attribute that holds them."""
         self.found = found
         """Their numbers in the order in which they were found."""
         self.ends: ColumnValues | None = None
@@ -317,16 +316,16 @@ class ObjectTable:
         self.names.append(name)
         self.columns.append(column)
 
-    def table_form(self, pieces: BytePieces, final: IntArray, texts: IntArray) -> TableForm:
-        """Where it lies, once it lies there."""
+    def table_form(self, pieces: BytePieces, final: IntArray, texts: IntArray) -> form.TableForm:
+        """Append the column to the pieces; returns its form."""
         for column in self.columns:
             column.renumber_values(final, texts)
         ends = None if self.ends is None else self.ends.column_form(pieces)
         columns = [column.column_form(pieces) for column in self.columns]
-        return TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)
+        return form.TableForm(self.kind, self.type_name, len(self.found), ends, self.names, columns)
 
 
-# How lists, mappings, arrays and their like are stored: as columns of what they hold.
+# How containers and arrays are stored: as columns of their contents.
 
 HeldObject = Any  # Any: whatever a recording holds
 Array = npt.NDArray[Any]  # Any: of any numbers
@@ -339,31 +338,32 @@ def _hold_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Co
 
 
 def _hold_sorted_items(gathered: ObjectTables, table: ObjectTable, objects: Sequence[Collection[HeldObject]]) -> None:
-    _hold_items(gathered, table, [sorted(one, key=repr) for one in objects])
+    # Sets in order of repr: their own order differs from process to process, and with it the file.
+    _hold_items(gathered, table, [sorted(item, key=repr) for item in objects])
 
 
 def _hold_pairs(gathered: ObjectTables, table: ObjectTable, objects: list[Mapping[HeldObject, HeldObject]]) -> None:
     table.ends = ColumnValues.of_numbers(accumulate(map(len, objects)), len(objects))
     gathered.add_column(table, "keys", list(chain.from_iterable(objects)))
-    gathered.add_column(table, "values", list(chain.from_iterable(one.values() for one in objects)))
+    gathered.add_column(table, "values", list(chain.from_iterable(item.values() for item in objects)))
 
 
 def _hold_proxies(gathered: ObjectTables, table: ObjectTable, objects: list[Mapping[HeldObject, HeldObject]]) -> None:
-    gathered.add_column(table, "of", [dict(one) for one in objects])
+    gathered.add_column(table, "of", [dict(item) for item in objects])
 
 
 def _hold_arrays(gathered: ObjectTables, table: ObjectTable, objects: list[Array]) -> None:
-    if any(one.dtype.hasobject for one in objects):
-        raise UnstorableError("an array holds objects")
-    gathered.add_column(table, "type", [one.dtype.str for one in objects])
-    gathered.add_column(table, "shape", ["x".join(map(str, one.shape)) for one in objects])
+    if any(item.dtype.hasobject for item in objects):
+        raise form.UnstorableError("an array holds objects")
+    gathered.add_column(table, "type", [item.dtype.str for item in objects])
+    gathered.add_column(table, "shape", ["x".join(map(str, item.shape)) for item in objects])
     gathered.add_column(table, "repeats", list(map(_is_repeated, objects)))
-    gathered.add_column(table, "writeable", [bool(one.flags.writeable) for one in objects])
-    gathered.add_column(table, "at", [gathered.pieces.place_bytes(_array_bytes(one)) for one in objects])
+    gathered.add_column(table, "writeable", [bool(item.flags.writeable) for item in objects])
+    gathered.add_column(table, "at", [gathered.pieces.place_bytes(_array_bytes(item)) for item in objects])
 
 
 def _is_repeated(one: Array) -> bool:
-    """Whether one number stands at every place."""
+    """Whether the array repeats one number."""
     return one.size > 1 and not any(one.strides)
 
 
@@ -375,26 +375,26 @@ def _array_bytes(one: Array) -> Buffer:
 
 
 def _hold_numbers(gathered: ObjectTables, table: ObjectTable, objects: list[array[HeldObject]]) -> None:
-    gathered.add_column(table, "type", [one.typecode for one in objects])
-    gathered.add_column(table, "size", [len(one) * one.itemsize for one in objects])
-    gathered.add_column(table, "at", [gathered.pieces.place_bytes(one.tobytes()) for one in objects])
+    gathered.add_column(table, "type", [item.typecode for item in objects])
+    gathered.add_column(table, "size", [len(item) * item.itemsize for item in objects])
+    gathered.add_column(table, "at", [gathered.pieces.place_bytes(item.tobytes()) for item in objects])
 
 
 def _hold_methods(gathered: ObjectTables, table: ObjectTable, objects: list[MethodType]) -> None:
-    gathered.add_column(table, "of", [one.__self__ for one in objects])
-    gathered.add_column(table, "name", [one.__name__ for one in objects])
+    gathered.add_column(table, "of", [item.__self__ for item in objects])
+    gathered.add_column(table, "name", [item.__name__ for item in objects])
 
 
 def _hold_partials(gathered: ObjectTables, table: ObjectTable, objects: list[partial[HeldObject]]) -> None:
-    if any(one.keywords for one in objects):
-        raise UnstorableError("a call has bound keywords")
-    gathered.add_column(table, "function", [one.func for one in objects])
-    gathered.add_column(table, "arguments", [one.args for one in objects])
+    if any(item.keywords for item in objects):
+        raise form.UnstorableError("a call has bound keywords")
+    gathered.add_column(table, "function", [item.func for item in objects])
+    gathered.add_column(table, "arguments", [item.args for item in objects])
 
 
 def _hold_patterns(gathered: ObjectTables, table: ObjectTable, objects: list[re.Pattern[str]]) -> None:
-    gathered.add_column(table, "pattern", [one.pattern for one in objects])
-    gathered.add_column(table, "flags", [one.flags for one in objects])
+    gathered.add_column(table, "pattern", [item.pattern for item in objects])
+    gathered.add_column(table, "flags", [item.flags for item in objects])
 
 
 class ContainerForm(NamedTuple):
@@ -410,8 +410,8 @@ CONTAINER_FORMS: Final[Mapping[type, ContainerForm]] = {
     set: ContainerForm(form.SET, _hold_sorted_items),
     frozenset: ContainerForm(form.FROZEN, _hold_sorted_items),
     dict: ContainerForm(form.DICT, _hold_pairs),
-    LazyList: ContainerForm(form.LIST, _hold_items),
-    LazyMapping: ContainerForm(form.DICT, _hold_pairs),
+    lazy_objects.LazyList: ContainerForm(form.LIST, _hold_items),
+    lazy_objects.LazyMapping: ContainerForm(form.DICT, _hold_pairs),
     MappingProxyType: ContainerForm(form.PROXY, _hold_proxies),
     np.ndarray: ContainerForm(form.ARRAY, _hold_arrays),
     array: ContainerForm(form.NUMBERS, _hold_numbers),
@@ -419,4 +419,40 @@ CONTAINER_FORMS: Final[Mapping[type, ContainerForm]] = {
     partial: ContainerForm(form.PARTIAL, _hold_partials),
     re.Pattern: ContainerForm(form.PATTERN, _hold_patterns),
 }
-PLAIN_CONTAINERS: Final = (list, tuple, set, frozenset, dict, LazyList, LazyMapping)
+PLAIN_CONTAINERS: Final = (list, tuple, set, frozenset, dict, lazy_objects.LazyList, lazy_objects.LazyMapping)
+
+
+def store_recording(recording: Recording, program: str, step: CallStep = lambda: None) -> Iterator[Buffer]:
+    """The recording's bytes, piece by piece; raises UnstorableError before the first if something has no stored form.
+
+    `step` is called between tables, and may raise to stop.
+    """
+    pieces = _layout_pieces(ObjectTables(recording, step), program)
+    yield form.FILE_MAGIC
+    yield form.square_checksum(pieces)
+    yield from pieces
+
+
+def _sort_texts(numbered: Iterable[str]) -> tuple[list[bytes], IntArray]:
+    """(texts in ascending order, for lookup by bisection; old number → new number)."""
+    texts = [text.encode("utf-8", "surrogatepass") for text in numbered]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    places = np.zeros(len(texts), dtype=np.int64)
+    places[order] = np.arange(len(texts))
+    return [texts[number] for number in order], places
+
+
+def _layout_pieces(found: ObjectTables, program: str) -> list[Buffer]:
+    """The directory, then everything else."""
+    final = np.zeros(found.count, dtype=np.int64)
+    order = np.concatenate([np.array(table.found, dtype=np.int64) for table in found.tables])
+    final[order] = np.arange(len(order))
+    pieces = found.pieces
+    texts, places = _sort_texts(found.texts)
+    tables = [table.table_form(pieces, final, places) for table in found.tables]
+    ends = np.fromiter(accumulate(map(len, texts)), dtype=np.uint32, count=len(texts))
+    where = (len(texts), pieces.place_bytes(ends.tobytes()), pieces.place_bytes(b"".join(texts)))
+    directory = form.StoredForm(program, int(final[found.root]), pieces.size, where, tables)
+    text = json.dumps(directory, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % form.ALIGNMENT)  # exact: ints
+    return [len(text).to_bytes(form.ALIGNMENT, "little"), text, *pieces.data]

@@ -1,4 +1,4 @@
-"""Opening a stored recording: an object is made when somebody looks at it, and is then like any other."""
+"""Opens a stored recording: an object is made when it is first read."""
 
 from __future__ import annotations
 
@@ -16,71 +16,51 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from vcdebug.recording.file import form
+from vcdebug.recording.file import form, lazy_objects
 from vcdebug.recording.file.columns import StoredColumn, StoredTexts
-from vcdebug.recording.file.contents import LAZY_ANSWERS, STORED_ANSWERS
-from vcdebug.recording.file.form import (
-    ColumnForm,
-    DamagedRecordingError,
-    ForeignRecordingError,
-    StoredForm,
-    TableForm,
-    object_named,
-    square_checksum,
-)
-from vcdebug.recording.file.lazy_objects import (
-    LAZY_ATTRIBUTES,
-    MANIFEST_ATTRIBUTE,
-    NO_VALUE,
-    SLOW_ATTRIBUTES,
-    LazyClass,
-    LazyList,
-    LazyMapping,
-    is_filled_at_once,
-)
 from vcdebug.recording.recording import Recording, store_answer
 
 Value = Any  # Any: whatever a recording holds
 Array = npt.NDArray[Any]  # Any: of any numbers
 _DATA_START: Final = len(form.FILE_MAGIC) + form.DIGEST_SIZE
 MIN_BULK_SIZE: Final = 4
-"""So many neighbours are made column by column."""
+"""How many neighbouring objects are worth making column by column."""
 
 
 def open_stored_recording(data: bytes | memoryview | mmap, program: str) -> Recording:
-    """The recording that this program stored; raises ForeignError for another's, DamagedError for anything else."""
+    """The recording that `program` stored; raises ForeignRecordingError or DamagedRecordingError for other bytes."""
     view = memoryview(data).cast("B")
     if bytes(view[: len(form.FILE_MAGIC)]) != form.FILE_MAGIC:
-        raise DamagedRecordingError("it is no recording")
-    if square_checksum([view[_DATA_START:]]) != bytes(view[len(form.FILE_MAGIC) : _DATA_START]):
-        raise DamagedRecordingError("it is damaged")
+        raise form.DamagedRecordingError("it is no recording")
+    if form.square_checksum([view[_DATA_START:]]) != bytes(view[len(form.FILE_MAGIC) : _DATA_START]):
+        raise form.DamagedRecordingError("it is damaged")
     size = int.from_bytes(view[_DATA_START : _DATA_START + 8], "little")
     begin = _DATA_START + 8
     try:
-        directory = StoredForm(*json.loads(bytes(view[begin : begin + size])))
+        directory = form.StoredForm(*json.loads(bytes(view[begin : begin + size])))
         if directory.program != program:
-            raise ForeignRecordingError(str(directory.program))
+            raise form.ForeignRecordingError(str(directory.program))
         store = StoredObjects(directory, view[begin + size :])
-        found = store.lazy_object_at(directory.root)
-        recording, size = found[0], len(found)
+        stored = store.lazy_object_at(directory.root)
+        recording, size = stored[0], len(stored)
     except (ValueError, TypeError, IndexError, KeyError, RecursionError) as error:
-        raise DamagedRecordingError(f"it cannot be read: {error}") from error
-    if not isinstance(recording, Recording) or size != 1 + len(STORED_ANSWERS):
-        raise DamagedRecordingError("it holds something else")
-    for number, question in enumerate(STORED_ANSWERS, 1):
-        later = question in LAZY_ANSWERS
+        raise form.DamagedRecordingError(f"it cannot be read: {error}") from error
+    if not isinstance(recording, Recording) or size != 1 + len(lazy_objects.STORED_ANSWERS):
+        raise form.DamagedRecordingError("it holds something else")
+    for number, question in enumerate(lazy_objects.STORED_ANSWERS, 1):
+        later = question in lazy_objects.LAZY_ANSWERS
         store_answer(
             recording,
             question,
-            partial(store.lazy_object_at, found.number(number)) if later else partial(found.__getitem__, number),
+            partial(store.lazy_object_at, stored.number(number)) if later else partial(stored.__getitem__, number),
         )
     return recording
 
 
 class StoredObjects:
-    """Every object of a stored recording by number, made when it is asked for, and the same object each time."""
+    """Every object of a stored recording by number, made once at its first use."""
 
-    def __init__(self, directory: StoredForm, data: memoryview) -> None:
+    def __init__(self, directory: form.StoredForm, data: memoryview) -> None:
         self._data = data
         self._texts = StoredTexts(directory.texts, data)
         self._made: dict[int, Value] = {}
@@ -88,7 +68,7 @@ class StoredObjects:
         self._first = [0, *accumulate(table.size for table in tables)]
         self._tables = tables
         self.manifests = tables[0].size
-        """How many there are: they come first."""
+        """The number of manifests, which come first."""
         self._open: list[StoredTable | None] = [None] * len(tables)
 
     def object_at(self, number: int) -> Value:
@@ -117,7 +97,7 @@ class StoredObjects:
                 return list(map(self._made.setdefault, numbers, made))
         return list(map(self.object_at, numbers))
 
-    def open_column(self, stated: ColumnForm) -> StoredColumn:
+    def open_column(self, stated: form.ColumnForm) -> StoredColumn:
         """A column of some table."""
         return StoredColumn(stated, self._data, self._texts, self.object_at, self.objects_at)
 
@@ -126,11 +106,11 @@ class StoredObjects:
         return table
 
     def bytes_at(self, at: int, size: int) -> memoryview:
-        """So many bytes."""
+        """`size` bytes from offset `at`."""
         return self._data[at : at + size]
 
     def lazy_object_at(self, number: int) -> Value:
-        """As get, for a list or mapping whose values are made one by one."""
+        """The list or mapping with this number, whose values are made one by one."""
         made = self._made.get(number)
         if made is None:
             place = self._table_place(number)
@@ -138,38 +118,39 @@ class StoredObjects:
         return made
 
 
-def _read_table_form(stated: Sequence[Value]) -> TableForm:
+def _read_table_form(stated: Sequence[Value]) -> form.TableForm:
     kind, type_name, size, ends, names, columns = stated
-    where = None if ends is None else ColumnForm(*ends)
-    return TableForm(kind, type_name, size, where, names, [ColumnForm(*column) for column in columns])
+    where = None if ends is None else form.ColumnForm(*ends)
+    return form.TableForm(kind, type_name, size, where, names, [form.ColumnForm(*column) for column in columns])
 
 
 class StoredTable:
     """Makes the objects of one table."""
 
-    def __init__(self, store: StoredObjects, stated: TableForm) -> None:
+    def __init__(self, store: StoredObjects, stated: form.TableForm) -> None:
         self.store = store
         kind: Value = _class_named(stated.type) if stated.type else None
         self.kind = kind
         self.names = stated.names
         if any(name.startswith("__") for name in stated.names):
-            raise DamagedRecordingError(f"{stated.type} has no such attributes")
-        self.columns = [store.open_column(one) for one in stated.columns]
+            raise form.DamagedRecordingError(f"{stated.type} has no such attributes")
+        self.columns = [store.open_column(column) for column in stated.columns]
         self._ends = None if stated.ends is None else store.open_column(stated.ends)
         self.make: Callable[[int], Value] = getattr(self, f"_{_MAKERS[stated.kind]}")
-        self._later = LAZY_ATTRIBUTES.get(stated.type, ())
+        self._later = lazy_objects.LAZY_ATTRIBUTES.get(stated.type, ())
         columns = zip(self.names, self.columns, strict=True)
         self._by_name = {name: column for name, column in columns if name not in self._later}
-        self._last = {*SLOW_ATTRIBUTES.get(stated.type, ())}
-        if stated.kind == form.INSTANCE and not is_filled_at_once(kind):
-            self.make = LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
+        self._last = {*lazy_objects.SLOW_ATTRIBUTES.get(stated.type, ())}
+        if stated.kind == form.INSTANCE and not lazy_objects.is_filled_at_once(kind):
+            self.make = lazy_objects.LazyClass(kind, self._fill_instance, self._read_attribute).make_instance
         self._make_all = self._choose_bulk_maker(stated.kind)
         self._making = False
+        """Whether neighbours are being made: rows of this table that they hold are then made singly."""
 
     # Many at once
 
     def make_all(self, start: int, end: int) -> Iterable[Value]:
-        """Neighbours; those that hold others of the same table are made one by one."""
+        """The objects of neighbouring rows."""
         if self._make_all is None or self._making:
             return map(self.make, range(start, end))
         self._making = True
@@ -179,7 +160,7 @@ class StoredTable:
             self._making = False
 
     def _choose_bulk_maker(self, kind: str) -> Callable[[int, int], Iterable[Value]] | None:
-        """How neighbours are made together, where that is possible."""
+        """The function that makes neighbours column by column; None where each must be made alone."""
         if kind == form.TUPLE:
             return self._make_tuples
         if kind == form.DICT and self.kind is None:
@@ -220,7 +201,7 @@ class StoredTable:
     # One by one
 
     def row_values(self, row: int) -> list[Value]:
-        """What an object holds."""
+        """The values of a row, column by column."""
         return [column.at(row) for column in self.columns]
 
     def _item_bounds(self, row: int) -> tuple[int, int]:
@@ -234,7 +215,7 @@ class StoredTable:
         if self.kind is None:
             start, end = self._item_bounds(row)
             if end - start > 1 and self.columns[0].number_if_object(start) < self.store.manifests:
-                return LazyList(self.columns[0], start, end)
+                return lazy_objects.LazyList(self.columns[0], start, end)
             return self._read_items(row)
         found: list[Value] = self.kind.__new__(self.kind)
         found.extend(self._read_items(row))
@@ -259,11 +240,11 @@ class StoredTable:
         return found
 
     def lazy_container(self, row: int) -> Value:
-        """A list or a mapping whose values are made when somebody looks at them."""
+        """A list or a mapping whose values are made when they are read."""
         start, end = self._item_bounds(row)
         if len(self.columns) == 1:
-            return LazyList(self.columns[0], start, end)
-        return LazyMapping(self.columns[0], self.columns[1], start, end)
+            return lazy_objects.LazyList(self.columns[0], start, end)
+        return lazy_objects.LazyMapping(self.columns[0], self.columns[1], start, end)
 
     def _proxy(self, row: int) -> Mapping[Value, Value]:
         return MappingProxyType(self.columns[0].at(row))
@@ -272,7 +253,7 @@ class StoredTable:
         kind, shape, repeats, writeable, at = self.row_values(row)
         dtype, sizes = np.dtype(kind), tuple(int(size) for size in shape.split("x") if size)
         if dtype.hasobject:
-            raise DamagedRecordingError("an array holds objects")
+            raise form.DamagedRecordingError("an array holds objects")
         count = 1 if repeats else int(np.prod(sizes, dtype=np.int64))
         flat = np.frombuffer(self.store.bytes_at(at, count * dtype.itemsize), dtype=dtype)
         if repeats:
@@ -284,11 +265,12 @@ class StoredTable:
         return array(kind, bytes(self.store.bytes_at(at, size)))
 
     def _method(self, row: int) -> MethodType:
-        """Found in the class, since looking at the object would fill it."""
+        """A bound method."""
         of, name = self.row_values(row)
+        # Looked up in the class: reading an attribute of the object would fill it.
         function = getattr(type(of), name, None)
         if name.startswith("__") or not isinstance(function, FunctionType):
-            raise DamagedRecordingError(f"{name} is no method of a recording")
+            raise form.DamagedRecordingError(f"{name} is no method of a recording")
         return MethodType(function, of)
 
     def _partial(self, row: int) -> Value:
@@ -320,19 +302,19 @@ class StoredTable:
         return made
 
     def _fill_instance(self, made: Value, row: int, last: bool) -> bool:
-        """Set the attributes that are quick to read, or the others; whether some are left."""
+        """Set the quick attributes, or with `last` the slow ones; whether some are left."""
         put, left = object.__setattr__, False
         for name, column in zip(self.names, self.columns, strict=True):
-            slow = name in self._last or name == MANIFEST_ATTRIBUTE or column.is_part(row)
+            slow = name in self._last or name == lazy_objects.MANIFEST_ATTRIBUTE or column.is_part(row)
             if slow is last:
                 self._put_attribute(put, made, name, column, row)
             left = left or slow
         return left and not last
 
     def _read_attribute(self, row: int, name: str) -> Value:
-        """One attribute, where it is a column as it is."""
+        """One attribute, or NO_VALUE where it is not a column of its own."""
         column = self._by_name.get(name)
-        return NO_VALUE if column is None or column.is_missing(row) else column.at(row)
+        return lazy_objects.NO_VALUE if column is None or column.is_missing(row) else column.at(row)
 
     def _set_attributes(self, made: Value, row: int, after: int) -> None:
         put = object.__setattr__
@@ -346,9 +328,9 @@ class StoredTable:
 
 
 def _class_named(name: str) -> Value:
-    found = object_named(name)
+    found = form.object_named(name)
     if not isinstance(found, type):
-        raise DamagedRecordingError(f"{name} is no class")
+        raise form.DamagedRecordingError(f"{name} is no class")
     return found
 
 

@@ -1,6 +1,6 @@
 """nodegroup: a queue's affinity to groups of nodes, and limits on what it may use of a group.
 
-Upstream: plugins/nodegroup.
+Upstream: plugins/nodegroup, and its form up to v1.12.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from vcdebug.model.fit_errors import UNSCHEDULABLE_AND_UNRESOLVABLE, FitStatus, 
 from vcdebug.model.job import JobInfo
 from vcdebug.model.names import Codes, JobId, NodeName, QueueName
 from vcdebug.model.node_table import NodeRows
+from vcdebug.model.pod import Pod
 from vcdebug.model.queue import ROOT_QUEUE, QueueInfo
 from vcdebug.model.resource import MIN_RESOURCE, Resource
 from vcdebug.model.task import TaskInfo, is_allocated_status
@@ -53,9 +54,8 @@ class GroupAffinity:
         return not (self.required or self.preferred or self.anti_required or self.anti_preferred)
 
     def accepts_group(self, group: Group) -> bool:
-        """A preferred anti-affinity accepts its group again, and so does no group that is not named.
-        Upstream: plugins/nodegroup.predicate.
-        """
+        """Whether pods of the queue may use the group. Upstream: plugins/nodegroup.predicate."""
+        # Upstream ends here: a preferred anti-affinity overrides the required one.
         if group in self.anti_preferred:
             return True
         return group not in self.anti_required and (group in self.required or group in self.preferred)
@@ -75,20 +75,17 @@ class GroupAffinity:
 
 
 class QueueGroups:
-    """One queue's affinity, limits per group (None when the annotation is wrong) and use per group.
-    Upstream: plugins/nodegroup.newQueueAttr.
-    """
+    """One queue's affinity, limits and use per group. Upstream: plugins/nodegroup.newQueueAttr."""
 
     def __init__(self, queue: QueueInfo, *, limited: bool) -> None:
         raw = queue.spec.get("affinity")
         self.affinity = None if raw is None else GroupAffinity(raw)
         self.limits = _parse_limits(queue.annotations.get(LIMITS_ANNOTATION) or "" if limited else "")
+        """None where the annotation cannot be read."""
         self.allocated: dict[Group, Resource] = {}
 
     def over_limit(self, group: Group, request: Resource) -> bool:
-        """Whether the request would take the queue beyond one of the group's limits.
-        Upstream: plugins/nodegroup.checkNodeGroupResourceLimit.
-        """
+        """Whether the request exceeds a limit. Upstream: plugins/nodegroup.checkNodeGroupResourceLimit."""
         limit = (self.limits or {}).get(group)
         if limit is None:
             return False
@@ -98,7 +95,7 @@ class QueueGroups:
 
 
 class GroupVerdict(NamedTuple):
-    """A node's group beside what a queue says about groups."""
+    """A node's group, and the queue's rules about groups."""
 
     queue_name: QueueName
     group: Group | None
@@ -243,6 +240,7 @@ def _parse_limits(text: str) -> dict[Group, dict[str, object]] | None:
     if not text:
         return {}
     try:
+        # Numbers stay text: a quantity must not pass through a float.
         document = json.loads(text, parse_float=str, parse_int=str, parse_constant=_no_number)
         groups = _require_object(document)
         limits = {group: _require_object(amounts) for group, amounts in groups.items()}
@@ -269,3 +267,65 @@ def _no_number(name: str) -> object:
 def _exceeds_limit(used: float, limit: float) -> bool:
     """Upstream: plugins/nodegroup.greaterThanResourceLimit."""
     return used > limit and used - limit >= MIN_RESOURCE
+
+
+# nodegroup up to v1.12: by the affinity of the queue that the pod itself names.
+
+QUEUE_NAME = "volcano.sh/queue-name"
+QUEUE_NAME_ANNOTATION = "scheduling.volcano.sh/queue-name"
+NOT_SATISFIED = "node not satisfy"
+REFUSED_STATUS = FitStatus(UNSCHEDULABLE_AND_UNRESOLVABLE, NOT_SATISFIED)
+NO_AFFINITY = GroupAffinity({})
+
+
+def queue_of(pod: Pod) -> QueueName:
+    """The queue that a pod names, by label or annotation."""
+    if QUEUE_NAME in pod.labels:
+        return pod.labels[QUEUE_NAME]
+    found = pod.annotations.get(QUEUE_NAME)
+    return pod.annotations.get(QUEUE_NAME_ANNOTATION, "") if found is None else found
+
+
+class NodeGroupByPod(Plugin):
+    """Nodes without a label are in a group without a name; a pod that names no queue may use all."""
+
+    name: ClassVar[str] = "nodegroup"
+
+    def on_session_open(self, ssn: Session) -> None:
+        self._reasons: ReasonTable = ssn.reasons
+        self._groups_of = {name: QueueGroups(queue, limited=False) for name, queue in ssn.queues.items()}
+        self._group_of: dict[NodeName, Group] = {
+            node.name: node.labels.get(GROUP_LABEL, "") for node in ssn.nodes.values()
+        }
+        found = [self._group_of[name] for name in ssn.node_table.names]
+        self._groups = sorted(dict.fromkeys(found))
+        self._positions = np.array([self._groups.index(group) for group in found], dtype=np.int64)
+        """For every row of the node table its group's place in `_groups`."""
+
+    def _affinity_of(self, queue: QueueName) -> GroupAffinity:
+        groups = self._groups_of.get(queue)
+        return NO_AFFINITY if groups is None or groups.affinity is None else groups.affinity
+
+    def predicate(self, task: TaskInfo, nodes: NodeRows) -> Codes:
+        queue = queue_of(task.pod)
+        if not queue:
+            return np.zeros(len(nodes), dtype=np.uint16)
+        affinity, refused = self._affinity_of(queue), self._reasons.code_of((REFUSED_STATUS,))
+        per_group = [0 if affinity.accepts_group(group) else refused for group in self._groups]
+        codes: Codes = np.array(per_group, dtype=np.uint16)[self._positions[nodes.rows]]
+        return codes
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        queue = queue_of(task.pod)
+        if not queue:
+            return zero_scores(len(nodes))
+        affinity = self._affinity_of(queue)
+        per_group = [affinity.score_group(group, ordered=False) for group in self._groups]
+        return NodeScores(np.array(per_group)[self._positions[nodes.rows]])
+
+    def group_verdict(self, task: TaskInfo, node: NodeName) -> GroupVerdict:
+        """What is compared for one node."""
+        queue, group = queue_of(task.pod), self._group_of[node]
+        refused = bool(queue) and not self._affinity_of(queue).accepts_group(group)
+        reason = NOT_SATISFIED if refused else ""
+        return GroupVerdict(queue, group, self._groups_of.get(queue), strict=False, ordered=False, refusal=reason)

@@ -1,7 +1,4 @@
-"""nodeorder: the Kubernetes scorers, weighted and added.
-
-Upstream: plugins/nodeorder.
-"""
+"""nodeorder: the Kubernetes scorers, weighted and added. Upstream: plugins/nodeorder, and its form up to v1.15.0."""
 
 from __future__ import annotations
 
@@ -10,7 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from vcdebug.errors import NIL_POINTER_TEXT, SchedulerPanic
 from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import PRE_PREDICATE
 from vcdebug.framework.plugin import NodeScores, Plugin, ScoreError, zero_scores
 from vcdebug.framework.session import Session
 from vcdebug.gomath import weighted_rows
@@ -37,7 +36,8 @@ from vcdebug.model.names import FloatArray, IntArray, KeptScores
 from vcdebug.model.node_table import NodeRows
 from vcdebug.model.pod import Pod
 from vcdebug.model.task import TaskInfo
-from vcdebug.releases.nodes import BALANCED_ALLOCATION_ABSOLUTE, BALANCED_BEST_EFFORT, IMAGE_VOLUME_SCORE
+from vcdebug.plugins import PREDICATES
+from vcdebug.releases import nodes as node_changes
 from vcdebug.snapshot.manifest import owners_of
 
 Scorer = Callable[[Pod, PodShape, IntArray, float], KeptScores | None]
@@ -61,7 +61,7 @@ WEIGHT_KEYS = {
 }
 """Scorer → the argument that weights it."""
 BATCH_PART = {part: f"nodeorder/batch/{part}" for part in WEIGHT_KEYS}
-"""Scorer → what its scores are called in a record, the same object each time."""
+"""Scorer → the name of its scores in a record; one object each, so that records share it."""
 PER_NODE_SCORERS = (IMAGES, LEAST, MOST)
 """Scorers that Kubernetes does not normalise over the nodes."""
 DEFAULT_WEIGHTS = {
@@ -77,10 +77,10 @@ DEFAULT_WEIGHTS = {
 
 
 class WeighedScore(NamedTuple):
-    """What a part of a node's score was made of."""
+    """A part of a node's score before and after normalisation."""
 
     raw: float | None
-    """None where it cannot be told from what is known afterwards."""
+    """None where it cannot be computed again afterwards."""
     normalised: float
     weight: int
 
@@ -98,19 +98,17 @@ class Scorers:
         self.resources = ResourceScores(
             self.view,
             counts,
-            absolute=ssn.release.has_older_form(BALANCED_ALLOCATION_ABSOLUTE),
-            best_effort=ssn.release.has_older_form(BALANCED_BEST_EFFORT),
+            absolute=ssn.release.has_older_form(node_changes.BALANCED_ALLOCATION_ABSOLUTE),
+            best_effort=ssn.release.has_older_form(node_changes.BALANCED_BEST_EFFORT),
         )
-        self._counts_image_volumes = not ssn.release.has_older_form(IMAGE_VOLUME_SCORE)
+        self._counts_image_volumes = not ssn.release.has_older_form(node_changes.IMAGE_VOLUME_SCORE)
         self.pod_affinity = PreferredPodAffinity(self.view, IncomingTermsTable(self._listers.namespace_labels))
         self._image_scores: dict[PodImages, FloatArray] = {}
         self._any_images = any(self.view.images)
 
     def counting_scorers(self, even: tuple[str, ...] = ()) -> tuple[CountingScorer, ...]:
-        """(weight, name, scorer) of those that count, and of some that need not, for whoever asks them.
-        Kept here they would speak of themselves, and a session that is let go would stay until somebody looks for
-        garbage.
-        """
+        """(weight, name, scorer) of the scorers with a weight, and of `even` with weight 0."""
+        # Not kept in self: bound methods there would be a reference cycle, and keep a session until a collection.
         scorers: tuple[tuple[str, Scorer], ...] = (
             (LEAST, self._least_allocated),
             (MOST, self._most_allocated),
@@ -141,7 +139,7 @@ class Scorers:
         return float(self.preferences.node_affinity_weights(placement, rows)[0]) if scorer == AFFINITY else None
 
     def image_locality(self, task: TaskInfo, nodes: NodeRows) -> FloatArray | None:
-        """None where it counts nothing."""
+        """The weighted scores; None where the weight is 0."""
         weight = self.weights[IMAGE_LOCALITY]
         if weight > 0 and not self._any_images:
             return nodes.zero_scores()
@@ -214,18 +212,19 @@ class Scorers:
 
 
 def weights_of(arguments: Arguments) -> dict[str, int]:
-    """What every scorer counts, by its argument."""
+    """Argument → weight, for every scorer."""
     return {key: arguments.get_int(key, default) for key, default in DEFAULT_WEIGHTS.items()}
 
 
 def sum_batch_scores(asked: Iterable[CountingScorer], pod: Pod, shape: PodShape, nodes: NodeRows) -> NodeScores | None:
-    """The scorers that are normalised over all nodes; None where every one of them skips."""
+    """The sum of the scorers over all nodes; None where every scorer skips."""
     parts: list[tuple[str, KeptScores]] = []
     total, rows = nodes.zero_scores(), nodes.rows
     for weight, part, score in asked:
         weighted = score(pod, shape, rows, weight)
         if weight and weighted is not None:
             parts.append((BATCH_PART[part], weighted))
+            # Added scorer by scorer, in upstream's order of floats.
             total = total + weighted
     return NodeScores(total, tuple(parts)) if parts else None
 
@@ -271,3 +270,73 @@ class NodeOrder(Plugin):
                     raise ScoreError(
                         f"{part} returns an invalid score {int(score)} for node {self.scorers.view.names[row]}"
                     )
+
+
+# nodeorder up to v1.15.0: some scorers score node by node and are not normalised, the others see nodes without pods.
+
+REGISTERING_PLUGIN = PREDICATES
+
+_PER_NODE_ORDER = (AFFINITY, BALANCED, LEAST, MOST)
+"""In upstream's order, after image locality."""
+
+
+class TwoKinds(Plugin):
+    """Per-node scorers add up in node order; affinity between pods, taints and spread stay batch scorers."""
+
+    name: ClassVar[str] = "nodeorder"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weights = weights_of(arguments)
+
+    def on_session_open(self, ssn: Session) -> None:
+        counts = ssn.release.has_older_form(node_changes.HOSTNAME_SPREAD_COUNTS)
+        self.scorers = Scorers(ssn, self._weights, hosts_seem_empty=not counts)
+        asked = self.scorers.counting_scorers(
+            (POD_AFFINITY, TAINTS, SPREAD) if ssn.release.has_older_form(node_changes.NODEORDER_WEIGHT_ZERO) else ()
+        )
+        by_part = {part: (weight, score) for weight, part, score in asked}
+        self._per_node = [(part, *by_part[part]) for part in _PER_NODE_ORDER if part in by_part]
+        self._batch = tuple(scorer for scorer in asked if scorer[1] not in _PER_NODE_ORDER)
+        self._counts_workers = ssn.release.has_older_form(node_changes.METRICS_UNREGISTERED)
+        self.ssn = ssn
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Sum of the per-node scorers; a preference that cannot be read fails on every node."""
+        total, shape = nodes.zero_scores(), self.scorers.view.shapes.pod_shape(task.pod)
+        parts: list[tuple[str, KeptScores]] = []
+        images = self.scorers.image_locality(task, nodes)
+        if images is not None:
+            total = images
+            parts.append((f"nodeorder/{IMAGES}", total))
+        for part, weight, score in self._per_node:
+            if part == AFFINITY and self.scorers.view.shapes.node_constraints(task.pod).preferred_error:
+                return NodeScores(nodes.zero_scores(), tuple(parts), np.ones(len(nodes), dtype=np.bool_))
+            own = self._preference_scores if part == AFFINITY else score
+            weighted = own(task.pod, shape, nodes.rows, weight)
+            weighted = nodes.zero_scores() if weighted is None else weighted
+            parts.append((f"nodeorder/{part}", weighted))
+            total = total + weighted
+        return NodeScores(total, tuple(parts))
+
+    def batch_node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Sum of the batch scorers; every node has an entry, also where all of them skip."""
+        shape = self.scorers.view.shapes.pod_shape(task.pod)
+        if self._counts_workers and not shape.affinity.error and not self._counter_is_there():
+            raise SchedulerPanic(NIL_POINTER_TEXT)
+        return sum_batch_scores(self._batch, task.pod, shape, nodes) or zero_scores(len(nodes))
+
+    def _counter_is_there(self) -> bool:
+        """The affinity scorer counts its workers with a metric that only predicates' PrePredicate makes.
+        Upstream: plugins/predicates (metrics.Register).
+        """
+        return any(
+            plugin_call.plugin == REGISTERING_PLUGIN
+            for tier in self.ssn.plugin_calls[PRE_PREDICATE.method]
+            for plugin_call in tier
+        )
+
+    def _preference_scores(self, pod: Pod, shape: PodShape, rows: IntArray, weight: float) -> FloatArray:
+        """The summed weights of the matching preferences, times the scorer's weight; not normalised."""
+        placement = self.scorers.view.shapes.node_constraints(pod)
+        return weighted_rows(self.scorers.preferences.node_affinity_weights(placement, rows), weight)

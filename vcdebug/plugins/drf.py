@@ -1,4 +1,4 @@
-"""Hierarchical shares: a tree of queue paths with the jobs as leaves, compared level by level.
+"""drf: the job with the smaller dominant share goes first; with `enableHierarchy`, queues by hierarchical shares.
 
 Upstream: plugins/drf.
 """
@@ -9,14 +9,138 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from vcdebug.errors import SchedulerPanic
+from vcdebug.framework.accounts import JOB, WHOLE, Accounts, account_figures
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.hooks import QUEUE_ORDER
+from vcdebug.framework.persistence import clamp_request
+from vcdebug.framework.plugin import PERMIT, Event, Plugin, VictimAnswer
+from vcdebug.framework.record import fast_tuple
+from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
+from vcdebug.model.job_amounts import get_allocated_resource
 from vcdebug.model.limits import ShareTotals
 from vcdebug.model.names import JobId, QueueName
 from vcdebug.model.queue import QueueInfo
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+
+SHARE_DELTA = 0.000001
+SHARE_FIGURES = {"share": "value", **account_figures("dominant", "allocated")}
+
+
+class Drf(Plugin):
+    """Keeps each job's dominant share while the session allocates and evicts."""
+
+    name = "drf"
+    accounts = (
+        Accounts(WHOLE, "", account_figures(total="totals.resource")),
+        Accounts(JOB, "shares", SHARE_FIGURES, operation=("share", "dominant", "allocated")),
+    )
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self.jobs: dict[JobId, JobInfo] = {}
+        self.queues: dict[QueueName, QueueInfo] = {}
+        self.totals = ShareTotals(Resource())
+        self.shares: dict[JobId, DominantShare] = {}
+        self.hierarchy: Hierarchy | None = None
+
+    def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/drf.OnSessionOpen."""
+        self.ssn = ssn
+        self.jobs, self.queues = ssn.jobs, ssn.queues
+        self.log = ssn.log
+        self.totals = ShareTotals(ssn.total_resource.clone())
+        ssn.log("drf.total", self.totals.resource)
+        self.shares = {uid: DominantShare(self.totals, get_allocated_resource(job)) for uid, job in ssn.jobs.items()}
+        if ssn.hierarchy_enabled(self.name):
+            self.hierarchy = Hierarchy(self.totals, ssn.jobs, ssn.queues, self.shares)
+        else:
+            ssn.withdraw_hook(self, QUEUE_ORDER.method)
+            ssn.withdraw_hook(self, "reclaimable")
+
+    def job_order(self, left: JobInfo, right: JobInfo) -> int:
+        """Upstream: plugins/drf.jobOrderFn."""
+        mine, other = self.shares[left.uid].value, self.shares[right.uid].value
+        self.log("drf.job-order", left.uid, mine, right.uid, other)
+        return (mine > other) - (mine < other)
+
+    def queue_order(self, left: QueueInfo, right: QueueInfo) -> int:
+        """Upstream: plugins/drf.queueOrderFn."""
+        assert self.hierarchy is not None
+        difference = self.hierarchy.compare_queues(left, right)
+        return (difference > 0) - (difference < 0)
+
+    def preemptable(self, preemptor: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        """Candidates whose job keeps at least the share that the preemptor's job would reach.
+        Upstream: plugins/drf.preemptableFn.
+        """
+        if not candidates or preemptor.job not in self.shares:
+            return [], PERMIT
+        return [
+            exchange.task
+            for exchange in iter_exchanges(self.totals, self.shares, preemptor, candidates)
+            if exchange.is_fair
+        ], PERMIT
+
+    def reclaimable(self, reclaimer: TaskInfo, candidates: list[TaskInfo]) -> VictimAnswer:
+        """Candidates whose queue stays behind the reclaimer's. Upstream: plugins/drf.reclaimFn."""
+        assert self.hierarchy is not None
+        job = self.jobs.get(reclaimer.job)
+        if job is None or job.queue not in self.queues or job.uid not in self.shares:
+            return [], PERMIT
+        victims = [task for task, difference in self.hierarchy.iter_exchanges(reclaimer, candidates) if difference < 0]
+        return victims, PERMIT
+
+    def allocate_func(self, event: Event) -> None:
+        share = self.shares[event.task.job]
+        share.add_request(event.task.resreq)
+        if self.hierarchy is not None:
+            self.hierarchy.add_request(event.task.resreq)
+
+    def deallocate_func(self, event: Event) -> None:
+        share = self.shares[event.task.job]
+        given_back = clamp_request(self.ssn, self.name, event.task.job, share.allocated, event.task.resreq)
+        share.sub_request(given_back)
+        if self.hierarchy is not None:
+            self.hierarchy.sub_request(given_back)
+
+
+class ShareExchange(NamedTuple):
+    """The share that the preemptor's job would reach, and the share that a candidate's job would keep."""
+
+    task: TaskInfo
+    wanted: float
+    dominant: str = ""
+    kept: float | None = None
+    """None for a candidate without a job."""
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether the candidate's job keeps at least as much."""
+        return self.kept is not None and (self.wanted < self.kept or abs(self.wanted - self.kept) <= SHARE_DELTA)
+
+
+def iter_exchanges(
+    totals: ShareTotals, shares: Mapping[JobId, DominantShare], preemptor: TaskInfo, candidates: Iterable[TaskInfo]
+) -> Iterator[ShareExchange]:
+    """Every candidate in turn, with the shares on both sides of the exchange."""
+    wanted = totals.share_with(shares[preemptor.job].allocated, preemptor.resreq)
+    left_over: dict[JobId, Resource] = {}
+    # Each candidate is taken off its job's share, chosen or not, as upstream does: the order of candidates matters.
+    for task in candidates:
+        if task.job not in shares:
+            yield ShareExchange(task, wanted)
+            continue
+        if task.job not in left_over:
+            left_over[task.job] = shares[task.job].allocated.clone()
+        yield fast_tuple(ShareExchange, (task, wanted, *totals.calculate_share(left_over[task.job].sub(task.resreq))))
+
+
+# Hierarchical shares: a tree of queue paths with jobs as leaves, compared level by level.
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 Demanding = Mapping[str, bool]
@@ -45,7 +169,7 @@ class HierarchyNode:
 
 
 class Hierarchy:
-    """The tree and the sum of what all jobs hold; interior shares are brought up to date when they are asked for."""
+    """The tree of shares and the sum of all allocations; interior shares are computed when they are compared."""
 
     def __init__(
         self,
@@ -66,14 +190,14 @@ class Hierarchy:
             self.place_job(self.root, job, shares[uid])
 
     def place_job(self, root: HierarchyNode, job: JobInfo, share: DominantShare) -> None:
-        """Hang the job below its queue's path; path elements keep the weight of the first job that came by.
-        Upstream: plugins/drf.buildHierarchy.
-        """
+        """Hang the job below its queue's path. Upstream: plugins/drf.buildHierarchy."""
         queue = self.queues[job.queue]
         elements, weights = queue_path(queue), queue.weights.split("/")
         node = root
         for position, element in enumerate(elements[1:], start=1):
+            # An element keeps the weight of the first job that names it, whatever later queues state.
             if element not in node.children:
+                # Go's index error: a path longer than its weights ends the process.
                 if position >= len(weights):
                     raise SchedulerPanic(f"runtime error: index out of range [{position}] with length {len(weights)}")
                 node.children[element] = HierarchyNode(
@@ -83,12 +207,12 @@ class Hierarchy:
         node.children[job.uid] = HierarchyNode(1.0, share, job.total_request)
 
     def add_request(self, request: Resource) -> None:
-        """A job, whose share has changed already, took on a request."""
+        """Add a request of a job whose own share has changed already."""
         self.allocated.add(request)
         self.stale = True
 
     def sub_request(self, request: Resource) -> None:
-        """A job gave a request back."""
+        """Subtract a request of a job."""
         self.allocated.sub(request)
         self.stale = True
 
@@ -105,12 +229,11 @@ class Hierarchy:
         self.update_node(root, demanding)
 
     def update_node(self, node: HierarchyNode, demanding: Demanding) -> None:
-        """A job's saturation, or a path element's sum of its children scaled to their smallest share.
-        Upstream: plugins/drf.updateHierarchicalShare.
-        """
+        """A job's saturation, or an element's sum of scaled children. Upstream: plugins/drf.updateHierarchicalShare."""
         if node.request is not None:
             node.saturated = is_saturated(node.share.allocated, node.request, demanding)
             return
+        # Sorted: floats summed in the order of a map could differ in the last bit.
         children = [node.children[name] for name in sorted(node.children)]
         smallest = 1.0
         for child in children:
@@ -126,6 +249,7 @@ class Hierarchy:
 
     def iter_exchanges(self, reclaimer: TaskInfo, candidates: Iterable[TaskInfo]) -> Iterator[tuple[TaskInfo, float]]:
         """Candidates with jobs, each exchanged alone on a copy of the tree; below 0 its queue stays behind."""
+        # A copy of the whole tree, as upstream makes: the exchanges must not show in the session's own shares.
         root, allocated = self.root.clone(), self.allocated.clone()
         job = self.jobs[reclaimer.job]
         allocated.add(reclaimer.resreq)
@@ -149,7 +273,7 @@ class Hierarchy:
 
 
 def queue_path(queue: QueueInfo) -> list[str]:
-    """The queue's path; the first element stands for the root and is not looked at."""
+    """The queue's path; its first element is the root, whatever it is called."""
     return queue.hierarchy.split("/")
 
 
@@ -188,9 +312,7 @@ def iter_levels(
 
 
 def compare_in_tree(root: HierarchyNode, left: QueueInfo, right: QueueInfo) -> float:
-    """The first level at which the paths differ decides: the unsaturated one, else the smaller weighted share.
-    Upstream: plugins/drf.compareQueues.
-    """
+    """At the first difference, unsaturated or smaller share wins. Upstream: plugins/drf.compareQueues."""
     for _, _, mine, other in iter_levels(root, left, right):
         if mine.saturated != other.saturated:
             return 1.0 if mine.saturated else -1.0
@@ -213,11 +335,11 @@ class DominantShare:
         self.dominant, self.value = totals.calculate_share(allocated)
 
     def add_request(self, request: Resource) -> None:
-        """Take on a request."""
+        """Add a request."""
         self.allocated.add(request)
         self.dominant, self.value = self.totals.calculate_share(self.allocated)
 
     def sub_request(self, request: Resource) -> None:
-        """Give a request back; more than is held fails upstream's assertion."""
+        """Subtract a request; more than is allocated fails upstream's assertion."""
         self.allocated.sub(request)
         self.dominant, self.value = self.totals.calculate_share(self.allocated)

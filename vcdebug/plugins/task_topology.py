@@ -1,32 +1,194 @@
-"""Buckets: the tasks of a job that should share a node.
+"""task-topology: tasks of roles with affinity are ordered together and placed on one node.
 
-Upstream: plugins/task-topology (JobManager, Bucket).
-Upstream: plugins/task-topology (readTopologyFromPgAnnotations, ApplyTaskTopology).
+Upstream: plugins/task-topology (JobManager, Bucket, readTopologyFromPgAnnotations, ApplyTaskTopology).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import permutations
+from typing import ClassVar, NamedTuple
 
+import numpy as np
+
+from vcdebug.framework.arguments import Arguments
+from vcdebug.framework.plugin import Event, NodeScores, Plugin
+from vcdebug.framework.session import Session
 from vcdebug.model.job import JobInfo
-from vcdebug.model.names import NodeName, TaskId
+from vcdebug.model.names import BoolArray, FloatArray, IntArray, JobId, NodeName, TaskId
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.node_table import NodeRows, fits_amount
 from vcdebug.model.pod import TASK_SPEC_KEY
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskInfo
+from vcdebug.snapshot.cycle_inputs import MapOrder
+
+MAX_SCORE = 100
+
+
+class BucketScores(NamedTuple):
+    """How much of a task's bucket each of several nodes holds, or has room for."""
+
+    bucket: Bucket
+    present: IntArray
+    """Tasks of the bucket on the node, less what the role avoids."""
+    left_out: IntArray
+    """Tasks that must be left out until the rest fits."""
+    small: BoolArray
+    """Where the task itself has no room."""
+    weight: int
+    largest: int
+    """Tasks of the job's largest bucket."""
+    scores: FloatArray
+
+
+class TaskTopology(Plugin):
+    """Buckets per job; a task prefers the node that holds, or has room for, most of its bucket."""
+
+    name: ClassVar[str] = "task-topology"
+
+    def __init__(self, arguments: Arguments) -> None:
+        super().__init__(arguments)
+        self._weight = arguments.get_int("task-topology.weight", 1)
+        self._jobs: dict[JobId, JobBuckets] = {}
+
+    def on_session_open(self, ssn: Session) -> None:
+        """Upstream: plugins/task-topology/topology.OnSessionOpen."""
+        self._ordering: MapOrder = ssn.cluster.ordering
+        for job in ssn.jobs.values():
+            topology = read_topology(job) if job.has_pending_tasks() else None
+            if topology is not None:
+                self._jobs[job.uid] = JobBuckets(topology, job.tasks.values())
+
+    def buckets_of(self, job: JobId) -> JobBuckets | None:
+        """A job's buckets; None for a job without a topology, or without pending tasks at the opening."""
+        return self._jobs.get(job)
+
+    def task_order(self, left: TaskInfo, right: TaskInfo) -> int:
+        """Tasks in buckets first; inside a job the bucket with more tasks left, then the older bucket.
+        Upstream: plugins/task-topology/topology.TaskOrderFn.
+        """
+        own, other = self._jobs.get(left.job), self._jobs.get(right.job)
+        if own is None or other is None:
+            return 0
+        bucket, against = own.get_bucket(left), other.get_bucket(right)
+        if bucket is None or against is None:
+            return (bucket is None) - (against is None)
+        if left.job != right.job:
+            return 0
+        if len(bucket.tasks) != len(against.tasks):
+            return -1 if len(bucket.tasks) > len(against.tasks) else 1
+        if bucket is against:
+            return own.compare_roles(left, right)
+        return -1 if bucket.index < against.index else 1
+
+    def node_order(self, task: TaskInfo, nodes: NodeRows) -> NodeScores:
+        """Upstream: plugins/task-topology/topology.NodeOrderFn."""
+        together = self.bucket_scores(task, nodes)
+        return NodeScores(nodes.zero_scores() if together is None else together.scores)
+
+    def bucket_scores(self, task: TaskInfo, nodes: NodeRows) -> BucketScores | None:
+        """The scores with their parts; None for a task without a bucket."""
+        buckets = self._jobs.get(task.job)
+        bucket = None if buckets is None else buckets.get_bucket(task)
+        if buckets is None or bucket is None:
+            return None
+        room = IdleAndReleasing(nodes)
+        small = room.too_small(task.resreq)
+        left_out = self._left_out(task, bucket, room, small)
+        present = self._tasks_present(task, buckets, bucket, nodes)
+        score = present + len(bucket.tasks) - left_out
+        weighted = (score * self._weight).astype(np.float64)
+        if buckets.largest != 0:
+            weighted = weighted * float(MAX_SCORE) / float(buckets.largest)
+        scores: FloatArray = np.where(small, 0.0, weighted)
+        return BucketScores(bucket, present, left_out, small, self._weight, buckets.largest, scores)
+
+    def _tasks_present(self, task: TaskInfo, buckets: JobBuckets, bucket: Bucket, nodes: NodeRows) -> IntArray:
+        """Tasks of the bucket on each node, less what the role avoids among those bound in this session."""
+        counts: IntArray = np.zeros(len(nodes.table), dtype=np.int64)
+        row_of = nodes.table.row_of
+        for name, count in bucket.nodes.items():
+            if name in row_of:
+                counts[row_of[name]] += count
+        for name, roles in buckets.bound_roles.items():
+            if name in row_of:
+                counts[row_of[name]] += buckets.topology.role_repulsion(role_of(task), roles)
+        present: IntArray = counts[nodes.rows]
+        return present
+
+    def _left_out(self, task: TaskInfo, bucket: Bucket, room: IdleAndReleasing, ignored: BoolArray) -> IntArray:
+        """How many other tasks of the bucket, taken off one by one, do not fit on each node."""
+        fits = room.request_fits(bucket.request) | ignored
+        left_out: IntArray = np.zeros(len(fits), dtype=np.int64)
+        remains = bucket.request.clone()
+        # Upstream walks a map: the session's order decides which tasks are taken off first.
+        for uid in self._ordering.order_keys(bucket.tasks):
+            if uid == task.uid:
+                continue
+            if fits.all():
+                break
+            remains.sub(bucket.tasks[uid].resreq)
+            left_out[~fits] += 1
+            fits |= room.request_fits(remains)
+        return left_out
+
+    def allocate_func(self, event: Event) -> None:
+        """Upstream: plugins/task-topology/topology.AllocateFunc."""
+        buckets = self._jobs.get(event.task.job)
+        if buckets is not None:
+            buckets.task_bound(event.task)
+
+
+class IdleAndReleasing:
+    """What each node has idle or is about to release."""
+
+    def __init__(self, nodes: NodeRows) -> None:
+        self._nodes = nodes
+        amounts = (nodes.table.field_matrix("idle") + nodes.table.field_matrix("releasing"))[:, nodes.rows]
+        self._columns: dict[str, FloatArray] = {name: amounts[index] for name, index in nodes.table.dims.items()}
+
+    def _amount_column(self, name: str) -> FloatArray:
+        column = self._columns.get(name)
+        return self._nodes.zero_scores() if column is None else column
+
+    def too_small(self, request: Resource) -> BoolArray:
+        """Where some dimension is below the request, an overcommitted one that is not requested included."""
+        small: BoolArray = np.zeros(len(self._nodes), dtype=np.bool_)
+        for name in dict.fromkeys((*self._columns, *(request.scalars or {}))):
+            small |= self._amount_column(name) < request.get(name)
+        unstated = [name for name, amount in (request.scalars or {}).items() if amount <= 0]
+        if unstated:
+            lacking = [not all(_states_scalar(node, name) for name in unstated) for node in self._nodes.node_infos]
+            small |= np.array(lacking, dtype=np.bool_)
+        return small
+
+    def request_fits(self, request: Resource) -> BoolArray:
+        """Where the request fits, with upstream's tolerance."""
+        fits: BoolArray = np.ones(len(self._nodes), dtype=np.bool_)
+        for name, amount in request.items():
+            fits &= fits_amount(amount, self._amount_column(name))
+        return fits
+
+
+def _states_scalar(node: NodeInfo, name: str) -> bool:
+    return name in (node.idle.scalars or {}) or name in (node.releasing.scalars or {})
+
+
+# Buckets: the tasks of a job that should share a node.
 
 KIBIS_PER_MEBI = 1024
 
 
 class Bucket:
-    """Tasks that wait for a node, and how many already have which. Upstream: plugins/task-topology/bucket.NewBucket."""
+    """Pending tasks, and the number of placed ones per node. Upstream: plugins/task-topology/bucket.NewBucket."""
 
     __slots__ = ("bound", "index", "nodes", "request", "request_score", "roles", "tasks")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.tasks: dict[TaskId, TaskInfo] = {}
-        """Those without a node."""
+        """Tasks without a node."""
         self.roles: dict[Role, int] = {}
         self.request = Resource()
         self.request_score = 0.0
@@ -34,9 +196,7 @@ class Bucket:
         self.nodes: dict[NodeName, int] = {}
 
     def add_task(self, role: Role, task: TaskInfo) -> None:
-        """At session open: a task that has a node counts there, any other waits.
-        Upstream: plugins/task-topology/bucket.AddTask.
-        """
+        """At session open; only a task without a node waits. Upstream: plugins/task-topology/bucket.AddTask."""
         self.roles[role] = self.roles.get(role, 0) + 1
         if task.node_name:
             self._count_bound(task.node_name)
@@ -46,9 +206,8 @@ class Bucket:
         self.request.add(task.resreq)
 
     def task_bound(self, task: TaskInfo) -> None:
-        """A task came to a node. Told twice of one task, the request shrinks twice, and upstream may panic.
-        Upstream: plugins/task-topology/bucket.TaskBound.
-        """
+        """Count a task as placed. Upstream: plugins/task-topology/bucket.TaskBound."""
+        # Upstream does not check: a task bound twice shrinks the request twice, and may panic.
         self._count_bound(task.node_name)
         self.tasks.pop(task.uid, None)
         self.request_score -= request_score(task.resreq)
@@ -116,7 +275,7 @@ class JobBuckets:
         return self._bucket_of.get(task.uid)
 
     def task_bound(self, task: TaskInfo) -> None:
-        """A task came to a node. Upstream: plugins/task-topology/manager.TaskBound."""
+        """Count a task as placed. Upstream: plugins/task-topology/manager.TaskBound."""
         role = role_of(task)
         if role:
             roles = self.bound_roles.setdefault(task.node_name, {})
@@ -134,7 +293,7 @@ class JobBuckets:
 
 
 def role_of(task: TaskInfo) -> Role:
-    """The annotation alone counts here; a label names no role."""
+    """The role that the pod's annotation names; a label does not count."""
     return task.pod.annotations.get(TASK_SPEC_KEY, "")
 
 
@@ -146,7 +305,7 @@ def request_score(request: Resource) -> float:
     return score
 
 
-# Which roles of a job belong together, as the PodGroup's annotations say.
+# The affinities between a job's roles, from the PodGroup's annotations.
 
 AFFINITY_KEY = "volcano.sh/task-topology-affinity"
 ANTI_AFFINITY_KEY = "volcano.sh/task-topology-anti-affinity"

@@ -1,0 +1,274 @@
+"""reclaim: evicts running tasks of other queues for a queue that holds less than it deserves.
+
+Upstream: actions/reclaim, and its form up to v1.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from vcdebug.framework import evictions, placement, transitions
+from vcdebug.framework.action import Action, collect_starving
+from vcdebug.framework.hooks import JOB_PIPELINED, JOB_STARVING, OVERUSED, PRE_PREDICATE, PREEMPTIVE, RECLAIMABLE
+from vcdebug.framework.node_verdict_cache import PREEMPT
+from vcdebug.framework.order import PriorityQueue, build_victims_queue, task_queue
+from vcdebug.framework.record import Level
+from vcdebug.framework.session import Session
+from vcdebug.framework.statement import Statement
+from vcdebug.model.job import JobInfo
+from vcdebug.model.names import JobId, QueueName
+from vcdebug.model.node import NodeInfo
+from vcdebug.model.queue import QueueInfo
+from vcdebug.model.resource import Resource
+from vcdebug.model.task import TaskInfo, TaskStatus
+from vcdebug.releases.scheduling import RECLAIM_EVICTS_BEFORE_TEST, RECLAIM_SHARED_STATEMENT
+
+EVICTION_REASON = "reclaim"
+NEVER_POLICY = "Never"
+
+
+class Reclaim(Action):
+    """Takes resources back from queues above their share."""
+
+    name = "reclaim"
+    places = evicts = across_queues = evicts_copies = True
+
+    @staticmethod
+    def victim_filter(
+        ssn: Session,
+        job: JobInfo,
+        _asker: TaskInfo,
+        *,
+        within: bool = False,  # noqa: ARG004 - reclaim has no second turn
+    ) -> evictions.CandidateFilter:
+        return partial(skip_reason, ssn.jobs, ssn.queues, job)
+
+    def execute(self, ssn: Session) -> None:
+        """Pop queues; the first turn of a queue drains it. Upstream: actions/reclaim.Execute."""
+        self._shares_statement = ssn.release.has_older_form(RECLAIM_SHARED_STATEMENT)
+        self._evicts_first = ssn.release.has_older_form(RECLAIM_EVICTS_BEFORE_TEST)
+        ssn.log("total", len(ssn.jobs), len(ssn.queues))
+        heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
+        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}))
+        while starving.queues:
+            queue = starving.queues.pop()
+            with ssn.open_span(Level.QUEUE, queue.name):
+                if ssn.ask_plugins(OVERUSED, queue):
+                    ssn.log("overused", queue.name)
+                    continue
+                jobs = starving.jobs[queue.name]
+                while jobs:
+                    job = jobs.pop()
+                    with ssn.open_span(Level.JOB, job.uid):
+                        self._reclaim_for_job(ssn, queue, job, heaps[job.uid])
+                    # Pushed once per job that is left, as upstream does: each push is an empty turn later.
+                    if jobs:
+                        starving.queues.push(queue)
+                ssn.log("no-jobs", queue.name)
+
+    def _reclaim_for_job(self, ssn: Session, queue: QueueInfo, job: JobInfo, tasks: PriorityQueue[TaskInfo]) -> None:
+        statement = Statement(ssn)
+        while ssn.ask_plugins(JOB_STARVING, job):
+            if not tasks:
+                ssn.log("no-task", job.uid)
+                break
+            ssn.log("tasks", len(tasks), job.uid)
+            task = tasks.pop()
+            with ssn.open_span(Level.TASK, task.key):
+                if self._may_reclaim(ssn, queue, task):
+                    self._reclaim_for_task(ssn, statement, job, task)
+        if ssn.ask_plugins(JOB_PIPELINED, job):
+            statement.commit()
+        else:
+            statement.discard()
+
+    def _may_reclaim(self, ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
+        if task.pod.preemption_policy == NEVER_POLICY:
+            ssn.log("never", task.key)
+            return False
+        return _may_reclaim(ssn, queue, task)
+
+    def _reclaim_for_task(self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo) -> None:
+        """Take the first node whose victims make room; none is scored. Upstream: actions/reclaim.reclaimForTask."""
+        helper = placement.PredicateHelper(ssn, cache_on=self.error_cache)
+        feasible, _ = helper.predicate_nodes(
+            task, placement.filter_out_unresolvable(ssn, task), placement.predicate_for_preempt_action
+        )
+        for group in placement.shard_groups(ssn, feasible):
+            for node in ssn.draws.in_known_order(group.node_infos, task.key):
+                with ssn.open_span(Level.NODE, node.name):
+                    if self._reclaim_on_node(ssn, statement, job, task, node):
+                        return
+
+    def _reclaim_on_node(
+        self, ssn: Session, statement: Statement, job: JobInfo, task: TaskInfo, node: NodeInfo
+    ) -> bool:
+        ssn.log("node", task.key, node.name)
+        reclaimees = evictions.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+        if not reclaimees:
+            ssn.log("nobody", node.name)
+            return False
+        victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
+        if not evictions.validate_victims(ssn, task, node, victims):
+            return False
+        trial = statement if self._shares_statement else Statement(ssn)
+        # A running sum as upstream keeps it: evictions move the node's own FutureIdle too, and would count twice.
+        available = node.future_idle()
+        heap = build_victims_queue(ssn, evictions.copy_tasks(victims), task)
+        before, freed = len(trial), Resource()
+        while heap and ((self._evicts_first and len(trial) == before) or not task.init_resreq.less_equal(available)):
+            victim = heap.pop()
+            ssn.log("victim", victim.key, task.key)
+            trial.evict(victim, EVICTION_REASON)
+            available.add(victim.resreq)
+            freed.add(victim.resreq)
+        ssn.log("sum", freed, task.key, task.init_resreq, node.name, available)
+        evicted = len(trial) > before
+        if self._shares_statement:
+            return self._pipelined_in_shared(statement, task, node, available, evicted=evicted)
+        if not task.init_resreq.less_equal(available):
+            trial.discard()
+            return False
+        if trial.pipeline(task, node.name, eviction=evicted) is not None:
+            trial.discard()
+            return False
+        statement.merge(trial)
+        return True
+
+    def _pipelined_in_shared(
+        self, statement: Statement, task: TaskInfo, node: NodeInfo, available: Resource, *, evicted: bool
+    ) -> bool:
+        """Evictions stay where the task does not fit; a pipeline that is refused ends the search too."""
+        if not task.init_resreq.less_equal(available):
+            return False
+        statement.pipeline(task, node.name, eviction=evicted)
+        return True
+
+
+def skip_reason(
+    jobs: Mapping[JobId, JobInfo], queues: Mapping[QueueName, QueueInfo], job: JobInfo, candidate: TaskInfo
+) -> str:
+    """Why a task is no candidate victim; empty for a candidate."""
+    if candidate.status is not TaskStatus.RUNNING:
+        return evictions.NOT_RUNNING
+    if not candidate.preemptable:
+        return evictions.NOT_PREEMPTABLE
+    owner = jobs.get(candidate.job)
+    if owner is None:
+        return evictions.NO_JOB
+    if owner.queue == job.queue:
+        return evictions.SAME_QUEUE
+    return "" if queues[owner.queue].reclaimable else evictions.NOT_RECLAIMABLE
+
+
+def pending_tasks(ssn: Session, job: JobInfo) -> PriorityQueue[TaskInfo]:
+    """The tasks that reclaim looks for room for, in task order."""
+    return task_queue(ssn).extend(task for task in job.tasks_with_status(TaskStatus.PENDING) if not task.sch_gated)
+
+
+# reclaim up to v1.13: one task per turn of its queue, and each eviction is final at once.
+
+
+class ReclaimAtOnce(Action):
+    """No statement and no gang: what was evicted stays evicted, whether or not it helped."""
+
+    name = "reclaim"
+    places = evicts = across_queues = evicts_copies = True
+
+    @staticmethod
+    def victim_filter(
+        ssn: Session,
+        job: JobInfo,
+        _asker: TaskInfo,
+        *,
+        within: bool = False,  # noqa: ARG004 - reclaim has no second turn
+    ) -> evictions.CandidateFilter:
+        return partial(skip_reason, ssn.jobs, ssn.queues, job)
+
+    def execute(self, ssn: Session) -> None:
+        """Queues take turns, task by task. Upstream: actions/reclaim.Execute."""
+        ssn.log("total", len(ssn.jobs), len(ssn.queues))
+        heaps: dict[JobId, PriorityQueue[TaskInfo]] = {}
+        starving = collect_starving(ssn, lambda job: heaps.update({job.uid: pending_tasks(ssn, job)}))
+        while starving.queues:
+            queue = starving.queues.pop()
+            with ssn.open_span(Level.QUEUE, queue.name):
+                again = self._take_turn(ssn, queue, starving.jobs[queue.name], heaps)
+            if again:
+                starving.queues.push(queue)
+
+    def _take_turn(
+        self, ssn: Session, queue: QueueInfo, jobs: PriorityQueue[JobInfo], heaps: dict[JobId, PriorityQueue[TaskInfo]]
+    ) -> bool:
+        """Serve one task of the first job; whether the queue gets another turn: a job without tasks ends the queue."""
+        if ssn.ask_plugins(OVERUSED, queue):
+            ssn.log("overused", queue.name)
+            return False
+        if not jobs:
+            return False
+        job = jobs.pop()
+        tasks = heaps[job.uid]
+        with ssn.open_span(Level.JOB, job.uid):
+            if not tasks or not ssn.ask_plugins(JOB_STARVING, job):
+                return False
+            task = tasks.pop()
+            with ssn.open_span(Level.TASK, task.key):
+                if task.pod.preemption_policy == NEVER_POLICY:
+                    ssn.log("never", task.key)
+                    jobs.push(job)
+                    return True
+                if not _may_reclaim(ssn, queue, task):
+                    return False
+                if _reclaim_for_task(ssn, job, task):
+                    jobs.push(job)
+                return True
+
+
+def _may_reclaim(ssn: Session, queue: QueueInfo, task: TaskInfo) -> bool:
+    if not ssn.ask_plugins(PREEMPTIVE, queue, [task]):
+        ssn.log("refused", queue.name, task.name)
+        return False
+    if ssn.ask_plugins(PRE_PREDICATE, task) is not None:
+        ssn.log("pre-predicate", task.key)
+        return False
+    return True
+
+
+def _reclaim_for_task(ssn: Session, job: JobInfo, task: TaskInfo) -> bool:
+    """Whether a node in the session's order gave enough room; nodes are neither sampled nor scored."""
+    nodes = placement.filter_out_unresolvable(ssn, task)
+    for node in ssn.draws.in_known_order(nodes.node_infos, task.key):
+        code = placement.predicate_node(ssn, task, node)
+        if ssn.reasons.blocking_masks()[PREEMPT][code]:
+            ssn.log("predicate", task.key, node.name)
+            continue
+        with ssn.open_span(Level.NODE, node.name):
+            if _reclaim_on_node(ssn, job, task, node):
+                return True
+    return False
+
+
+def _reclaim_on_node(ssn: Session, job: JobInfo, task: TaskInfo, node: NodeInfo) -> bool:
+    """Whether the victims of this node alone cover the request; idle room there does not count."""
+    ssn.log("node", task.key, node.name)
+    reclaimees = evictions.candidates_on(node, partial(skip_reason, ssn.jobs, ssn.queues, job))
+    if not reclaimees:
+        ssn.log("nobody", node.name)
+        return False
+    victims = ssn.ask_plugins(RECLAIMABLE, task, reclaimees) or []
+    if not evictions.validate_victims(ssn, task, node, victims):
+        return False
+    heap, freed = build_victims_queue(ssn, evictions.copy_tasks(victims), task), Resource()
+    while heap:
+        victim = heap.pop()
+        ssn.log("victim", victim.key, task.key)
+        transitions.evict(ssn, victim, EVICTION_REASON, via="session")
+        freed.add(victim.resreq)
+        if task.init_resreq.less_equal(freed):
+            break
+    ssn.log("sum", freed, task.key, task.init_resreq, node.name, None)
+    if not task.init_resreq.less_equal(freed):
+        return False
+    transitions.pipeline(ssn, task, node.name)
+    return True

@@ -12,8 +12,7 @@ from typing import Literal
 
 from tests.capture.fake_server import DATE, NOT_FOUND_REPLY, ApiReply, ApiRequest, resource_of, status
 from vcdebug.conformance import api_server as verify
-from vcdebug.conformance.api_objects import is_selected
-from vcdebug.conformance.api_requests import ApiAddress, Body
+from vcdebug.conformance.api_objects import ApiAddress, Body, is_selected
 from vcdebug.snapshot.kinds import KINDS
 
 Exact = Literal["honoured", "ignored", "refused"]

@@ -13,9 +13,8 @@ from urllib.error import URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
-from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, Transport, object_in
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, Transport, object_in
 from vcdebug.capture.listing import ClusterReading, read_at_one_moment
-from vcdebug.capture.options import CaptureOptions, Progress
 from vcdebug.capture.permission import PROBLEM_FILE
 from vcdebug.capture.scheduler_settings import SchedulerSettings, read_settings
 from vcdebug.plugins import USAGE

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from vcdebug.capture.api_client import Api, ApiRefusal, NoAnswer, object_in
-from vcdebug.capture.options import CaptureOptions, Progress
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, object_in
 from vcdebug.capture.permission import NOT_FOUND, PROBLEM_FILE, optional_failed, optional_skipped, required_failed
 from vcdebug.capture.permission import served_groups as groups_of
 from vcdebug.snapshot.kinds import KINDS, ResourceKind

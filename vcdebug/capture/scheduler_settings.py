@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from vcdebug.capture.api_client import Api, ApiRefusal, object_in
-from vcdebug.capture.options import CaptureOptions
+from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, object_in
 from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
 from vcdebug.capture.scheduler_workloads import (
     VOLCANO_NAMESPACE,

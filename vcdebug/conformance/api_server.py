@@ -2,7 +2,7 @@
 
 It keeps to what a scheduler needs. There is no admission and no defaulting, and of controllers only what binds volumes:
 a bound pod stays as it is, a deleted one gets its deletion timestamp. `ApiServer.reply` answers one request and needs
-no socket; `wire.py` puts it on loopback.
+no socket; `loopback_server` puts it on loopback.
 """
 
 from __future__ import annotations
@@ -11,19 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vcdebug.conformance import protobuf
-from vcdebug.conformance.api_objects import PatchError, apply_patch, converted_object, is_selected
-from vcdebug.conformance.api_requests import (
+from vcdebug.conformance.api_objects import (
     NOT_FOUND_REPLY,
+    PROTOBUF_TYPE,
     ApiAddress,
     ApiReply,
     ApiRequest,
     Body,
+    PatchError,
+    apply_patch,
+    converted_object,
+    is_selected,
     refusal_reply,
     success_reply,
 )
-from vcdebug.conformance.node_metrics import QUERY_PATH, NodeMetrics
-from vcdebug.conformance.object_store import ObjectStore, follow_up_write, key_of
+from vcdebug.conformance.object_store import QUERY_PATH, NodeMetrics, ObjectStore, follow_up_write, key_of
 from vcdebug.snapshot.kinds import KINDS
 from vcdebug.snapshot.manifest import annotations_of, metadata_of, spec_of
 
@@ -128,7 +130,7 @@ class ApiServer:
         if request.method == "DELETE":
             return self._delete_object(address, before)
         content_type = {name.lower(): text for name, text in request.headers.items()}.get("content-type", "")
-        whole = request.method == "PUT" and content_type != protobuf.CONTENT_TYPE
+        whole = request.method == "PUT" and content_type != PROTOBUF_TYPE
         try:
             after = request.body if whole else apply_patch(before, request.body, content_type)
         except PatchError as error:

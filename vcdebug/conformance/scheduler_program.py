@@ -25,11 +25,17 @@ from typing import TextIO
 
 from vcdebug.conformance.api_server import EVENTS, ApiServer, ApiWrite
 from vcdebug.conformance.cycle_outcome import GROUPS, PODS
-from vcdebug.conformance.loopback_server import LoopbackServer, serve_on_loopback
-from vcdebug.conformance.node_metrics import conf_with_metrics, metrics_of, with_metrics
-from vcdebug.conformance.object_store import key_of
+from vcdebug.conformance.loopback_server import (
+    LoopbackServer,
+    answered_node,
+    at_cycle,
+    canonical_pod,
+    moved_to_present,
+    serve_on_loopback,
+    text_of,
+)
+from vcdebug.conformance.object_store import conf_with_metrics, key_of, metrics_of, with_metrics
 from vcdebug.conformance.scheduler_log import SchedulerLog
-from vcdebug.conformance.served_snapshot import answered_node, at_cycle, canonical_pod, moved_to_present, text_of
 from vcdebug.errors import VcdebugError
 from vcdebug.snapshot.cycle_inputs import ChanceSettings
 from vcdebug.snapshot.kinds import KIND_BY_NAME

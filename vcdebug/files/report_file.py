@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -10,14 +12,124 @@ from vcdebug import __version__
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.errors import VcdebugError
 from vcdebug.files.html import html_text
-from vcdebug.files.markdown import markdown_text
 from vcdebug.files.text_files import check_target, split_force, write_text
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.bundled import is_bundled
-from vcdebug.views.document import make_document_printable
+from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section, make_document_printable
 from vcdebug.views.report import ReportSubject, build_report
+from vcdebug.views.table import Line, Piece, Row, Table, format_table, text_of
 from vcdebug.whatif.branch import BRANCH
+
+# A report as GitHub's Markdown: readable raw, and safe whatever names and notes contain.
+
+_SPECIAL: Final = re.compile(r"([\\`*\[\]|~]|(?<!\w)_|_(?!\w))")
+_BEGINS: Final = re.compile(r"^(\s*)([-+#>=]|\d+(?=[.)]))")
+_REFERENCE: Final = re.compile(r"(?<!\w)([@#])(?=\w)")
+"""What GitHub would make a mention of a person or a link to an issue of."""
+
+
+def markdown_text(report: Document) -> str:
+    """The document, with a line end at its end."""
+    parts = [f"# {escape_text(report.title)}", *_iter_block_parts(report.lead)]
+    for section in report.sections:
+        parts += _iter_section_parts(section, 2)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escape_text(text: str) -> str:
+    """Text that means nothing to Markdown, on one line."""
+    text = " ".join(text.split("\n"))
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _REFERENCE.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))
+
+
+def _iter_section_parts(section: Section, level: int) -> Iterator[str]:
+    if section.folded:
+        yield f"<details><summary>{escape_text(section.title)}</summary>"
+    else:
+        yield f"{'#' * level} {escape_text(section.title)}"
+    yield from _iter_block_parts(section.blocks)
+    for inner in section.sections:
+        yield from _iter_section_parts(inner, level + 1)
+    if section.folded:
+        yield "</details>"
+
+
+def _iter_block_parts(blocks: tuple[Block, ...]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Code(text):
+                yield fence_code(text)
+            case Listed(items):
+                yield "\n".join(f"- {_line_text(item)}" for item in items)
+            case Paragraph(said, quoted):
+                yield (
+                    "\n".join(f"> {_line_text(one)}" for one in _iter_lines_of(said))
+                    if quoted
+                    else _paragraph_text(said)
+                )
+            case Table():
+                yield from _iter_table_parts(block)
+
+
+def fence_code(text: str) -> str:
+    """A block of code, whatever backticks are in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _iter_lines_of(said: Line) -> Iterator[Line]:
+    for text in text_of(said).splitlines() or [""]:
+        yield (Piece(text),)
+
+
+def _paragraph_text(said: Line) -> str:
+    return _BEGINS.sub(r"\1\\\2", _line_text(said))
+
+
+def _line_text(said: Line) -> str:
+    return "".join(_piece_text(piece) for piece in said).strip()
+
+
+def _piece_text(piece: Piece) -> str:
+    text = escape_text(piece.text)
+    if piece.style not in ("strong", "title") or not text.strip():
+        return text
+    return f"**{text.strip()}**" + (" " if text.endswith(" ") else "")
+
+
+def _iter_table_parts(table: Table) -> Iterator[str]:
+    """As a table of Markdown where heads name its columns, else as text in columns."""
+    if not table.rows and not table.head and not table.foot:
+        return
+    if _is_panel(table):
+        yield fence_code(format_table(table).strip("\n"))
+        return
+    if table.title:
+        yield f"**{escape_text(table.title)}**"
+    yield from (_paragraph_text(said) for said in table.head if text_of(said).strip())
+    if table.rows:
+        yield _rows_text(table)
+    yield from (_paragraph_text(said) for said in table.foot if text_of(said).strip())
+
+
+def _is_panel(table: Table) -> bool:
+    """What the screen draws: lines around it, or rows where one is the present one."""
+    return bool(table.title and (table.head or table.current)) or not table.rows
+
+
+def _rows_text(table: Table) -> str:
+    heads = [escape_text(column.title) for column in table.columns]
+    rule = ["---:" if column.right else "---" for column in table.columns]
+    rows = [_row_cells(row) for row in table.rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, rule, *rows))
+
+
+def _row_cells(row: Row) -> list[str]:
+    return [_piece_text(cell).strip() for cell in row.cells]
+
 
 MARKDOWN, HTML = "md", "html"
 FORM_BY_SUFFIX: Final = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
-from vcdebug.views.job_page import job_page
+from vcdebug.views.jobs import job_page
 from vcdebug.views.node_grids import REASON, SHORT_OF, node_list
-from vcdebug.views.node_page import node_page
-from vcdebug.views.queue_page import cluster_page, queue_page
+from vcdebug.views.nodes import node_page
+from vcdebug.views.queues import cluster_page, queue_page
 from vcdebug.views.table import Column, Row, Table, muted_piece
 from vcdebug.views.votes import VICTIMS_SUBJECT, candidates_table
 

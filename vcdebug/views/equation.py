@@ -16,7 +16,7 @@ from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE
 from vcdebug.recording.recording import Recording
 from vcdebug.views.cell_figures import equation_figure, room_figure
-from vcdebug.views.short_names import bare_name, short_part, task_list
+from vcdebug.views.headline import bare_name, short_part, task_list
 from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 
 EQUATION_TITLE = "Equation"

@@ -28,9 +28,9 @@ from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, cut_off_error
 from vcdebug.recording.session_closing import crash_lines
 from vcdebug.views.cell_figures import subject_figure
+from vcdebug.views.headline import bare_name
 from vcdebug.views.node_grids import best_grid, predicate_grid, score_grid
 from vcdebug.views.order import pops_table
-from vcdebug.views.short_names import bare_name
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.statement import operation_table
 from vcdebug.views.table import NO, Column, Piece, Row, Style, Table, make_line, muted_piece

@@ -18,8 +18,7 @@ from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.recording.session_closing import closing_step
 from vcdebug.recording.session_steps import SessionStep, opening_seq, opening_step
 from vcdebug.recording.visits import starts_after_pop
-from vcdebug.views.headline import VICTIM_POINTS, answer_piece, event_headline
-from vcdebug.views.short_names import bare_name, task_list_or
+from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, event_headline, task_list_or
 from vcdebug.views.span_outcomes import span_outcome
 from vcdebug.views.table import (
     MAX_CACHED_TABLES,

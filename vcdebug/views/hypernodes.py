@@ -10,7 +10,7 @@ from vcdebug.model.hyper_nodes import TOP_HYPER_NODE, HyperNodes
 from vcdebug.model.names import JobId, NodeName, Seq
 from vcdebug.recording.recording import Recording, per_recording
 from vcdebug.views.bars import STAYS
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import Column, Line, Piece, Row, RowsOnDemand, Table, make_line, muted_piece
 
 HYPERNODE_COLUMNS = (Column("hypernode", flexible=True, least=20), Column("tier"), Column("nodes", right=True))

@@ -18,8 +18,8 @@ from vcdebug.model.names import NodeName, Seq
 from vcdebug.plugins.drf.hierarchy import HierarchyNode
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name
+from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.predicates_inside import dry_run_answer, filter_answer, predicates_inside
-from vcdebug.views.short_names import bare_name, short_part
 from vcdebug.views.table import BEST, NO, YES, Column, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 INSIDE_TITLE: Final = "Inside"

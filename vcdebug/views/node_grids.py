@@ -15,7 +15,7 @@ from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import KeptScores, NodeName, Seq
 from vcdebug.model.names import Row as NodeRow
 from vcdebug.recording.recording import Recording
-from vcdebug.views.short_names import bare_name, short_part
+from vcdebug.views.headline import bare_name, short_part
 from vcdebug.views.table import (
     BEST,
     NO,

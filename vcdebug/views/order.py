@@ -22,7 +22,7 @@ from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_
 from vcdebug.framework.record import PopEvent, Span
 from vcdebug.model.names import Seq, TaskKey
 from vcdebug.recording.recording import Recording
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import HERE, Column, Piece, Row, Table, make_line, muted_piece
 
 ORDER_COLUMNS = (

@@ -13,7 +13,7 @@ from vcdebug.model.names import JobId, Seq
 from vcdebug.recording.effects import Effect, cycle_effects
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import NO, YES, Column, Line, Piece, Row, Table, make_line, muted_piece
 
 if TYPE_CHECKING:

@@ -149,7 +149,7 @@ PANELS: Final[tuple[PanelView, ...]] = (
         "Request",
         "W",
         "what the present task asks for: containers, init containers, sidecars, overhead, pod-level resources",
-        "job_page:event_request_table",
+        "jobs:event_request_table",
     ),
     PanelView(
         "cluster",
@@ -293,10 +293,10 @@ class Page(NamedTuple):
 
 
 PAGES: Final[Mapping[str, Page]] = {
-    "edits": Page(_lazy_view("branches:edits_table")),
+    "edits": Page(_lazy_view("comparison:edits_table")),
     "diff": Page(
-        _lazy_view("branches:difference_table"),
-        _lazy_view("branches:commands_of"),
+        _lazy_view("comparison:difference_table"),
+        _lazy_view("comparison:commands_of"),
         "Enter shows it in the branch   x in the original",
     ),
     "cycles": Page(_lazy_view("cycles:shown_cycles_table"), lambda row: (row.key,), "Enter shows the cycle"),

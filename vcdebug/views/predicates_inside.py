@@ -25,8 +25,7 @@ from vcdebug.model.fit_errors import FitStatus
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.equation import figure_text, row_name, short_names
-from vcdebug.views.headline import answer_piece
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import answer_piece, bare_name
 from vcdebug.views.table import NO, SKIPPED, YES, Column, Line, Piece, Row, Style, Table, make_line, muted_piece
 
 CHECK_COLUMNS = (Column(""), Column("check"), Column("what is compared", flexible=True, least=20))

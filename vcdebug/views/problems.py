@@ -10,7 +10,7 @@ from vcdebug.framework.quirks import QUIRKS
 from vcdebug.model.names import Seq
 from vcdebug.recording.input_problems import input_problems
 from vcdebug.recording.recording import Recording
-from vcdebug.views.short_names import path_words
+from vcdebug.views.headline import path_words
 from vcdebug.views.table import HERE, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000

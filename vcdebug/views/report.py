@@ -17,10 +17,10 @@ from vcdebug.views.conf import conf_table
 from vcdebug.views.document import Block, Code, Document, Listed, Paragraph, Section
 from vcdebug.views.equation import event_equation
 from vcdebug.views.event_view import event_view
+from vcdebug.views.headline import path_words
 from vcdebug.views.notebook import event_words
 from vcdebug.views.pending import STEP_STATES
 from vcdebug.views.problems import problems_table
-from vcdebug.views.short_names import path_words
 from vcdebug.views.statement import statement_at, statement_table
 from vcdebug.views.table import Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
 

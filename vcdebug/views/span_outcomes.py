@@ -10,8 +10,7 @@ from vcdebug.framework.record import PLACING_OPS, Event, HookEvent, Level, OpEve
 from vcdebug.framework.registry import ActionFacts
 from vcdebug.recording.effects import ActionOutcome, action_outcomes, iter_rejections
 from vcdebug.recording.recording import Recording, per_recording
-from vcdebug.views.headline import VICTIM_POINTS
-from vcdebug.views.short_names import bare_name, task_list_or
+from vcdebug.views.headline import VICTIM_POINTS, bare_name, task_list_or
 from vcdebug.views.table import NO, YES, Piece, muted_piece
 
 _UNDONE = ("unpipeline", "unallocate")

@@ -33,8 +33,7 @@ from vcdebug.recording.recording import Recording
 from vcdebug.recording.registrations import ALLOCATION_EVENTS, DEALLOCATION_EVENTS, handler_subjects
 from vcdebug.recording.timeline import ClusterState
 from vcdebug.views.cell_figures import operation_figure, statement_figure
-from vcdebug.views.headline import answer_piece
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import answer_piece, bare_name
 from vcdebug.views.table import (
     Column,
     Line,

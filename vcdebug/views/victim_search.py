@@ -18,7 +18,7 @@ from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.bars import stage_lines
-from vcdebug.views.short_names import bare_name
+from vcdebug.views.headline import bare_name
 from vcdebug.views.table import (
     BEST,
     NO,

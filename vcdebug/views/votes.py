@@ -20,8 +20,7 @@ from vcdebug.recording.registrations import (
     unregistered_points,
 )
 from vcdebug.views.equation import task_objections
-from vcdebug.views.headline import VICTIM_POINTS, answer_piece, placing_words
-from vcdebug.views.short_names import bare_name, task_list, task_list_or
+from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
 from vcdebug.views.table import (
     BEST,
     NO,

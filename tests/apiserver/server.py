@@ -1,6 +1,7 @@
 """The server of `vcdebug verify` with what a real one has besides: pages, exact reads, refusals, faults.
 
-`ApiServer.reply` answers one request and needs no socket; `tests.capture.fake_server.serving` puts it on loopback.
+`ApiServer.answer_request` answers one request and needs no socket; `tests.capture.fake_server.serving` puts it on
+loopback.
 """
 
 from __future__ import annotations

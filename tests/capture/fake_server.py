@@ -44,7 +44,7 @@ class FakeApi:
     reviews_answered: bool = True
     requests: list[ApiRequest] = field(default_factory=list)
 
-    def reply(self, request: ApiRequest) -> ApiReply:
+    def answer_request(self, request: ApiRequest) -> ApiReply:
         self.requests.append(request)
         if self.scripted.get(request.path):
             return self.scripted[request.path].pop(0)

@@ -239,5 +239,5 @@ class BreakingTransport:
         if path == "/api/v1/nodes" and self.breaks:
             self.breaks -= 1
             raise ConnectionFailed("reset by peer")
-        reply = self._api.reply(ApiRequest(method, path, dict(query), {}, body))
+        reply = self._api.answer_request(ApiRequest(method, path, dict(query), {}, body))
         return HttpAnswer(reply.status, {}, reply.content_bytes)

@@ -8,25 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from vcdebug.capture import scheduler_workloads
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, object_in
 from vcdebug.capture.permission import FORBIDDEN, NOT_FOUND, PROBLEM_FILE
-from vcdebug.capture.scheduler_workloads import (
-    VOLCANO_NAMESPACE,
-    ObjectsByKind,
-    choose_scheduler,
-    find_schedulers,
-    started_at,
-)
 from vcdebug.errors import CaptureError
 from vcdebug.plugins import DEVICESHARE
 from vcdebug.releases.release_names import release_of_image
-from vcdebug.snapshot.command_line import (
-    conf_path,
-    container_environment,
-    flag_values,
-    parse_command_line,
-    scheduler_container,
-)
+from vcdebug.snapshot import command_line
 from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as KEY
 from vcdebug.snapshot.device_config import (
     DEVICE_CONFIG_NAME,
@@ -81,17 +69,17 @@ class SchedulerSettings:
     problems: list[Problem] = field(default_factory=list)
 
 
-def read_settings(api: Api, options: CaptureOptions, objects: ObjectsByKind) -> SchedulerSettings:
+def read_settings(api: Api, options: CaptureOptions, objects: scheduler_workloads.ObjectsByKind) -> SchedulerSettings:
     """Flags and configuration, with a problem for what could not be found."""
     settings = SchedulerSettings()
-    found = find_schedulers(api, objects, settings.problems)
-    scheduler = choose_scheduler(found, options.scheduler, api.server, settings.problems)
+    found = scheduler_workloads.find_schedulers(api, objects, settings.problems)
+    scheduler = scheduler_workloads.choose_scheduler(found, options.scheduler, api.server, settings.problems)
     workload = scheduler.workload if scheduler is not None else None
-    container = scheduler_container(workload) if workload is not None else {}
+    container = command_line.scheduler_container(workload) if workload is not None else {}
     if scheduler is not None:
         settings.flags = _scheduler_flags(container, scheduler.problem_place, settings.problems)
         settings.image = str(container.get("image") or "")
-        settings.started = started_at(scheduler, objects)
+        settings.started = scheduler_workloads.started_at(scheduler, objects)
         settings.schedulers = tuple(one.key for one in [scheduler, *(one for one in found if one is not scheduler)])
     else:
         settings.missing.append(FLAGS_MISSING)
@@ -119,10 +107,10 @@ def _find_release(settings: SchedulerSettings, options: CaptureOptions) -> None:
 def _scheduler_flags(container: Manifest, where: str, problems: list[Problem]) -> SchedulerFlags:
     """Upstream's defaults, changed by the container's command line and environment."""
     report = ProblemReport()
-    flags = with_flags(SchedulerFlags(), flag_values(container), where, report, "scheduler flag ")
+    flags = with_flags(SchedulerFlags(), command_line.flag_values(container), where, report, "scheduler flag ")
     problems.extend(report.all_problems())
     problems.extend(_iter_unread_flags(container, where))
-    if container_environment(container).get(SHARED_VARIABLE) == "true":
+    if command_line.container_environment(container).get(SHARED_VARIABLE) == "true":
         effect = "the real scheduler sees only its part of the pods and nodes, the replay sees all"
         problems.append(Problem(where, SHARED_VARIABLE, "", "the cluster is shared among several schedulers", effect))
     return flags
@@ -130,7 +118,7 @@ def _scheduler_flags(container: Manifest, where: str, problems: list[Problem]) -
 
 def _iter_unread_flags(container: Manifest, where: str) -> Iterator[Problem]:
     """Flags with an effect on decisions that no replay can have."""
-    given = parse_command_line(container)
+    given = command_line.parse_command_line(container)
     for flag, effect in UNREAD_FLAGS.items():
         if given.get(flag, ["false"])[-1] != "false":
             yield Problem(where, f"--{flag}", "", f"is {given[flag][-1]}", effect)
@@ -157,8 +145,10 @@ def _named_source(options: CaptureOptions, api: Api) -> ConfSource | None:
 
 def _mounted_source(deployment: Manifest | None, container: Manifest) -> ConfSource:
     """Where the file of --scheduler-conf comes from; the usual ConfigMap when the Deployment does not tell."""
-    namespace = str(object_in(object_in(deployment).get("metadata")).get("namespace") or VOLCANO_NAMESPACE)
-    path = conf_path(container)
+    namespace = str(
+        object_in(object_in(deployment).get("metadata")).get("namespace") or scheduler_workloads.VOLCANO_NAMESPACE
+    )
+    path = command_line.conf_path(container)
     mount = _mount_of(path, container)
     file = mount.get("subPath") or posixpath.relpath(path, str(mount["mountPath"])) if mount else ""
     volumes = _object_list(_pod_spec(deployment).get("volumes"))

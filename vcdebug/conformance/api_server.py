@@ -1,8 +1,8 @@
 """A small API server: the objects of a snapshot to list, watch and change, and a record of every change.
 
 It keeps to what a scheduler needs. There is no admission and no defaulting, and of controllers only what binds volumes:
-a bound pod stays as it is, a deleted one gets its deletion timestamp. `ApiServer.reply` answers one request and needs
-no socket; `loopback_server` puts it on loopback.
+a bound pod stays as it is, a deleted one gets its deletion timestamp. `ApiServer.answer_request` answers one request
+without a socket; `loopback_server` puts it on loopback.
 """
 
 from __future__ import annotations

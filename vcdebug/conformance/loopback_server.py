@@ -34,14 +34,7 @@ from vcdebug.conformance.api_objects import (
 from vcdebug.conformance.api_server import ApiServer
 from vcdebug.conformance.object_store import QUERY_PATH as METRICS
 from vcdebug.errors import SchedulerPanic
-from vcdebug.model.devices.vgpu_annotations import (
-    DELETED,
-    HANDSHAKE_ANNOTATION,
-    HANDSHAKE_TIME_FORMAT,
-    REQUESTING,
-    is_plugin_alive,
-    parse_handshake_time,
-)
+from vcdebug.model.devices import vgpu_annotations
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
 from vcdebug.snapshot.manifest import Json, JsonObject, name_of
 from vcdebug.snapshot.quantity import BINARY_SUFFIXES, QuantityError, binary_text, nano_text, nano_value
@@ -306,10 +299,10 @@ def canonical_amount(text: str) -> str:
 def answered_node(node: Manifest, now: datetime) -> Manifest:
     """The node after the scheduler's answer: asked just now, or given up."""
     said = _handshake_text(node)
-    if said is None or (DELETED in said and REQUESTING not in said):
+    if said is None or (vgpu_annotations.DELETED in said and vgpu_annotations.REQUESTING not in said):
         return node
     try:
-        word = REQUESTING if is_plugin_alive(node, now) else DELETED
+        word = vgpu_annotations.REQUESTING if vgpu_annotations.is_plugin_alive(node, now) else vgpu_annotations.DELETED
     except SchedulerPanic:
         return node
     return node if word in said else _with_handshake(node, word, now)
@@ -318,18 +311,18 @@ def answered_node(node: Manifest, now: datetime) -> Manifest:
 def delayed_node(node: Manifest, by: timedelta) -> Manifest:
     """The node as if it had been asked so much later."""
     word, underscore, rest = (_handshake_text(node) or "").partition("_")
-    asked = parse_handshake_time(rest) if underscore and word == REQUESTING else None
+    asked = vgpu_annotations.parse_handshake_time(rest) if underscore and word == vgpu_annotations.REQUESTING else None
     return node if asked is None else _with_handshake(node, word, asked + by)
 
 
 def _handshake_text(node: Manifest) -> str | None:
-    said = (node["metadata"].get("annotations") or {}).get(HANDSHAKE_ANNOTATION)
+    said = (node["metadata"].get("annotations") or {}).get(vgpu_annotations.HANDSHAKE_ANNOTATION)
     return said if isinstance(said, str) else None
 
 
 def _with_handshake(node: Manifest, word: str, moment: datetime) -> Manifest:
     annotations = {
         **node["metadata"]["annotations"],
-        HANDSHAKE_ANNOTATION: f"{word}_{moment.strftime(HANDSHAKE_TIME_FORMAT)}",
+        vgpu_annotations.HANDSHAKE_ANNOTATION: f"{word}_{moment.strftime(vgpu_annotations.HANDSHAKE_TIME_FORMAT)}",
     }
     return {**node, "metadata": {**node["metadata"], "annotations": annotations}}

@@ -6,16 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vcdebug.conformance import cycle_outcome as npus
+from vcdebug.conformance import verdicts
 from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
-from vcdebug.conformance.verdicts import (
-    EVICTED,
-    NOTHING_DONE,
-    OutcomeDifference,
-    find_differences,
-    has_samples,
-    job_lookup,
-    with_drops,
-)
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
@@ -47,7 +39,7 @@ class NearestReplay:
 
     recording: Recording
     outcome: CycleOutcome
-    differences: list[OutcomeDifference]
+    differences: list[verdicts.OutcomeDifference]
     tried: int
     cycles: int = 1
     """How many cycles make up the outcome."""
@@ -77,7 +69,7 @@ def follow_scheduler(
     own = snapshot.chance
     first = search.run_replay(own)
     if first.difference_rank[1]:
-        searches = told.searches if has_samples(first.recording) else {}
+        searches = told.searches if verdicts.has_samples(first.recording) else {}
         drawn = replace(own, **{name: getattr(told, name) for name in NAMED_FIELDS})
         chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=npus.chosen_npus(seen.devices))
         exact = replace(chosen, choices={**seen.node_by_pod, **told.choices})
@@ -126,7 +118,7 @@ class _ReplaySearch:
         run = self.run_replay(chance)
         for _ in range(MAX_REFINEMENTS):
             elsewhere = {one.subject: one.observed for one in run.differences if one.is_decision}
-            better = with_drops(run.recording, chance, elsewhere) if chance.searches else chance
+            better = verdicts.with_drops(run.recording, chance, elsewhere) if chance.searches else chance
             if better == chance:
                 break
             before, run = run, self.run_replay(better)
@@ -150,7 +142,7 @@ class _ReplaySearch:
     def try_seeds(self, chosen: ChanceSettings, seeds: int) -> None:
         """Other orders of maps, until one explains everything, or until they show that they explain nothing."""
         alike: int = 0
-        before: list[OutcomeDifference] | None = None
+        before: list[verdicts.OutcomeDifference] | None = None
         for seed in range(1, seeds + 1):
             if not self.nearest_run.difference_rank[1] or alike == ENOUGH_ALIKE:
                 return
@@ -158,17 +150,17 @@ class _ReplaySearch:
             alike, before = (alike + 1 if found == before and not other_victims(found) else 0), found
 
 
-def other_victims(found: Iterable[OutcomeDifference]) -> bool:
+def other_victims(found: Iterable[verdicts.OutcomeDifference]) -> bool:
     """Whether somebody else was evicted: few orders of a node's tasks let a gang keep the pods that it kept."""
-    return {NOTHING_DONE, "yes"} <= {one.observed for one in found if one.what == EVICTED}
+    return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in found if one.what == verdicts.EVICTED}
 
 
 def _compare_cycles(first: Recording, seen: CycleOutcome, cycles: int, tried: int) -> Iterator[NearestReplay]:
     """What one cycle comes to, and two together, and so on."""
     chain = CycleChain(first)
-    outcome, owner = predicted_outcome(first), job_lookup(first)
+    outcome, owner = predicted_outcome(first), verdicts.job_lookup(first)
     for count in range(1, cycles + 1):
-        found = NearestReplay(first, outcome, find_differences(outcome, seen, owner), tried, count)
+        found = NearestReplay(first, outcome, verdicts.find_differences(outcome, seen, owner), tried, count)
         yield found
         if count < cycles and not chain.has_panicked:
             outcome = outcome.followed_by(predicted_outcome(chain.run_next()))

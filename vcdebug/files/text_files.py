@@ -12,16 +12,9 @@ from vcdebug.amount_text import count_noun
 from vcdebug.debugger.driver import Driver
 from vcdebug.debugger.notebook import Notebook
 from vcdebug.errors import VcdebugError
+from vcdebug.snapshot import file_access
 from vcdebug.snapshot.archive import ARCHIVE_ERRORS, GZIP_MAGIC, UnpackBudget, gunzip_bytes
 from vcdebug.snapshot.bundled import is_bundled
-from vcdebug.snapshot.file_access import (
-    MAX_FILE_BYTES,
-    check_replaceable,
-    expand_path,
-    read_file,
-    read_stdin,
-    replace_file,
-)
 from vcdebug.snapshot.manifest import Json
 from vcdebug.snapshot.snapshot import Snapshot
 
@@ -29,9 +22,9 @@ STDIN = "-"
 FORCE: Final = "--force"
 
 
-def read_text(word: str, max_bytes: int = MAX_FILE_BYTES) -> str:
+def read_text(word: str, max_bytes: int = file_access.MAX_FILE_BYTES) -> str:
     """A file, compressed or not, or standard input; bytes that are no text are replaced."""
-    data = read_stdin(max_bytes) if word == STDIN else read_file(word, max_bytes)
+    data = file_access.read_stdin(max_bytes) if word == STDIN else file_access.read_file(word, max_bytes)
     if data.startswith(GZIP_MAGIC):
         try:
             data = gunzip_bytes(data, UnpackBudget(max_bytes), word)
@@ -48,19 +41,19 @@ def split_force(argument: str) -> tuple[str, bool]:
 
 def check_target(file: str, *, force: bool) -> Path:
     """Where a text may go; raises for a file that is there already, before any work is done."""
-    path = expand_path(file)
+    path = file_access.expand_path(file)
     if path.is_dir() or not path.parent.is_dir():
         raise VcdebugError("is a folder" if path.is_dir() else "its folder does not exist", where=file)
     if path.exists() and not force:
         raise VcdebugError("is there already", f"{FORCE} writes over it", file)
-    check_replaceable(path)
+    file_access.check_replaceable(path)
     return path
 
 
 def write_text(path: Path, text: str) -> None:
     """Write it in one go: a reader never sees half of it, and what was there stays where this fails."""
     try:
-        with replace_file(path) as file:
+        with file_access.replace_file(path) as file:
             file.write(text.encode())
     except OSError as error:
         raise VcdebugError(f"cannot be written: {error.strerror}", where=str(path)) from error
@@ -109,7 +102,7 @@ def save_notes(driver: Driver, argument: str) -> str:
 def load_notes(driver: Driver, argument: str) -> str:
     """Set what a file holds, in addition to what is set; raises VcdebugError where an entry cannot be read."""
     named = argument.strip()
-    path = expand_path(named) if named else _required_notes_path(driver, "load FILE")
+    path = file_access.expand_path(named) if named else _required_notes_path(driver, "load FILE")
     faults = driver.notebook.load_data(read_notes(str(path)))
     driver.refresh_breakpoints()
     if faults:

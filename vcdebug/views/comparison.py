@@ -6,16 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun, format_resource
-from vcdebug.comparison.cycles import (
-    CycleComparison,
-    Divergence,
-    DivergenceSide,
-    JobChange,
-    QueueChange,
-    TaskChange,
-    TaskOutcome,
-    compare_cycles,
-)
+from vcdebug.comparison import cycles
 from vcdebug.debugger.cursor import SelectionKind
 from vcdebug.debugger.driver import DebuggerState
 from vcdebug.explain.decisions.votes import HookCallGroup, PluginAnswer
@@ -40,7 +31,7 @@ QuestionPair = tuple[HookCallGroup | None, HookCallGroup | None]
 GOOD_OUTCOMES = ("bound", "running", "pipelined", "done")
 
 
-def iter_change_tables(found: CycleComparison) -> Iterator[Table]:
+def iter_change_tables(found: cycles.CycleComparison) -> Iterator[Table]:
     """The changed decisions; a table without rows is left out."""
     if found.jobs:
         yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in found.jobs])
@@ -50,7 +41,7 @@ def iter_change_tables(found: CycleComparison) -> Iterator[Table]:
         yield Table("deserved", QUEUE_COLUMNS, [_queue_row(change) for change in found.queues])
 
 
-def summarize_comparison(found: CycleComparison) -> str:
+def summarize_comparison(found: cycles.CycleComparison) -> str:
     """How much differs, in one line."""
     if found.panics[0] != found.panics[1]:
         return "one of the two panics"
@@ -62,7 +53,7 @@ def summarize_comparison(found: CycleComparison) -> str:
     return "the same decisions, on different grounds"
 
 
-def _job_row(change: JobChange) -> Row:
+def _job_row(change: cycles.JobChange) -> Row:
     either = change.after or change.before
     queue = either.queue if either else ""
     if change.before and change.after and change.before.queue != change.after.queue:
@@ -80,7 +71,7 @@ def job_cell(summary: JobSummary | None) -> Piece:
     return Piece(f"{summary.outcome}, {summary.phase or 'no phase'}, {have}/{summary.min_available}", style)
 
 
-def _task_row(change: TaskChange) -> Row:
+def _task_row(change: cycles.TaskChange) -> Row:
     return Row(
         change.task,
         (Piece(change.task), task_cell(change.before), task_cell(change.after)),
@@ -88,7 +79,7 @@ def _task_row(change: TaskChange) -> Row:
     )
 
 
-def task_cell(outcome: TaskOutcome | None) -> Piece:
+def task_cell(outcome: cycles.TaskOutcome | None) -> Piece:
     """What became of a pod."""
     if outcome is None:
         return muted_piece(ABSENT_TEXT)
@@ -96,12 +87,12 @@ def task_cell(outcome: TaskOutcome | None) -> Piece:
     return Piece(f"{words}, evicted", "bad") if outcome.evicted else Piece(words)
 
 
-def _queue_row(change: QueueChange) -> Row:
+def _queue_row(change: cycles.QueueChange) -> Row:
     cells = (Piece(change.queue), Piece(change.plugin), *queue_cells(change))
     return Row(f"{change.queue} {change.plugin}", cells, subject=("queue", change.queue))
 
 
-def queue_cells(change: QueueChange) -> tuple[Piece, Piece]:
+def queue_cells(change: cycles.QueueChange) -> tuple[Piece, Piece]:
     """What a queue deserves on either side."""
     before, after = (
         format_resource(side) if side is not None else ABSENT_TEXT for side in (change.before, change.after)
@@ -109,7 +100,9 @@ def queue_cells(change: QueueChange) -> tuple[Piece, Piece]:
     return Piece(before), Piece(after)
 
 
-def iter_divergence_tables(found: Divergence, title: str, before: Recording, after: Recording) -> Iterator[Table]:
+def iter_divergence_tables(
+    found: cycles.Divergence, title: str, before: Recording, after: Recording
+) -> Iterator[Table]:
     """Where two recordings part: what either does there, and what the plugins said."""
     sides = ((before, found.before), (after, found.after))
     head = tuple(
@@ -127,12 +120,12 @@ def iter_divergence_tables(found: Divergence, title: str, before: Recording, aft
         yield Table("what differs", DIFFERENCE_COLUMNS, rows)
 
 
-def question_of(side: DivergenceSide | None) -> HookCallGroup | None:
+def question_of(side: cycles.DivergenceSide | None) -> HookCallGroup | None:
     """What is asked there."""
     return side.question if side is not None else None
 
 
-def _side_line(word: str, recording: Recording, side: DivergenceSide | None) -> Line:
+def _side_line(word: str, recording: Recording, side: cycles.DivergenceSide | None) -> Line:
     if side is None:
         return make_line(f"{word}  nothing more of this kind")
     what = event_headline(side.event)
@@ -142,7 +135,7 @@ def _side_line(word: str, recording: Recording, side: DivergenceSide | None) -> 
     )
 
 
-def side_cell(side: DivergenceSide | None) -> Piece:
+def side_cell(side: cycles.DivergenceSide | None) -> Piece:
     """What happens at one side's event."""
     if side is None:
         return muted_piece("nothing more of this kind")
@@ -249,7 +242,7 @@ def difference_table(here: DebuggerState) -> Table:
     if open_ is None or not open_.branch:
         return Table("Original and branch", foot=(make_line(muted_piece("there is no branch: w or :set makes one")),))
     sides = open_.both_sides()
-    found = open_.found if open_.found is not None else compare_cycles(*sides)
+    found = open_.found if open_.found is not None else cycles.compare_cycles(*sides)
     head = tuple(make_line(muted_piece("set "), text) for text in open_.edit_texts)
     rows = [*_iter_divergence_rows(sides, found), *_iter_change_rows(sides, found)]
     title = f"Original and branch, cycle {open_.cycle}: {summarize_comparison(found)}"
@@ -273,14 +266,14 @@ def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
     return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 
-def _iter_divergence_rows(sides: RecordingPair, found: CycleComparison) -> Iterator[Row]:
+def _iter_divergence_rows(sides: RecordingPair, found: cycles.CycleComparison) -> Iterator[Row]:
     if found.divergence is not None:
         yield from _iter_divergence_detail_rows(sides, found.divergence, "first difference")
     if found.deeds_part is not None and found.deeds_part != found.divergence:
         yield from _iter_divergence_detail_rows(sides, found.deeds_part, "first operation that differs")
 
 
-def _iter_divergence_detail_rows(sides: RecordingPair, divergence: Divergence, title: str) -> Iterator[Row]:
+def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Divergence, title: str) -> Iterator[Row]:
     both = divergence.before, divergence.after
     seqs = both[0].seq if both[0] else 0, both[1].seq if both[1] else 0
     cells = (
@@ -302,7 +295,7 @@ def _iter_divergence_detail_rows(sides: RecordingPair, divergence: Divergence, t
         yield _side_row(seqs, f"{title} {one.field}", cells)
 
 
-def _iter_change_rows(sides: RecordingPair, found: CycleComparison) -> Iterator[Row]:
+def _iter_change_rows(sides: RecordingPair, found: cycles.CycleComparison) -> Iterator[Row]:
     for job in found.jobs:
         yield _changed_row(sides, "job", job.job, job_cell(job.before), job_cell(job.after))
     for task in found.tasks:

@@ -7,23 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from vcdebug.amount_text import count_noun
+from vcdebug.framework import record
 from vcdebug.framework.forced_answers import FORCED_CODE
-from vcdebug.framework.record import (
-    ActionEvent,
-    BestEvent,
-    CloseEvent,
-    CutEvent,
-    HookEvent,
-    Note,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    PredicateEvent,
-    RandomEvent,
-    ScoreEvent,
-    StateEvent,
-    StatementEvent,
-)
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording, cut_off_error
 from vcdebug.recording.session_closing import crash_lines
@@ -43,7 +28,7 @@ TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event"
 OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
 
 
-def action_table(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
+def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> Table:
     """What the action did, queue by queue and job by job."""
     path = recording.span_tree.path_to(seq)
     rows: list[Row] = []
@@ -69,7 +54,7 @@ def action_table(recording: Recording, seq: Seq, event: ActionEvent) -> Table:
     )
 
 
-def state_table(recording: Recording, seq: Seq, event: StateEvent) -> Table:
+def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Table:
     """The jobs as counted in a state event."""
     rows = []
     for uid, job in event.jobs.items():
@@ -85,13 +70,13 @@ def state_table(recording: Recording, seq: Seq, event: StateEvent) -> Table:
     return Table(title, JOB_COLUMNS, rows, head=head, figures=subject_figure)
 
 
-def close_table(recording: Recording, seq: Seq, event: CloseEvent) -> Table:
+def close_table(recording: Recording, seq: Seq, event: record.CloseEvent) -> Table:
     """What the scheduler writes about each job; those that wait first."""
     rows = sorted(_iter_close_rows(event), key=lambda row: row.cells[2].style != "bad")
     return Table("Session closed: what is written about each job", JOB_COLUMNS, rows, figures=subject_figure)
 
 
-def _iter_close_rows(event: CloseEvent) -> Iterator[Row]:
+def _iter_close_rows(event: record.CloseEvent) -> Iterator[Row]:
     for uid, job in event.jobs.items():
         bad = next((c for c in job.conditions if c.type == "Unschedulable" and c.status == "True"), None)
         style: Style = "bad" if bad else ""
@@ -99,7 +84,7 @@ def _iter_close_rows(event: CloseEvent) -> Iterator[Row]:
         yield Row(uid, (Piece(uid), Piece(job.phase), Piece(words, style)), subject=("job", uid))
 
 
-def panic_table(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
+def panic_table(recording: Recording, seq: Seq, event: record.PanicEvent) -> Table:
     """A panic, at which the real scheduler's process ends."""
     head = (
         make_line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
@@ -109,7 +94,7 @@ def panic_table(recording: Recording, seq: Seq, event: PanicEvent) -> Table:
     return Table("Panic", head=head)
 
 
-def cut_table(recording: Recording, seq: Seq, event: CutEvent) -> Table:
+def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
     """The event that ends a recording which reached its limit."""
     error = cut_off_error(recording)
     words = error.format_line() if error is not None else event.bound
@@ -118,13 +103,13 @@ def cut_table(recording: Recording, seq: Seq, event: CutEvent) -> Table:
     )
 
 
-def random_table(recording: Recording, seq: Seq, event: RandomEvent) -> Table:
+def random_table(recording: Recording, seq: Seq, event: record.RandomEvent) -> Table:
     """A draw that the replay answers with 0."""
     words = f"the real scheduler draws a number below {event.n}; the replay takes 0, one of the possible runs"
     return Table("Random draw", head=(make_line(words),))
 
 
-def operations_table(recording: Recording, seq: Seq, event: StatementEvent) -> Table:
+def operations_table(recording: Recording, seq: Seq, event: record.StatementEvent) -> Table:
     """The operations that a statement commits, discards, merges, saves or recovers."""
     rows = [
         Row(f"{number}", (Piece(kind), Piece(task), Piece(node)), subject=("task", task))
@@ -147,24 +132,24 @@ def operations_table(recording: Recording, seq: Seq, event: StatementEvent) -> T
     return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)
 
 
-def _hook_view(recording: Recording, seq: Seq, event: HookEvent) -> Table:
+def _hook_view(recording: Recording, seq: Seq, event: record.HookEvent) -> Table:
     return victims_table(recording, seq, event) if is_victims(event) else votes_table(recording, seq, event)
 
 
 EVENT_VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {  # Any: an event of the type before it
-    HookEvent: _hook_view,
-    PopEvent: pops_table,
-    PredicateEvent: predicate_grid,
-    ScoreEvent: score_grid,
-    BestEvent: best_grid,
-    OpEvent: operation_table,
-    StatementEvent: operations_table,
-    ActionEvent: action_table,
-    StateEvent: state_table,
-    CloseEvent: close_table,
-    PanicEvent: panic_table,
-    CutEvent: cut_table,
-    RandomEvent: random_table,
+    record.HookEvent: _hook_view,
+    record.PopEvent: pops_table,
+    record.PredicateEvent: predicate_grid,
+    record.ScoreEvent: score_grid,
+    record.BestEvent: best_grid,
+    record.OpEvent: operation_table,
+    record.StatementEvent: operations_table,
+    record.ActionEvent: action_table,
+    record.StateEvent: state_table,
+    record.CloseEvent: close_table,
+    record.PanicEvent: panic_table,
+    record.CutEvent: cut_table,
+    record.RandomEvent: random_table,
 }
 
 
@@ -178,5 +163,5 @@ def event_view(recording: Recording, seq: Seq) -> Table:
     return replace(table, foot=(*table.foot, *quirks))
 
 
-def _note_text(note: Note) -> str:
+def _note_text(note: record.Note) -> str:
     return f"! forced: {note.text}" if note.code == FORCED_CODE else f"! quirk {note.code}: {note.text}"

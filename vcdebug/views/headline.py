@@ -7,43 +7,19 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from vcdebug.amount_text import count_noun, format_number
-from vcdebug.framework.hooks import (
-    JOB_ENQUEUEABLE,
-    JOB_PIPELINED,
-    JOB_READY,
-    JOB_STARVING,
-    JOB_VALID,
-    OVERUSED,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    SUB_JOB_PIPELINED,
-    UNIFIED_EVICTABLE,
-)
-from vcdebug.framework.record import (
-    ActionEvent,
-    BestEvent,
-    CloseEvent,
-    CutEvent,
-    Event,
-    HookEvent,
-    Level,
-    OpEvent,
-    PanicEvent,
-    PopEvent,
-    PredicateEvent,
-    RandomEvent,
-    ScoreEvent,
-    StateEvent,
-    StatementEvent,
-)
+from vcdebug.framework import hooks, record
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
 from vcdebug.views.table import NO, YES, Piece, Style, muted_piece
 
-VICTIM_POINTS = (PREEMPTABLE.upstream, RECLAIMABLE.upstream, UNIFIED_EVICTABLE.upstream)
+VICTIM_POINTS = (hooks.PREEMPTABLE.upstream, hooks.RECLAIMABLE.upstream, hooks.UNIFIED_EVICTABLE.upstream)
 _VOTES = {1: Piece(f"{YES} permit", "good"), 0: Piece("– abstain", "muted"), -1: Piece(f"{NO} reject", "bad")}
-_VOTING = (JOB_PIPELINED.upstream, SUB_JOB_PIPELINED.upstream, JOB_ENQUEUEABLE.upstream)
-_OVERUSED = OVERUSED.upstream
+_VOTING = (hooks.JOB_PIPELINED.upstream, hooks.SUB_JOB_PIPELINED.upstream, hooks.JOB_ENQUEUEABLE.upstream)
+_OVERUSED = hooks.OVERUSED.upstream
+_TRUTH_WORDS = {
+    hooks.JOB_STARVING.upstream: ("starving", "not starving"),
+    hooks.JOB_READY.upstream: ("ready", "not ready"),
+}
 
 
 class Headline(NamedTuple):
@@ -53,7 +29,7 @@ class Headline(NamedTuple):
     outcome: Piece
 
 
-def answer_piece(event: HookEvent) -> Piece:
+def answer_piece(event: record.HookEvent) -> Piece:
     """A plugin's answer in words."""
     if event.point in VICTIM_POINTS:
         return _victims_piece(event)
@@ -63,7 +39,7 @@ def answer_piece(event: HookEvent) -> Piece:
         return _VOTES.get(event.result, Piece(str(event.result)))
     if isinstance(event.result, bool):
         return _truth_piece(event.point, event.result)
-    if event.point == JOB_VALID.upstream:
+    if event.point == hooks.JOB_VALID.upstream:
         return Piece(f"{YES} valid", "good") if event.result is None else Piece(f"{NO} {event.result['reason']}", "bad")
     if event.result is None:
         return Piece(f"{YES} no objection", "good") if _is_objection_point(event.point) else muted_piece("told")
@@ -102,7 +78,7 @@ def _is_objection_point(point: str) -> bool:
     return "redicate" in point or point.startswith("Simulate")
 
 
-def _victims_piece(event: HookEvent) -> Piece:
+def _victims_piece(event: record.HookEvent) -> Piece:
     if event.vote == 0:
         return muted_piece("– abstains")
     if not event.victims:
@@ -113,60 +89,58 @@ def _victims_piece(event: HookEvent) -> Piece:
 def _truth_piece(point: str, result: bool) -> Piece:
     if point == _OVERUSED:
         return Piece(f"{NO} overused", "bad") if result else Piece(f"{YES} not overused", "good")
-    word = {JOB_STARVING.upstream: ("starving", "not starving"), JOB_READY.upstream: ("ready", "not ready")}.get(
-        point, ("yes", "no")
-    )
-    return Piece(f"{YES} {word[0]}", "good") if result else Piece(f"{NO} {word[1]}", "bad")
+    yes, no = _TRUTH_WORDS.get(point, ("yes", "no"))
+    return Piece(f"{YES} {yes}", "good") if result else Piece(f"{NO} {no}", "bad")
 
 
 @singledispatch
-def event_headline(event: Event) -> Headline:
+def event_headline(event: record.Event) -> Headline:
     """What happened, and how it came out."""
     return Headline(type(event).__name__, Piece(""))
 
 
 @event_headline.register
-def _(event: HookEvent) -> Headline:
+def _(event: record.HookEvent) -> Headline:
     said = answer_piece(event)
     return Headline(event.point, Piece(f"{event.plugin} {said.text}", said.style))
 
 
 @event_headline.register
-def _(event: PopEvent) -> Headline:
+def _(event: record.PopEvent) -> Headline:
     return Headline(f"pop {event.kind} {bare_name(event.name)}", muted_piece(f"{event.left} left"))
 
 
 @event_headline.register
-def _(event: PredicateEvent) -> Headline:
+def _(event: record.PredicateEvent) -> Headline:
     fitting, tried = len(event.feasible), event.processed
     style: Style = "good" if fitting else "bad"
     return Headline("predicates", Piece(f"{YES if fitting else NO} {fitting}/{tried} fit", style))
 
 
 @event_headline.register
-def _(event: ScoreEvent) -> Headline:
+def _(event: record.ScoreEvent) -> Headline:
     return Headline("scores", muted_piece(count_noun(len(event.rows), "node")))
 
 
 @event_headline.register
-def _(event: BestEvent) -> Headline:
+def _(event: record.BestEvent) -> Headline:
     tied = f", {len(event.tied)} tied" if len(event.tied) > 1 else ""
     return Headline(f"best {event.kind}", Piece(f"{event.name} {format_number(event.score)}{tied}", "strong"))
 
 
 @event_headline.register
-def _(event: RandomEvent) -> Headline:
+def _(event: record.RandomEvent) -> Headline:
     return Headline(f"random below {event.n}", muted_piece("0"))
 
 
 @event_headline.register
-def _(event: OpEvent) -> Headline:
+def _(event: record.OpEvent) -> Headline:
     style: Style = "warn" if event.op in ("evict", "unpipeline", "unallocate") else "strong"
     return Headline(f"{event.op} {bare_name(event.task)}", Piece(f"@{event.node}" if event.node else "", style))
 
 
 @event_headline.register
-def _(event: StatementEvent) -> Headline:
+def _(event: record.StatementEvent) -> Headline:
     style: Style = {"commit": "good", "discard": "bad"}.get(event.what, "")  # type: ignore[assignment]
     mark = {"commit": "○ ", "discard": "◆ "}.get(event.what, "")
     return Headline(
@@ -175,28 +149,28 @@ def _(event: StatementEvent) -> Headline:
 
 
 @event_headline.register
-def _(event: ActionEvent) -> Headline:
+def _(event: record.ActionEvent) -> Headline:
     return Headline(f"{event.action} {event.what}s", Piece(""))
 
 
 @event_headline.register
-def _(event: StateEvent) -> Headline:
+def _(event: record.StateEvent) -> Headline:
     words = "session opened" if event.when == "open" else event.when
     return Headline(words, muted_piece(f"{count_noun(len(event.jobs), 'job')}, {count_noun(len(event.nodes), 'node')}"))
 
 
 @event_headline.register
-def _(event: CloseEvent) -> Headline:
+def _(event: record.CloseEvent) -> Headline:
     return Headline("session closed", muted_piece(count_noun(len(event.jobs), "job")))
 
 
 @event_headline.register
-def _(event: PanicEvent) -> Headline:
+def _(event: record.PanicEvent) -> Headline:
     return Headline(f"{NO} panic", Piece(event.message, "bad"))
 
 
 @event_headline.register
-def _(event: CutEvent) -> Headline:
+def _(event: record.CutEvent) -> Headline:
     return Headline(f"{NO} cut off", Piece(f"at {event.bound}", "bad"))
 
 
@@ -250,7 +224,7 @@ def short_part(name: str) -> str:
     return _SHORT.get(tail, name.replace("/batch", " batch"))
 
 
-_PREFIX = {Level.QUEUE: "q "}
+_PREFIX = {record.Level.QUEUE: "q "}
 
 
 def path_words(recording: Recording, seq: Seq) -> list[str]:

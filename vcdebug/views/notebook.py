@@ -15,15 +15,7 @@ from vcdebug.debugger.figure_words import parse_figure_line
 from vcdebug.debugger.figures import Figure
 from vcdebug.debugger.notebook import Bookmark, Watch, WatchValue, evaluate_watch
 from vcdebug.errors import VcdebugError
-from vcdebug.framework.hooks import (
-    JOB_ENQUEUEABLE,
-    JOB_STARVING,
-    OVERUSED,
-    PREDICATE,
-    PREEMPTABLE,
-    RECLAIMABLE,
-    UNIFIED_EVICTABLE,
-)
+from vcdebug.framework import hooks
 from vcdebug.framework.record import BestEvent, Event, HookEvent, OpEvent, PredicateEvent, ScoreEvent, StatementEvent
 from vcdebug.model.names import Seq
 from vcdebug.recording.recording import Recording
@@ -101,13 +93,13 @@ def breakpoints_table(breakpoints: Iterable[BreakpointStatus]) -> Table:
 
 
 _KIND_BY_POINT = {
-    JOB_STARVING.upstream: "starving",
-    OVERUSED.upstream: "overused",
-    JOB_ENQUEUEABLE.upstream: "enqueue",
-    PREEMPTABLE.upstream: "victim",
-    RECLAIMABLE.upstream: "victim",
-    UNIFIED_EVICTABLE.upstream: "victim",
-    PREDICATE.upstream: "predicate",
+    hooks.JOB_STARVING.upstream: "starving",
+    hooks.OVERUSED.upstream: "overused",
+    hooks.JOB_ENQUEUEABLE.upstream: "enqueue",
+    hooks.PREEMPTABLE.upstream: "victim",
+    hooks.RECLAIMABLE.upstream: "victim",
+    hooks.UNIFIED_EVICTABLE.upstream: "victim",
+    hooks.PREDICATE.upstream: "predicate",
 }
 _KIND_BY_TYPE = {
     PredicateEvent: "predicate",

@@ -6,17 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import format_numbers_apart
+from vcdebug.explain import orders
 from vcdebug.explain.decisions.equations import format_asker
 from vcdebug.explain.decisions.victims import victim_choice_before
-from vcdebug.explain.orders import (
-    OrderComparison,
-    OrderStep,
-    heaps_around,
-    next_rival,
-    order_at,
-    pop_kind,
-    sibling_pops,
-)
 from vcdebug.framework.combine import Tiers
 from vcdebug.framework.hooks import JOB_ORDER, QUEUE_ORDER, SUB_JOB_ORDER, TASK_ORDER
 from vcdebug.framework.record import PopEvent, Span
@@ -52,7 +44,7 @@ _SAME_DAY = len("2026-10-31T")
 
 def pops_table(recording: Recording, seq: Seq, event: PopEvent) -> Table:
     """Neighbouring pops of the same queue, each with the comparison that put it before the next."""
-    pops, kind = sibling_pops(recording, seq), pop_kind(recording, seq) or event.kind
+    pops, kind = orders.sibling_pops(recording, seq), orders.pop_kind(recording, seq) or event.kind
     rows = list(_iter_pop_rows(recording, pops, seq))
     words = f"{event.left} left in the queue" if event.left else "the queue is empty now"
     head = (
@@ -66,7 +58,7 @@ def orders_table(recording: Recording, seq: Seq) -> Table:
     """Every queue of elements that is open around an event: queues, jobs, tasks and victims, as they left it."""
     rows: list[Row] = []
     current = ""
-    for span, kind, pops in heaps_around(recording, seq):
+    for span, kind, pops in orders.heaps_around(recording, seq):
         rows.append(_section_row(span, kind, len(pops)))
         here = bisect_right(pops, seq) - 1
         rows += _iter_pop_rows(recording, pops, pops[max(here, 0)])
@@ -100,12 +92,11 @@ def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], here: Seq) -> Iter
 
 def _left_behind(recording: Recording, seq: Seq) -> tuple[TaskKey, ...]:
     """Victims that were never taken out of the queue that a pop left: there was room without them."""
-    choice = victim_choice_before(recording, seq) if pop_kind(recording, seq) == "victim" else None
+    choice = victim_choice_before(recording, seq) if orders.pop_kind(recording, seq) == "victim" else None
     if choice is None:
         return ()
-    gone = [
-        event.name for each in sibling_pops(recording, seq) if isinstance(event := recording.event_at(each), PopEvent)
-    ]
+    pops = (recording.event_at(pop_seq) for pop_seq in orders.sibling_pops(recording, seq))
+    gone = [event.name for event in pops if isinstance(event, PopEvent)]
     return tuple(task for task in dict.fromkeys(choice.victims) if task not in gone)
 
 
@@ -125,7 +116,7 @@ def _pop_row(recording: Recording, seq: Seq, turn: int) -> Row:
 
 
 def _staying_row(recording: Recording, seq: Seq, task: TaskKey) -> Row:
-    found = order_at(recording, seq, task)
+    found = orders.order_at(recording, seq, task)
     decided = found.deciding_step if found is not None else None
     words = f": {step_words(decided)}" if decided is not None else ""
     cells = (
@@ -140,11 +131,11 @@ def _staying_row(recording: Recording, seq: Seq, task: TaskKey) -> Row:
 
 def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
     """The deciding comparison in words, and whose it was."""
-    event, other = recording.event_at(seq), next_rival(recording, seq)
+    event, other = recording.event_at(seq), orders.next_rival(recording, seq)
     assert isinstance(event, PopEvent)
     if other is None:
         return muted_piece(f"the last one; {event.left} never taken" if event.left else "the last one"), ""
-    found = order_at(recording, seq, other.name)
+    found = orders.order_at(recording, seq, other.name)
     decided = found.deciding_step if found is not None else None
     if found is None or decided is None:
         return muted_piece("–"), ""
@@ -154,12 +145,12 @@ def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
     return Piece(words), _decider_words(found, decided)
 
 
-def _decider_words(found: OrderComparison, decided: OrderStep) -> str:
+def _decider_words(found: orders.OrderComparison, decided: orders.OrderStep) -> str:
     unknown = [step.plugin for step in found.steps if not step.difference.known]
     return f"{format_asker(decided)}, unless {', '.join(unknown)}" if unknown else format_asker(decided)
 
 
-def step_words(step: OrderStep) -> str:
+def step_words(step: orders.OrderStep) -> str:
     """`priority 100 > 10`, `drf share 0.31 < 0.5`, `created 10:02:00 before 10:05:00`."""
     what, left, right = step.difference.what, step.difference.left, step.difference.right
     if isinstance(left, bool) or isinstance(right, bool):

@@ -15,23 +15,7 @@ from vcdebug.amount_text import (
     short_name,
     short_resource_text,
 )
-from vcdebug.explain.decisions.queue_figures import (
-    LedgerEntry,
-    QueuePlace,
-    StarvedPair,
-    capacity_tree,
-    finite_dimensions,
-    queue_places,
-    queue_share,
-    real_capability,
-    reservation_ledger,
-    sharing_plugin,
-    starved_pairs,
-    stated_deserved,
-    surplus_of,
-    total_reserved,
-    tree_is_broken,
-)
+from vcdebug.explain.decisions import queue_figures
 from vcdebug.explain.decisions.victim_funnel import Refusal, queue_refusals
 from vcdebug.explain.plugins.proportion import QueuePortion, portions_by_queue, queue_overused
 from vcdebug.framework.figures import Figures
@@ -78,10 +62,10 @@ BROKEN_TREE = (
 
 def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     """Every queue, one row per dimension; the dimension of its share is named, children stand below parents."""
-    state, plugin = recording.timeline.state_at(seq), sharing_plugin(recording)
+    state, plugin = recording.timeline.state_at(seq), queue_figures.sharing_plugin(recording)
     rows = [
         row
-        for place in queue_places(recording)
+        for place in queue_figures.queue_places(recording)
         for row in _iter_queue_rows(recording, seq, place, _queue_figures(state, plugin, place))
     ]
     rows += _iter_cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
@@ -97,16 +81,16 @@ def _iter_queues_foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[L
     if not plugin:
         yield make_line(muted_piece(NO_SHARER))
         return
-    if tree_is_broken(recording):
+    if queue_figures.tree_is_broken(recording):
         yield make_line(Piece(BROKEN_TREE, "bad"))
         return
-    lines = list(iter_pair_lines(starved_pairs(recording, seq)))
+    lines = list(iter_pair_lines(queue_figures.starved_pairs(recording, seq)))
     yield from lines[:MAX_PAIRS]
     if len(lines) > MAX_PAIRS:
         yield make_line(muted_piece(f"+{len(lines) - MAX_PAIRS} more"))
 
 
-def iter_pair_lines(found: Sequence[StarvedPair]) -> Iterator[Line]:
+def iter_pair_lines(found: Sequence[queue_figures.StarvedPair]) -> Iterator[Line]:
     """Who lacks what it deserves, and who holds more than that: a line for each two queues."""
     for (starved, above), entries in group_by_key(((pair.starved, pair.above), pair) for pair in found).items():
         lacks = short_amounts([(pair.dimension, pair.lacks) for pair in entries])
@@ -119,11 +103,13 @@ def iter_pair_lines(found: Sequence[StarvedPair]) -> Iterator[Line]:
         yield make_line(*start, Piece(f"▲ {above}", "warn"), f" holds {more} more than it deserves{reclaim}")
 
 
-def _queue_figures(state: ClusterState, plugin: str, place: QueuePlace) -> Figures:
+def _queue_figures(state: ClusterState, plugin: str, place: queue_figures.QueuePlace) -> Figures:
     return state.books[plugin].get(place.name, {}) if plugin else {}
 
 
-def _iter_queue_rows(recording: Recording, seq: Seq, place: QueuePlace, figures: Figures) -> Iterator[Row]:
+def _iter_queue_rows(
+    recording: Recording, seq: Seq, place: queue_figures.QueuePlace, figures: Figures
+) -> Iterator[Row]:
     name = place.name
     amounts = amounts_of(figures)
     state = Piece(state_words(recording, name), "warn")
@@ -132,7 +118,7 @@ def _iter_queue_rows(recording: Recording, seq: Seq, place: QueuePlace, figures:
         cells = (
             Piece("  " * place.depth + name if first else "", "strong"),
             muted_piece(short_name(dim)),
-            _allocated_piece(sharing_plugin(recording), amounts, dim),
+            _allocated_piece(queue_figures.sharing_plugin(recording), amounts, dim),
             _amount_piece(amounts, "deserved", dim),
             Piece(_share_text(recording, seq, name, figures) if first else ""),
             *(_amount_piece(amounts, key, dim) for key in ("request", "inqueue")),
@@ -152,7 +138,7 @@ def _share_text(recording: Recording, seq: Seq, name: str, figures: Figures) -> 
     """The share, and the dimension that it comes from."""
     if figures.get("share") is None:
         return "–"
-    found = queue_share(recording, seq, name)
+    found = queue_figures.queue_share(recording, seq, name)
     where = f" {short_name(found.deciding)}" if found.deciding else ""
     return f"{value_text(figures['share'])}{where}"
 
@@ -194,7 +180,7 @@ def state_words(recording: Recording, name: str) -> str:
     parts = [] if queue.state in ("", "Open") else [queue.state]
     if not queue.reclaimable:
         parts.append("not reclaimable")
-    if queue.parent and queue.parent != "root" and capacity_tree(recording) is None:
+    if queue.parent and queue.parent != "root" and queue_figures.capacity_tree(recording) is None:
         parts.append(f"child of {queue.parent}")
     return ", ".join(parts)
 
@@ -206,10 +192,10 @@ def _amount_piece(amounts: Mapping[str, Resource], key: str, dim: str) -> Piece:
 def _allocated_piece(plugin: str, amounts: Mapping[str, Resource], dim: str) -> Piece:
     if "allocated" not in amounts:
         return muted_piece("–")
-    held = amounts["allocated"].get(dim)
-    over = "deserved" in amounts and surplus_of(plugin, amounts["deserved"], amounts["allocated"], dim) > 0
+    allocated = amounts["allocated"]
+    over = "deserved" in amounts and queue_figures.surplus_of(plugin, amounts["deserved"], allocated, dim) > 0
     style: Style = "warn" if over else ""
-    return Piece(f"{'▲ ' if over else ''}{format_amount(dim, held)}", style)
+    return Piece(f"{'▲ ' if over else ''}{format_amount(dim, allocated.get(dim))}", style)
 
 
 def _limit_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
@@ -237,19 +223,19 @@ MAX_ROUNDS = 12
 
 def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
     """Derivations above, one row per PodGroup below."""
-    plugin = sharing_plugin(recording)
-    entries = reservation_ledger(recording, seq, name) if plugin else reservation_ledger(recording, seq)
+    plugin = queue_figures.sharing_plugin(recording)
+    entries = queue_figures.reservation_ledger(recording, seq, name if plugin else "")
     rows = [_entry_row(recording, entry) for entry in entries if plugin or _is_in_queue(recording, entry, name)]
     rows += [_refusal_row(each) for each in queue_refusals(recording, name)]
     head = [_about_line(recording, name), *_iter_queue_parts(recording, seq, name, plugin)]
-    if plugin and not tree_is_broken(recording):
+    if plugin and not queue_figures.tree_is_broken(recording):
         head += _ledger_head(f"Inqueue of queue {name}", entries)
     return Table(f"Queue {name}", LEDGER_COLUMNS, rows, head=tuple(head))
 
 
 def cluster_page(recording: Recording, seq: Seq) -> Table:
     """Who holds what overcommit counts against the cluster."""
-    state, entries = recording.timeline.state_at(seq), reservation_ledger(recording, seq)
+    state, entries = recording.timeline.state_at(seq), queue_figures.reservation_ledger(recording, seq)
     whole, idle = (state.plugin_amount(OVERCOMMIT, "", figure) for figure in ("total", "idle"))
     factor = state.plugin_figure(OVERCOMMIT, "", "factor")
     formula = f"idle = total × {format_number(factor)} − used;  admitted while minResources + inqueue ≤ idle"
@@ -258,8 +244,8 @@ def cluster_page(recording: Recording, seq: Seq) -> Table:
         for title in ("", f"total × {format_number(factor)}", "− used", "= idle", "inqueue", "left")
     )
     rows = [
-        _room_row(name, whole.get(name) * factor, idle.get(name), total_reserved(entries).get(name))
-        for name in finite_dimensions(whole, idle)
+        _room_row(name, whole.get(name) * factor, idle.get(name), queue_figures.total_reserved(entries).get(name))
+        for name in queue_figures.finite_dimensions(whole, idle)
     ]
     head = [
         *embed_table(Table("Room for admission", columns, rows, head=(make_line(muted_piece(formula)),))),
@@ -280,7 +266,7 @@ def _room_row(name: str, enlarged: float, idle: float, held: float) -> Row:
     return Row(name, (Piece(short_name(name)), *cells))
 
 
-def _is_in_queue(recording: Recording, entry: LedgerEntry, name: QueueName) -> bool:
+def _is_in_queue(recording: Recording, entry: queue_figures.LedgerEntry, name: QueueName) -> bool:
     return recording.owners.queues.get(entry.job) == name
 
 
@@ -304,13 +290,16 @@ def _iter_queue_parts(recording: Recording, seq: Seq, name: QueueName, plugin: s
     if figures is None:
         yield make_line(muted_piece(f"{plugin} keeps no figures of this queue: it has no job"))
         return
-    if tree_is_broken(recording):
+    if queue_figures.tree_is_broken(recording):
         yield make_line(Piece(BROKEN_TREE, "bad"))
     yield ()
     yield from embed_table(_amounts_table(figures))
-    yield from embed_table(equation_table(queue_share(recording, seq, name)))
+    yield from embed_table(equation_table(queue_figures.queue_share(recording, seq, name)))
     yield from _iter_overused_lines(recording, seq, name, plugin)
-    for found in (real_capability(recording, name), stated_deserved(recording, name) if plugin == CAPACITY else None):
+    for found in (
+        queue_figures.real_capability(recording, name),
+        queue_figures.stated_deserved(recording, name) if plugin == CAPACITY else None,
+    ):
         if found is not None:
             yield from embed_table(equation_table(found))
     if plugin == PROPORTION:
@@ -324,7 +313,7 @@ def _amounts_table(figures: Figures) -> Table:
     columns = (Column(""), *(Column(SHORT_HEADS.get(key, key), right=True) for key in told))
     rows = [
         Row(name, (Piece(short_name(name)), *(Piece(format_amount(name, amounts[key].get(name))) for key in told)))
-        for name in finite_dimensions(*amounts.values())
+        for name in queue_figures.finite_dimensions(*amounts.values())
     ]
     return Table("Amounts", columns, rows)
 
@@ -346,7 +335,7 @@ def _rounds_table(name: QueueName, portions: Sequence[QueuePortion]) -> Table:
     rows = [
         _round_row(portion, dim)
         for portion in portions[:MAX_ROUNDS]
-        for dim in finite_dimensions(portion.queue.attr.request, portion.queue.deserved)
+        for dim in queue_figures.finite_dimensions(portion.queue.attr.request, portion.queue.deserved)
         if portion.queue.attr.request.get(dim) or portion.queue.deserved.get(dim)
     ]
     head = (
@@ -373,19 +362,20 @@ def _round_row(portion: QueuePortion, dim: str) -> Row:
 
 
 def _iter_pair_lines(recording: Recording, seq: Seq, name: QueueName) -> Iterator[Line]:
-    found = [pair for pair in starved_pairs(recording, seq) if name in (pair.starved, pair.above)]
+    found = [pair for pair in queue_figures.starved_pairs(recording, seq) if name in (pair.starved, pair.above)]
     yield from iter_pair_lines(found)
     if found:
         yield ()
 
 
-def _ledger_head(title: str, entries: Sequence[LedgerEntry]) -> list[Line]:
+def _ledger_head(title: str, entries: Sequence[queue_figures.LedgerEntry]) -> list[Line]:
     held = [entry for entry in entries if entry.reserved is not None]
-    words = f"  {len(held)} of {len(entries)} PodGroups count: {short_resource_text(total_reserved(entries))}"
+    total = short_resource_text(queue_figures.total_reserved(entries))
+    words = f"  {len(held)} of {len(entries)} PodGroups count: {total}"
     return [(Piece(title, "title"), muted_piece(words))]
 
 
-def _entry_row(recording: Recording, entry: LedgerEntry) -> Row:
+def _entry_row(recording: Recording, entry: queue_figures.LedgerEntry) -> Row:
     counts = entry.reserved is not None
     cells = (
         Piece(f"{YES if counts else '–'} {entry.job}", "strong" if counts else "muted"),

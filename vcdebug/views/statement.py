@@ -7,24 +7,9 @@ from functools import partial
 
 from vcdebug.amount_text import format_amount, short_name, short_resource_text, used_dimensions
 from vcdebug.explain.decisions.evictions import StatementSpan, statements_between
+from vcdebug.framework import record
 from vcdebug.framework.figures import Figures
 from vcdebug.framework.hooks import JOB_PIPELINED, JOB_READY, SUB_JOB_PIPELINED, SUB_JOB_READY
-from vcdebug.framework.record import (
-    ALLOCATE_OP,
-    BIND_OP,
-    CHARGING_OPS,
-    EVICT_OP,
-    PIPELINE_OP,
-    RELEASING_OPS,
-    UNALLOCATE_OP,
-    UNEVICT_OP,
-    UNPIPELINE_OP,
-    ActionEvent,
-    HookEvent,
-    NodeAmounts,
-    OpEvent,
-    StatementEvent,
-)
 from vcdebug.model.names import Seq
 from vcdebug.model.resource import Resource
 from vcdebug.model.task import TaskStatus
@@ -49,7 +34,7 @@ from vcdebug.views.table import (
 
 STATEMENT_TITLE = "Statement"
 _GATE_POINTS = (JOB_PIPELINED.upstream, JOB_READY.upstream, SUB_JOB_PIPELINED.upstream, SUB_JOB_READY.upstream)
-_OPERATION_LABELS = {EVICT_OP: "▲ evict", PIPELINE_OP: "▸ pipeline", ALLOCATE_OP: "● allocate"}
+_OPERATION_LABELS = {record.EVICT_OP: "▲ evict", record.PIPELINE_OP: "▸ pipeline", record.ALLOCATE_OP: "● allocate"}
 
 
 def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
@@ -61,7 +46,7 @@ def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
     if around:
         return min(around, key=lambda span: span.undone - span.ops[0])
     event = recording.event_at(seq)
-    if isinstance(event, StatementEvent) and event.what in ("commit", "discard"):
+    if isinstance(event, record.StatementEvent) and event.what in ("commit", "discard"):
         return StatementSpan((), seq, event.what, seq)
     return None
 
@@ -88,14 +73,14 @@ def statement_table(recording: Recording, seq: Seq) -> Table:
 
 def _idle_words(recording: Recording, seq: Seq) -> str:
     event = recording.event_at(seq)
-    if isinstance(event, ActionEvent) or recording.span_tree.innermost_span(seq) is None:
+    if isinstance(event, record.ActionEvent) or recording.span_tree.innermost_span(seq) is None:
         return "no statement is open"
     return "no operation yet"
 
 
 def _operation_row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan) -> Row:
     event = recording.event_at(op)
-    assert isinstance(event, OpEvent)
+    assert isinstance(event, record.OpEvent)
     style: Style = "muted" if op > seq else ""
     undone = span.fate == "discard" and seq > span.end
     why = "undone" if undone else "to come" if op > seq else _operation_reason(event)
@@ -109,7 +94,7 @@ def _operation_row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan)
     return Row(f"event {op}", cells, op, ("task", event.task))
 
 
-def _operation_reason(event: OpEvent) -> str:
+def _operation_reason(event: record.OpEvent) -> str:
     if event.op == "evict":
         return event.reason or ""
     if event.op == "pipeline":
@@ -129,10 +114,10 @@ def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
 
 def _gate_words(recording: Recording, span: StatementSpan) -> str:
     """The answers that decided: the votes right before the end."""
-    answers: list[HookEvent] = []
+    answers: list[record.HookEvent] = []
     for seq in range(span.end - 1, max(0, span.end - 12), -1):
         event = recording.event_at(seq)
-        if not isinstance(event, HookEvent) or event.point not in _GATE_POINTS:
+        if not isinstance(event, record.HookEvent) or event.point not in _GATE_POINTS:
             break
         if answers and event.point != answers[0].point:
             break
@@ -147,20 +132,20 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
 
 OPERATION_COLUMNS = (Column("what", flexible=True), *plain_columns("dim", "before#", "#", "after#"))
 _OPERATION_TEXTS = {
-    EVICT_OP: "Running → Releasing: its room counts as future idle",
-    UNEVICT_OP: "Releasing → Running: the eviction is taken back",
-    PIPELINE_OP: "Pending → Pipelined: promised room that is not free yet",
-    UNPIPELINE_OP: "Pipelined → Pending: the promise is taken back",
-    ALLOCATE_OP: "Pending → Allocated: takes idle room",
-    UNALLOCATE_OP: "Allocated → Pending: the room is given back",
-    BIND_OP: "Allocated → Binding: handed to the cache",
+    record.EVICT_OP: "Running → Releasing: its room counts as future idle",
+    record.UNEVICT_OP: "Releasing → Running: the eviction is taken back",
+    record.PIPELINE_OP: "Pending → Pipelined: promised room that is not free yet",
+    record.UNPIPELINE_OP: "Pipelined → Pending: the promise is taken back",
+    record.ALLOCATE_OP: "Pending → Allocated: takes idle room",
+    record.UNALLOCATE_OP: "Allocated → Pending: the room is given back",
+    record.BIND_OP: "Allocated → Binding: handed to the cache",
 }
 
-_FROM_PIPELINED_TEXTS = {ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle promised"}
-_TO_PIPELINED_TEXTS = {UNALLOCATE_OP: "Allocated → Pipelined: back to the promise of an earlier cycle"}
+_FROM_PIPELINED_TEXTS = {record.ALLOCATE_OP: "Pipelined → Allocated: takes the room that an earlier cycle promised"}
+_TO_PIPELINED_TEXTS = {record.UNALLOCATE_OP: "Allocated → Pipelined: back to the promise of an earlier cycle"}
 
 
-def operation_table(recording: Recording, seq: Seq, event: OpEvent) -> Table:
+def operation_table(recording: Recording, seq: Seq, event: record.OpEvent) -> Table:
     """What the operation did to the node and to the plugins' books; rows that did not change are left out."""
     before = recording.timeline.state_at(seq - 1)
     title = f"Operation: {event.op} {bare_name(event.task)} @{event.node}"
@@ -177,14 +162,14 @@ def operation_table(recording: Recording, seq: Seq, event: OpEvent) -> Table:
     )
 
 
-def _iter_handler_lines(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
+def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Line]:
     """Whose event handlers were told, in their order, and what predicates' keeps for Kubernetes' checks."""
-    if event.op not in (*CHARGING_OPS, *RELEASING_OPS):
+    if event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS):
         return
-    what = ALLOCATION_EVENTS if event.op in CHARGING_OPS else DEALLOCATION_EVENTS
+    what = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
     names = [name for name, words in handler_subjects(recording) if words == what]
     yield make_line(muted_piece(f"event handlers told: {', '.join(names) or 'none'}"))
-    for claim, one in reserved_claims(recording).items() if event.op in CHARGING_OPS else ():
+    for claim, one in reserved_claims(recording).items() if event.op in record.CHARGING_OPS else ():
         if one.allocation is not None and (one.pod, one.node) == (event.task, event.node):
             found = [f"{device['pool']}/{device['device']}" for device in one.allocation.results]
             yield make_line(muted_piece(f"claim {bare_name(claim)} gets {', '.join(found)}"))
@@ -196,7 +181,7 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: OpEvent) -> Itera
         )
 
 
-def _operation_words(recording: Recording, seq: Seq, event: OpEvent) -> str:
+def _operation_words(recording: Recording, seq: Seq, event: record.OpEvent) -> str:
     """What the operation means; a task that an earlier cycle pipelined comes from there, and goes back."""
     statuses = (recording.timeline.state_at(at).tasks[event.task].status for at in (seq - 1, seq))
     for status, words in zip(statuses, (_FROM_PIPELINED_TEXTS, _TO_PIPELINED_TEXTS), strict=True):
@@ -205,7 +190,7 @@ def _operation_words(recording: Recording, seq: Seq, event: OpEvent) -> str:
     return _OPERATION_TEXTS.get(event.op, event.op)
 
 
-def _iter_operation_head(recording: Recording, seq: Seq, event: OpEvent) -> Iterator[Line]:
+def _iter_operation_head(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Line]:
     yield make_line(_operation_words(recording, seq, event))
     task = recording.timeline.tasks.get(event.task)
     if task is not None:
@@ -218,11 +203,11 @@ def _iter_operation_head(recording: Recording, seq: Seq, event: OpEvent) -> Iter
         yield make_line(muted_piece("outside any statement: it takes effect at once"))
 
 
-def _iter_node_rows(event: OpEvent, before: ClusterState) -> Iterator[Row]:
+def _iter_node_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row]:
     if event.after is None or event.node not in before.nodes:
         return
     was, now = before.nodes[event.node], event.after
-    for field in NodeAmounts._fields:
+    for field in record.NodeAmounts._fields:
         yield from _iter_amount_rows(f"node {field}", getattr(was, field), getattr(now, field), event.node)
 
 
@@ -241,7 +226,7 @@ def _iter_amount_rows(what: str, was: Resource, now: Resource, node: str) -> Ite
             yield Row(f"{what} {dim}", cells, subject=("node", node) if node else ("", ""))
 
 
-def _iter_book_rows(event: OpEvent, before: ClusterState) -> Iterator[Row]:
+def _iter_book_rows(event: record.OpEvent, before: ClusterState) -> Iterator[Row]:
     for plugin, figures in event.books:
         name = str(figures.get("job") or figures.get("queue") or "")
         yield from _iter_figure_rows(plugin, name, figures, before)

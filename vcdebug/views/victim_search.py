@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vcdebug.amount_text import count_noun
+from vcdebug.explain.decisions import victim_funnel
 from vcdebug.explain.decisions.dry_runs import DryRunSearch, NodeDryRun, TaskTrial, dry_run_search_at
-from vcdebug.explain.decisions.victim_funnel import (
-    PLACED,
-    FunnelStage,
-    NodeFunnel,
-    VictimFunnel,
-    funnel_at,
-    funnels_around,
-)
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq
 from vcdebug.recording.recording import Recording
@@ -50,10 +43,10 @@ GANGS = "gang actions look for victims in whole domains: see the votes on Unifie
 
 def funnel_table(recording: Recording, seq: Seq) -> Table:
     """The nodes of the task that looks for victims; in the action around, its tasks."""
-    found = funnel_at(recording, seq)
+    found = victim_funnel.funnel_at(recording, seq)
     if found is not None:
         return _task_table(found, seq)
-    searches = funnels_around(recording, seq)
+    searches = victim_funnel.funnels_around(recording, seq)
     if searches:
         rows = [_search_row(each) for each in searches]
         return Table(f"{FUNNEL_TITLE} of {searches[0].action}", TASK_COLUMNS, rows)
@@ -71,7 +64,7 @@ def _no_search_text(recording: Recording, seq: Seq) -> str:
     return NO_SEARCH
 
 
-def _task_table(found: VictimFunnel, seq: Seq) -> Table:
+def _task_table(found: victim_funnel.VictimFunnel, seq: Seq) -> Table:
     names = [stage.name for stage in found.tried[0].stages] if found.tried else []
     columns = (Column("node", name=True), OUTCOME_COLUMN, *(Column(name, right=True) for name in names))
     rows = [_node_row(each) for each in found.tried] + [_never_row(node, len(names)) for node in found.never]
@@ -83,15 +76,15 @@ def _task_table(found: VictimFunnel, seq: Seq) -> Table:
     return Table(title, columns, rows, (*_iter_funnel_head(found), *stage_lines(sums)), current=current)
 
 
-def _first_visits(found: VictimFunnel) -> list[NodeFunnel]:
+def _first_visits(found: victim_funnel.VictimFunnel) -> list[victim_funnel.NodeFunnel]:
     """Each node once: the winner of dry runs is visited again when its victims go."""
-    first: dict[NodeName, NodeFunnel] = {}
+    first: dict[NodeName, victim_funnel.NodeFunnel] = {}
     for each in found.tried:
         first.setdefault(each.node, each)
     return list(first.values())
 
 
-def _iter_funnel_head(found: VictimFunnel) -> Iterator[Line]:
+def _iter_funnel_head(found: victim_funnel.VictimFunnel) -> Iterator[Line]:
     if found.stopped:
         yield make_line(Piece(f"{NO} {found.stopped}", "bad"))
         return
@@ -105,24 +98,24 @@ def _iter_funnel_head(found: VictimFunnel) -> Iterator[Line]:
     )
     yield make_line(muted_piece(f"{_phase_words(found)}in reach: {found.reach}"))
     words = [each.outcome_words for each in found.tried]
-    if words and not any(each.outcome == PLACED for each in found.tried):
+    if words and not any(each.outcome == victim_funnel.PLACED for each in found.tried):
         most = max(dict.fromkeys(words), key=words.count)
         yield make_line(Piece(f"{NO} {most} on {words.count(most)} of {count_noun(len(words), 'node')}", "bad"))
 
 
-def _phase_words(found: VictimFunnel) -> str:
+def _phase_words(found: victim_funnel.VictimFunnel) -> str:
     """Which of the two turns of the action it is; empty where the action has one."""
     if not found.two_turns:
         return ""
     return "phase 2, inside the job; " if found.within else "phase 1, between jobs; "
 
 
-def _visit_key(each: NodeFunnel) -> str:
+def _visit_key(each: victim_funnel.NodeFunnel) -> str:
     return f"{each.node} {each.first}"
 
 
-def _node_row(each: NodeFunnel) -> Row:
-    kept = (each.outcome == PLACED and each.fate != "discard") or each.is_candidate
+def _node_row(each: victim_funnel.NodeFunnel) -> Row:
+    kept = (each.outcome == victim_funnel.PLACED and each.fate != "discard") or each.is_candidate
     words = f"{YES if kept else NO} {each.outcome_words}"
     cells = (
         Piece(each.node, "strong"),
@@ -132,7 +125,7 @@ def _node_row(each: NodeFunnel) -> Row:
     return Row(_visit_key(each), cells, each.first, ("node", each.node))
 
 
-def _stage_cell(stage: FunnelStage, each: NodeFunnel) -> Piece:
+def _stage_cell(stage: victim_funnel.FunnelStage, each: victim_funnel.NodeFunnel) -> Piece:
     """A count; the one that leaves nobody is marked."""
     if stage.left is None:
         return muted_piece(SKIPPED)
@@ -146,8 +139,8 @@ def _never_row(node: NodeName, stages: int) -> Row:
     return Row(f"{node} never", cells, subject=("node", node))
 
 
-def _search_row(found: VictimFunnel) -> Row:
-    placed = next((each for each in found.tried if each.outcome == PLACED), None)
+def _search_row(found: victim_funnel.VictimFunnel) -> Row:
+    placed = next((each for each in found.tried if each.outcome == victim_funnel.PLACED), None)
     if placed is not None and placed.fate == "discard":
         end = Piece(f"{NO} placed on {placed.node}, then discarded at {placed.end}", "bad")
     elif placed is not None:

@@ -11,14 +11,8 @@ from vcdebug.framework.forced_answers import FORCED_CODE
 from vcdebug.framework.hooks import JOB_VALID, OVERUSED, PRE_PREDICATE, PREDICATE
 from vcdebug.framework.record import HookEvent
 from vcdebug.model.names import Seq, TaskKey
+from vcdebug.recording import registrations
 from vcdebug.recording.recording import Recording
-from vcdebug.recording.registrations import (
-    NEVER_REGISTERED,
-    HookRegistration,
-    event_handlers,
-    iter_registrations,
-    unregistered_points,
-)
 from vcdebug.views.equation import task_objections
 from vcdebug.views.headline import VICTIM_POINTS, answer_piece, bare_name, placing_words, task_list, task_list_or
 from vcdebug.views.table import (
@@ -289,7 +283,7 @@ TIER_COLUMNS = (
 
 def tiers_table(recording: Recording) -> Table:
     """One row per plugin and hook, in the order in which they are asked."""
-    found = list(iter_registrations(recording))
+    found = list(registrations.iter_registrations(recording))
     rows = [*map(_registration_row, found), *_iter_handler_rows(recording)]
     asked = [each for each in found if each.takes_part]
     head = (make_line(f"{count_noun(len(found), 'hook')} registered, {len(asked)} take part"),)
@@ -298,13 +292,15 @@ def tiers_table(recording: Recording) -> Table:
 
 def _iter_unused_lines(recording: Recording) -> Iterator[Line]:
     """The extension points of which nothing can be seen here."""
-    nobody = unregistered_points(recording)
+    nobody = registrations.unregistered_points(recording)
     if nobody:
         yield make_line(muted_piece(f"registered by no plugin here: {', '.join(nobody)}"))
-    yield make_line(muted_piece(f"registered by no plugin of Volcano: {' and '.join(NEVER_REGISTERED)}, for scores"))
+    yield make_line(
+        muted_piece(f"registered by no plugin of Volcano: {' and '.join(registrations.NEVER_REGISTERED)}, for scores")
+    )
 
 
-def _registration_row(each: HookRegistration) -> Row:
+def _registration_row(each: registrations.HookRegistration) -> Row:
     state = Piece(f"{YES if each.takes_part else NO} {each.state}", "good" if each.takes_part else "bad")
     switch = (
         Piece(f"{each.switch}  ! {each.misspelt} is no switch", "warn") if each.misspelt else muted_piece(each.switch)
@@ -321,6 +317,6 @@ def _registration_row(each: HookRegistration) -> Row:
 
 
 def _iter_handler_rows(recording: Recording) -> Iterator[Row]:
-    for plugin, told in event_handlers(recording):
+    for plugin, told in registrations.event_handlers(recording):
         cells = (Piece(""), Piece(plugin, "strong"), Piece("event handler"), Piece(f"{YES} always", "good"))
         yield Row(f"handler {plugin}", (*cells, muted_piece(""), muted_piece(told)))

@@ -14,24 +14,24 @@ from vcdebug.snapshot.kinds import KINDS, ResourceKind
 from vcdebug.snapshot.manifest import Json, JsonDict, metadata_of, spec_of
 
 Body = JsonDict
-"""An object as a client sends it."""
+"""A JSON object of the API: a manifest, a review, a patch."""
 
 
 class ApiRequest(NamedTuple):
-    """One request; of a query's parameter the last value counts."""
+    """One request; `query` holds the last value of each parameter."""
 
     method: str
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: Json
-    """An object, or the list of a JSON patch."""
+    """An object, or the list of steps of a JSON patch."""
     groups: tuple[str, ...] = ()
-    """Every Impersonate-Group."""
+    """The values of the Impersonate-Group headers."""
 
 
 class ApiReply(NamedTuple):
-    """An answer; a text stays as it is, anything else is written as JSON."""
+    """An answer; a text body is sent verbatim, any other as JSON."""
 
     status: int
     body: Json
@@ -39,12 +39,12 @@ class ApiReply(NamedTuple):
 
     @property
     def content_bytes(self) -> bytes:
-        """The bytes that are sent."""
+        """The body as bytes."""
         return self.body.encode() if isinstance(self.body, str) else json.dumps(self.body).encode()
 
 
 def refusal_reply(code: int, reason: str, message: str, **metadata: str) -> ApiReply:
-    """The Status object with which a server refuses."""
+    """A Status object with an HTTP code; `metadata` are further fields of its metadata."""
     body = {"kind": "Status", "apiVersion": "v1", "metadata": metadata, "status": "Failure"}
     return ApiReply(code, body | {"message": message, "reason": reason, "code": code})
 
@@ -54,18 +54,17 @@ UNAUTHORIZED_REPLY = refusal_reply(401, "Unauthorized", "Unauthorized")
 
 
 def success_reply() -> ApiReply:
-    """Something was made that nobody reads back."""
+    """201 Created with a Status object, for bindings and evictions: clients ignore its body."""
     return ApiReply(201, {"kind": "Status", "apiVersion": "v1", "status": "Success"})
 
 
-# What a path of the API names: a list, an object, or a part of one.
-
 _KINDS = {(kind.group, kind.plural): kind for kind in KINDS}
 _PARTS_OF_NAMESPACES = ("status", "finalize")
+"""Subresources of a Namespace itself: `namespaces/NAME/status` is no list in a namespace."""
 
 
 class ApiAddress(NamedTuple):
-    """`/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`, each part empty where it is missing."""
+    """What a path names: `/apis/GROUP/VERSION/namespaces/NAMESPACE/PLURAL/NAME/PART`; missing parts are empty."""
 
     group: str
     version: str
@@ -77,7 +76,7 @@ class ApiAddress(NamedTuple):
 
     @classmethod
     def from_path(cls, path: str) -> ApiAddress:
-        """From the path of a request."""
+        """Parse the path of a request."""
         words = path.strip("/").split("/")
         group, rest = ("", words[1:]) if words[0] == "api" else (words[1] if len(words) > 1 else "", words[2:])
         version, rest = (rest[0], rest[1:]) if rest else ("", [])
@@ -89,24 +88,24 @@ class ApiAddress(NamedTuple):
 
     @property
     def known_kind(self) -> ResourceKind | None:
-        """The row of the table of kinds, whatever version is asked for."""
+        """The row of KINDS for any version of the group; None for an unknown kind."""
         return _KINDS.get((self.group, self.plural))
 
     @property
     def collection_path(self) -> str:
-        """The path under which the objects of the kind are kept."""
+        """The ObjectStore's path for the kind, in the version that snapshots hold."""
         kind = self.known_kind
         head = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         return kind.api_path if kind is not None else f"{head}/{self.plural}"
 
     @property
     def api_version(self) -> str:
-        """As an object says it."""
+        """`GROUP/VERSION`, the apiVersion of an object."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def object_key(self) -> str:
-        """`namespace/name`, or the name alone."""
+        """`namespace/name`; the bare name of a cluster-scoped object."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
@@ -114,15 +113,18 @@ class ApiAddress(NamedTuple):
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_KEYS = ("type", "name", "ip")
-"""The field by which a strategic merge knows the elements of a list; the first that all of them have."""
+"""Merge keys of lists in a strategic merge patch: the first key that every element has identifies them."""
 
 
 class PatchError(Exception):
-    """A step leads to something that is not there: none of them is made."""
+    """A step of a JSON patch has a path that does not exist; the whole patch is refused."""
 
 
 def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
-    """The object with a patch of either kind made."""
+    """The object after a JSON patch or a (strategic) merge patch; `body` is not changed.
+
+    Raises PatchError for a step of a JSON patch whose path does not exist.
+    """
     if content_type.startswith(JSON_PATCH):
         for step in patch:
             body = _apply_step(copy.deepcopy(body), step)
@@ -131,7 +133,7 @@ def apply_patch(body: Json, patch: Json, content_type: str) -> Json:
 
 
 def merge_patch(body: Json, patch: Json, *, strategic: bool = False) -> Json:
-    """RFC 7386; strategically, lists of named elements are merged element by element."""
+    """RFC 7386; a strategic patch also merges lists element by element, by MERGE_KEYS."""
     if not isinstance(patch, dict):
         return _merged_list(body, patch) if strategic and isinstance(patch, list) else patch
     result = dict(body) if isinstance(body, dict) else {}
@@ -146,7 +148,8 @@ def merge_patch(body: Json, patch: Json, *, strategic: bool = False) -> Json:
 def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
     known = body if isinstance(body, list) else []
     elements = [*known, *patch]
-    name = next((one for one in MERGE_KEYS if all(isinstance(e, dict) and one in e for e in elements)), "")
+    # Kubernetes takes the merge key from the Go struct's tags, which JSON does not carry.
+    name = next((key for key in MERGE_KEYS if all(isinstance(e, dict) and key in e for e in elements)), "")
     if not name:
         return patch
     by_name = {element[name]: element for element in known}
@@ -156,7 +159,7 @@ def _merged_list(body: Json, patch: list[Json]) -> list[Json]:
 
 
 def _apply_step(body: Json, step: JsonDict) -> Json:
-    """One step of RFC 6902: add, replace, remove; a test never fails here."""
+    """One step of RFC 6902: add, replace or remove; a `test` step always passes."""
     words = [word.replace("~1", "/").replace("~0", "~") for word in step["path"].split("/")[1:]]
     if step["op"] == "test" or not words:
         return body
@@ -187,11 +190,11 @@ def _change_value(place: Json, last: str, step: JsonDict) -> None:
         place[last] = step["value"]
 
 
-# Which objects of a list a query selects: a namespace, labels, and the few fields that clients ask for.
+# Selectors of a list request: namespace, labels, fields.
 
 
 def is_selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
-    """Whether an object belongs to what was asked for."""
+    """Whether an object is in the namespace (any if empty) and matches labelSelector and fieldSelector."""
     metadata = metadata_of(item)
     if namespace and metadata.get("namespace") != namespace:
         return False
@@ -204,7 +207,7 @@ def is_selected(item: Body, namespace: str, query: Mapping[str, str]) -> bool:
 
 
 def _selector_terms(query: Mapping[str, str], name: str) -> list[tuple[str, str, bool]]:
-    """`a=b,c!=d` as name, value and whether they are to be equal."""
+    """`a=b,c!=d` as (name, value, whether they must be equal)."""
     terms = []
     for part in query.get(name, "").split(","):
         key, _, value = part.partition("=")
@@ -224,13 +227,13 @@ def _field_value(item: Body, path: str) -> Json:
     return value
 
 
-# Objects as an older version of their API has them: what a real server converts.
+# Conversion to older API versions, as a real server does it.
 
 FIRST_OF_DEVICES: Final = "resource.k8s.io/v1beta1"
 
 
 def converted_object(body: Body, api_version: str) -> Body:
-    """The object in the version that is asked for; every other one is served as it is stored."""
+    """The object in resource.k8s.io/v1beta1 if `api_version` says so; any other object is returned unchanged."""
     if api_version != FIRST_OF_DEVICES:
         return body
     body = {**body, "apiVersion": api_version}
@@ -247,20 +250,19 @@ def converted_object(body: Body, api_version: str) -> Body:
 
 
 def _older_request(request: Body) -> Body:
-    """What is asked for exactly stood in the request itself."""
+    """v1beta1 has the fields of `exactly` in the request itself."""
     exactly = request.get("exactly")
     return request if exactly is None else {**{k: v for k, v in request.items() if k != "exactly"}, **exactly}
 
 
 def _older_device(device: Body) -> Body:
-    """All but the name stood in a part of its own."""
+    """v1beta1 has every field but the name in `basic`."""
     if "basic" in device:
         return device
     return {"name": device.get("name"), "basic": {k: v for k, v in device.items() if k != "name"}}
 
 
-# The little of Kubernetes' protobuf form that tells what a scheduler writes: which object, its annotations, a pod's
-# status, a volume's claim, the devices of a resource claim.
+# Kubernetes' protobuf: clients send core kinds in it by default. Only the fields that a scheduler writes are decoded.
 
 PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
 PROTOBUF_MAGIC = b"k8s\x00"
@@ -268,15 +270,15 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class MessageField(NamedTuple):
-    """A field of a message that is read; `parts` are the fields of a message in it."""
+    """A field that is decoded; `parts` are the fields of a message inside it."""
 
     name: str
     repeated: bool = False
     parts: Mapping[int, MessageField] | None = None
     pairs: bool = False
-    """Whether each is one entry of a mapping."""
+    """Whether each occurrence is one entry of a map."""
     yes: bool = False
-    """Whether it is true or false."""
+    """Whether the value is a bool."""
 
 
 _ENTRY: Final = {1: MessageField("key"), 2: MessageField("value")}
@@ -309,7 +311,7 @@ _REFERENCE: Final = {
 _VOLUME_SPEC: Final = {4: MessageField("claimRef", parts=_REFERENCE)}
 _OBJECT: Final = {1: MessageField("metadata", parts=_METADATA)}
 _AMOUNTS: Final = {1: MessageField("key"), 2: MessageField("value", parts={1: MessageField("")})}
-"""A quantity is a message around a text, which stands for it."""
+"""A quantity is a message with one string field; it decodes to that string."""
 _TEXTS: Final = ("request", "driver", "pool", "device")
 _DEVICE: Final = {
     **{number: MessageField(name) for number, name in enumerate(_TEXTS, 1)},
@@ -341,7 +343,7 @@ _FIELDS_BY_KIND: Final[Mapping[str, Mapping[int, MessageField]]] = {
 
 
 def decode_object(content: bytes) -> Body:
-    """The object with what is known of its fields; raises ValueError for what is no such message."""
+    """The known fields of an encoded object; raises ValueError for malformed bytes."""
     if not content.startswith(PROTOBUF_MAGIC):
         raise ValueError("no object of Kubernetes in protobuf")
     envelope = {
@@ -377,7 +379,7 @@ def _decode_value(field: MessageField, value: bytes | int) -> Json:
 
 
 def _iter_fields(data: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """Number and value of each field, in order."""
+    """(number, value) of each field of a message, in wire order."""
     place = 0
     while place < len(data):
         key, place = _read_varint(data, place)

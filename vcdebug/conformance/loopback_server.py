@@ -1,6 +1,6 @@
-"""The server on loopback: one thread per connection, a token in every request, watches that wait.
+"""The API server on loopback, and the snapshot as it serves it: moved to the present, amounts in canonical form.
 
-The token is the first part of every path, since a client of Kubernetes sends no other credentials without TLS.
+A token is the first part of every path, since Kubernetes' clients send no credentials without TLS.
 
 Upstream: k8s apimachinery resource (ParseQuantity, CanonicalizeBytes).
 Upstream: api/devices/nvidia/vgpu.NewGPUDevices, api/devices.NewClient.
@@ -43,27 +43,27 @@ from vcdebug.snapshot.snapshot import Manifest, Snapshot
 LOOPBACK = "127.0.0.1"
 MAX_WATCH = 3600.0
 WATCH_WAIT = 1.0
-"""Seconds after which a watch looks whether it shall end."""
+"""Seconds after which an idle watch checks whether the server is closing."""
 STILL_SECONDS, MAX_HOLD = 0.5, 10.0
-"""Seconds without another request after which what is given last is given; and after which it is in any case."""
+"""Seconds without another request after which the last list is answered; seconds after which it is in any case."""
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 @dataclass
 class LoopbackServer:
-    """A server that several threads ask; whoever changes what it has holds `lock` and notifies it."""
+    """An ApiServer shared by threads: hold `lock` to change its objects, then notify it."""
 
     api: ApiServer
     token: str
     lock: threading.Condition = field(default_factory=threading.Condition)
     closing: bool = False
     requests: int = 0
-    """How many were about objects."""
+    """Requests so far, without queries for metrics."""
     last_list: str = ""
-    """The path of the list that is given once nothing else is asked for: whoever reads it has read all others."""
+    """The path of a list that is answered after all others, so that its reader already has them; empty: none."""
 
     def answer_request(self, request: ApiRequest) -> ApiReply:
-        """One answer; a write wakes the watches."""
+        """The reply to one request; a write wakes the watches."""
         with self.lock:
             self.requests += request.path != METRICS
             if self.last_list and request.path == self.last_list:
@@ -82,21 +82,22 @@ class LoopbackServer:
                 self.lock.wait(left)
 
     def watch_changes(self, request: ApiRequest) -> Iterator[Body]:
-        """Every change after the revision that is asked for, as it comes; {} where nothing came for a while."""
+        """The watch events after the requested revision as they come, and {} whenever WATCH_WAIT passes without one."""
         address, since = ApiAddress.from_path(request.path), int(request.query.get("resourceVersion") or 0)
         end = time.monotonic() + min(MAX_WATCH, float(request.query.get("timeoutSeconds") or MAX_WATCH))
         while time.monotonic() < end and not self.closing:
             with self.lock:
-                found = self.api.list_changes(address, request, since)
+                events = self.api.list_changes(address, request, since)
                 since = self.api.store.revision
-                if not found:
+                if not events:
                     self.lock.wait(WATCH_WAIT)
-            yield from found or ({},)
+            # An empty chunk fails on a closed connection: otherwise the thread of a client that left would wait on.
+            yield from events or ({},)
 
 
 @contextmanager
 def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
-    """Serve on a free port of this machine; gives its address."""
+    """Serve on a free port of 127.0.0.1; gives the base URL, which includes the token."""
     server = _Server((LOOPBACK, 0), _handler_class(wire))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -113,10 +114,10 @@ def serve_on_loopback(wire: LoopbackServer) -> Iterator[str]:
 
 
 class _Server(ThreadingHTTPServer):
-    """A client that goes away in the middle of an answer is nothing to speak of."""
+    """Reports no error when a client closes its connection during an answer."""
 
     request_queue_size = 512
-    """A scheduler opens a connection per kind at once; one that is not taken is tried again a second later."""
+    """A scheduler opens a connection per kind at once, and retries a refused one only after a second."""
 
     def handle_error(self, request: object, client_address: object) -> None:
         failure = sys.exception()
@@ -141,7 +142,7 @@ class _Connection(BaseHTTPRequestHandler):
     wbufsize = -1
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing is printed."""
+        """Print nothing: stderr belongs to the command."""
 
     def _handle_any(self) -> None:
         request = self._read_request()
@@ -157,7 +158,7 @@ class _Connection(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _handle_any  # noqa: N815 (the base class's names)
 
     def _read_request(self) -> ApiRequest | None:
-        """What is asked; None for a body that is not understood."""
+        """The request; None for a body that is neither JSON nor protobuf."""
         address = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -214,9 +215,13 @@ QUEUE, NODE = "Queue", "Node"
 
 
 def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
-    """The snapshot as it would look now: every age stays as it is, in whole seconds."""
+    """The snapshot with all times moved by whole seconds so that its clock is `now`: ages stay the same.
+
+    Adds the root and the default queue, which a scheduler creates when it starts.
+    """
+    # A scheduler's program goes by the clock of the machine, which cannot be set for it.
     ago = timedelta(seconds=round((now - snapshot.now).total_seconds()))
-    objects = {kind: [_moved_times(one, ago) for one in manifests] for kind, manifests in snapshot.objects.items()}
+    objects = {kind: [_moved_times(body, ago) for body in manifests] for kind, manifests in snapshot.objects.items()}
     if NODE in objects:
         objects[NODE] = [delayed_node(node, ago) for node in objects[NODE]]
     queues = objects.get(QUEUE, [])
@@ -227,19 +232,19 @@ def moved_to_present(snapshot: Snapshot, now: datetime) -> Snapshot:
 
 
 def at_cycle(snapshot: Snapshot, began: datetime, started: datetime, sessions: int = 1) -> Snapshot:
-    """The snapshot as a later cycle of a process met it: those before saw no PodGroup."""
+    """The snapshot as a later cycle of a process finds it; the `sessions` before it saw no PodGroup."""
     return replace(
         snapshot, now=began, process=SchedulerProcess(started=started, sessions=sessions), chance=ChanceSettings()
     )
 
 
 def text_of(moment: datetime) -> str:
-    """As objects say a time."""
+    """The time in the format of manifests."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _built_in_queue(name: str, now: datetime) -> Manifest:
-    """A queue that every scheduler makes when it starts."""
+    """A queue that a scheduler creates when it starts."""
     metadata = {"name": name, "uid": f"made-{name}", "creationTimestamp": text_of(now)}
     kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": QUEUE}
     return {**kind, "metadata": metadata, "spec": {"weight": 1, "reclaimable": name != ROOT_QUEUE}, "status": {}}
@@ -247,15 +252,15 @@ def _built_in_queue(name: str, now: datetime) -> Manifest:
 
 def _moved_times(value: Json, ago: timedelta, key: str = "") -> Json:
     if isinstance(value, dict):
-        return {name: one if name == "annotations" else _moved_times(one, ago, name) for name, one in value.items()}
+        return {name: part if name == "annotations" else _moved_times(part, ago, name) for name, part in value.items()}
     if isinstance(value, list):
-        return [_moved_times(one, ago) for one in value]
+        return [_moved_times(part, ago) for part in value]
     if isinstance(value, str) and key.lower().endswith(("time", "timestamp", "at")) and TIME_TEXT.fullmatch(value):
         return text_of(datetime.fromisoformat(value) + ago)
     return value
 
 
-# Amounts of pods as a real API server serves them, whatever the manifest says.
+# Amounts of pods in the canonical form in which a real API server serves them.
 
 AMOUNT_FIELDS: Final = ("requests", "limits", "overhead")
 NANO: Final = 1_000_000_000
@@ -263,28 +268,28 @@ KIBI: Final = 1024
 
 
 def canonical_pod(pod: JsonObject) -> JsonObject:
-    """The pod with each binary fraction written as a whole number.
+    """The pod with each binary fraction (`1.5Gi`) written as a whole number (`1536Mi`).
 
-    The scheduler keeps a fraction by reference: each time that it sums such a request of a pod as a whole, the pod's
-    overhead is added to the pod's own request. No server serves one, so that this is never seen in a cluster.
+    Go's Quantity keeps a fraction by reference: each sum over such a request adds the pod's overhead to the request
+    itself. No API server serves fractions, so this never happens in a cluster.
     """
-    found = _canonical_part(pod)
-    assert isinstance(found, dict)
-    return found
+    canonical = _canonical_part(pod)
+    assert isinstance(canonical, dict)
+    return canonical
 
 
 def _canonical_part(part: Json, *, amounts: bool = False) -> Json:
     if isinstance(part, dict):
-        return {name: _canonical_part(one, amounts=amounts or name in AMOUNT_FIELDS) for name, one in part.items()}
+        return {name: _canonical_part(inner, amounts=amounts or name in AMOUNT_FIELDS) for name, inner in part.items()}
     if isinstance(part, list):
-        return [_canonical_part(one) for one in part]
+        return [_canonical_part(inner) for inner in part]
     if amounts and isinstance(part, str) and "." in part and part.endswith(BINARY_SUFFIXES[1:]):
         return canonical_amount(part)
     return part
 
 
 def canonical_amount(text: str) -> str:
-    """An amount with a binary suffix in whole units of the largest binary suffix, else of the largest decimal one."""
+    """An amount with a binary suffix in whole units of the largest fitting suffix: binary, else decimal."""
     try:
         nano = nano_value(text)
     except QuantityError:
@@ -293,23 +298,24 @@ def canonical_amount(text: str) -> str:
     return nano_text(nano) if rest or whole < KIBI else binary_text(whole)
 
 
-# What a node's annotation says of its vGPU device plugin, such as a program outside a cluster can live with.
+# The handshake annotation between scheduler and vGPU device plugin; on loopback no plugin answers it.
 
 
 def answered_node(node: Manifest, now: datetime) -> Manifest:
-    """The node after the scheduler's answer: asked just now, or given up."""
+    """The node with the handshake that the scheduler would write: requesting as of now, or deleted."""
     said = _handshake_text(node)
     if said is None or (vgpu_annotations.DELETED in said and vgpu_annotations.REQUESTING not in said):
         return node
     try:
         word = vgpu_annotations.REQUESTING if vgpu_annotations.is_plugin_alive(node, now) else vgpu_annotations.DELETED
     except SchedulerPanic:
+        # The replay has to reach this panic itself: leave it the annotation that causes it.
         return node
     return node if word in said else _with_handshake(node, word, now)
 
 
 def delayed_node(node: Manifest, by: timedelta) -> Manifest:
-    """The node as if it had been asked so much later."""
+    """The node with the time of its request moved."""
     word, underscore, rest = (_handshake_text(node) or "").partition("_")
     asked = vgpu_annotations.parse_handshake_time(rest) if underscore and word == vgpu_annotations.REQUESTING else None
     return node if asked is None else _with_handshake(node, word, asked + by)

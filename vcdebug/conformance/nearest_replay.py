@@ -1,4 +1,4 @@
-"""The replay follows what a real scheduler drew, before anything is called a difference."""
+"""Search for the replay that comes nearest to a real scheduler's outcome: its own random choices, then other seeds."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from vcdebug.snapshot.snapshot import Snapshot
 from vcdebug.whatif.cycles import CycleChain
 
 MAX_SEEDS = 24
-"""How many orders of maps and draws are tried where the choice of nodes alone explains too little."""
+"""Seeds tried at most where the scheduler's choices of nodes do not explain the outcome."""
 MIN_SEEDS = 2
 MAX_EFFORT = 20_000_000
-"""Events times nodes, of all orders together: a large snapshot has fewer tries."""
+"""Events times nodes of all tries together: a large snapshot gets fewer."""
 MAX_REFINEMENTS = 12
-"""How often the nodes that searches dropped are told anew by the nodes that were chosen, while it gets better."""
+"""Rounds in which the nodes that sampled searches dropped are derived from the nodes that were chosen."""
 ENOUGH_ALIKE = 6
-"""Of the orders, how many in a row that come to the same show that the order does not matter here."""
+"""Tries in a row with the same differences after which the seed counts as irrelevant."""
 
 NO_CHANCE = ChanceSettings()
 TellProgress = Callable[[str], None]
 
 
 def ignore_progress(_: str) -> None:
-    """Nobody wants to know."""
+    """No-op progress callback."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearestReplay:
-    """The run of the replay that comes nearest."""
+    """The replay that comes nearest, and what still differs."""
 
     recording: Recording
     outcome: CycleOutcome
     differences: list[verdicts.OutcomeDifference]
     tried: int
     cycles: int = 1
-    """How many cycles make up the outcome."""
+    """Cycles that make up the outcome."""
 
     @property
     def difference_rank(self) -> tuple[int, int]:
-        """Fewer differences are better, decisions before words."""
-        return len([one for one in self.differences if one.is_decision]), len(self.differences)
+        """(decisions that differ, all differences): the smaller tuple is nearer."""
+        return len([each for each in self.differences if each.is_decision]), len(self.differences)
 
 
 def follow_scheduler(
@@ -60,10 +60,10 @@ def follow_scheduler(
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> NearestReplay:
-    """The replay as it is, else with the scheduler's own choices, else under other orders of maps too.
+    """Replay unchanged, then with the scheduler's choices, then with other seeds, until nothing differs.
 
-    `told` is what the scheduler's log says of its choices: all nodes on which it put each pod, in turn, among them.
-    Where it may have run more than one cycle, as many of the replay are laid beside it as fit best.
+    `seen` is the scheduler's outcome and `told` the choices in its log. `cycles` is how many cycles it may have run at
+    most; the number that fits best is taken. `tell` gets a line per replay.
     """
     search = _ReplaySearch(snapshot, seen, cycles, ask_extender, tell)
     own = snapshot.chance
@@ -80,7 +80,7 @@ def follow_scheduler(
 
 
 class _ReplaySearch:
-    """Runs of the replay, and which of them came nearest."""
+    """Runs replays and keeps the nearest."""
 
     def __init__(
         self, snapshot: Snapshot, seen: CycleOutcome, cycles: int, ask_extender: AskExtender | None, tell: TellProgress
@@ -95,12 +95,12 @@ class _ReplaySearch:
 
     @property
     def nearest_run(self) -> NearestReplay:
-        """The best run so far."""
+        """The nearest replay so far."""
         assert self._best is not None
         return self._best
 
     def run_replay(self, chance: ChanceSettings) -> NearestReplay:
-        """Replay under these draws; gives how one cycle compares."""
+        """Replay with these random choices; gives the comparison of a single cycle."""
         self.tried += 1
         first = require_whole(replay_cycle(replace(self._snapshot, chance=chance), ask_extender=self._ask))
         runs = list(_compare_cycles(first, self._seen, self._cycles, self.tried))
@@ -114,10 +114,10 @@ class _ReplaySearch:
         return runs[0]
 
     def refine_chance(self, chance: ChanceSettings) -> ChanceSettings:
-        """The scheduler's choices, and what its searches must have dropped for them."""
+        """`chance`, with the nodes dropped from sampled searches that keep the scheduler's choices from winning."""
         run = self.run_replay(chance)
         for _ in range(MAX_REFINEMENTS):
-            elsewhere = {one.subject: one.observed for one in run.differences if one.is_decision}
+            elsewhere = {each.subject: each.observed for each in run.differences if each.is_decision}
             better = verdicts.with_drops(run.recording, chance, elsewhere) if chance.searches else chance
             if better == chance:
                 break
@@ -128,7 +128,7 @@ class _ReplaySearch:
         return chance
 
     def choose_better(self, own: ChanceSettings, known: Sequence[ChanceSettings]) -> ChanceSettings:
-        """The first of several accounts of the scheduler's choices that explains everything, else the best of them."""
+        """The first of the `known` settings after which nothing differs, else the best of them."""
         best = own
         for chance in known:
             if chance == best or not self.nearest_run.difference_rank[1]:
@@ -140,7 +140,7 @@ class _ReplaySearch:
         return best
 
     def try_seeds(self, chosen: ChanceSettings, seeds: int) -> None:
-        """Other orders of maps, until one explains everything, or until they show that they explain nothing."""
+        """Try other orders of maps, until nothing differs or ENOUGH_ALIKE tries in a row differ alike."""
         alike: int = 0
         before: list[verdicts.OutcomeDifference] | None = None
         for seed in range(1, seeds + 1):
@@ -151,12 +151,12 @@ class _ReplaySearch:
 
 
 def other_victims(found: Iterable[verdicts.OutcomeDifference]) -> bool:
-    """Whether somebody else was evicted: few orders of a node's tasks let a gang keep the pods that it kept."""
+    """Whether other pods were evicted: then few seeds match, as few orders of a node's tasks spare the same gang."""
     return {verdicts.NOTHING_DONE, "yes"} <= {one.observed for one in found if one.what == verdicts.EVICTED}
 
 
 def _compare_cycles(first: Recording, seen: CycleOutcome, cycles: int, tried: int) -> Iterator[NearestReplay]:
-    """What one cycle comes to, and two together, and so on."""
+    """The comparison of one cycle, of two together, and so on."""
     chain = CycleChain(first)
     outcome, owner = predicted_outcome(first), verdicts.job_lookup(first)
     for count in range(1, cycles + 1):
@@ -167,7 +167,7 @@ def _compare_cycles(first: Recording, seen: CycleOutcome, cycles: int, tried: in
 
 
 def chance_edits(chance: ChanceSettings) -> list[str]:
-    """The settings as edits that anybody can repeat."""
+    """The settings as `--set` edits."""
     edits = [f"chance:{name}[{one}]={text}" for name in NAMED_FIELDS for one, text in getattr(chance, name).items()]
     seeds = {"order_seed": chance.order_seed, "tie_seed": chance.tie_seed}
     return [*edits, *(f"chance:{name}={seed}" for name, seed in seeds.items() if seed is not None)]

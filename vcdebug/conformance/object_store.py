@@ -1,4 +1,4 @@
-"""What the server keeps: every object at every revision, as etcd does, until it is compacted."""
+"""The server's objects at every revision until compaction, as in etcd; volume binding; Prometheus' answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIRST_REVISION = 100
 
 
 class StoreChange(NamedTuple):
-    """One write: an object as it is from a revision on; None says that it is gone."""
+    """One write: the object from a revision on; body None deletes it."""
 
     revision: int
     path: str
@@ -32,23 +32,24 @@ class StoreChange(NamedTuple):
 
 @dataclass
 class ObjectStore:
-    """Lists by path; a write makes the next revision."""
+    """Objects by list path and key; each write makes the next revision."""
 
     revision: int = FIRST_REVISION
     compacted: int = 0
-    """Revisions below this one cannot be read any more."""
+    """Revisions below this one can no longer be read."""
     _changes: dict[str, list[StoreChange]] = field(default_factory=dict)
     _current: dict[str, dict[str, Body]] = field(default_factory=dict)
 
     def put_object(self, path: str, body: Body) -> int:
-        """Create or replace an object of the list at a path."""
+        """Create or replace an object; gives the new revision."""
         metadata = {**body.get("metadata", {}), "resourceVersion": str(self.revision + 1)}
+        # A later in-place edit of the caller's object must not rewrite an earlier revision.
         stored = {**copy.deepcopy(body), "metadata": metadata}
         self._current.setdefault(path, {})[key_of(body)] = stored
         return self._note_change(path, key_of(body), stored)
 
     def delete_object(self, path: str, key: str) -> int:
-        """Make an object go, if it is there."""
+        """Delete an object if it exists; gives the new revision."""
         self._current.setdefault(path, {}).pop(key, None)
         return self._note_change(path, key, None)
 
@@ -58,11 +59,11 @@ class ObjectStore:
         return self.revision
 
     def compact_to(self, revision: int | None = None) -> None:
-        """Forget every revision before this one; the present one by default."""
+        """Forget every revision before `revision`; default: the current one."""
         self.compacted = self.revision if revision is None else revision
 
     def objects_at(self, path: str, revision: int | None = None) -> list[Body]:
-        """The objects of a list, by key, as of a revision."""
+        """The objects of a list in order of their keys, as of a revision (default: now)."""
         if revision is None or revision >= self.revision:
             return [body for _, body in sorted(self._current.get(path, {}).items())]
         found: dict[str, Body | None] = {}
@@ -72,7 +73,7 @@ class ObjectStore:
         return [body for _, body in sorted(found.items()) if body is not None]
 
     def get_object(self, path: str, key: str) -> Body | None:
-        """One object as it is now."""
+        """The current object; None if it does not exist."""
         return self._current.get(path, {}).get(key)
 
     def changes_since(self, path: str, revision: int) -> list[StoreChange]:
@@ -85,21 +86,21 @@ class ObjectStore:
         return found[::-1]
 
     def had_object(self, path: str, key: str, revision: int) -> bool:
-        """Whether an object was there at a revision."""
+        """Whether an object existed at a revision."""
         known = [change for change in self._changes.get(path, ()) if change.key == key and change.revision <= revision]
         return bool(known) and known[-1].body is not None
 
     def written_paths(self) -> list[str]:
-        """Lists to which something was written."""
+        """The paths of all lists with a write."""
         return list(self._changes)
 
 
 def key_of(body: Body) -> str:
-    """`namespace/name`, or the name alone."""
+    """`namespace/name`; the bare name of a cluster-scoped object."""
     return manifest.key_of(body).lstrip("/")
 
 
-# The part of Kubernetes' controllers of volumes that a scheduler waits for before it binds a pod.
+# The volume controller's part that a scheduler waits for before it binds a pod.
 
 VOLUMES_PATH, CLAIMS_PATH = (KIND_BY_NAME[name].api_path for name in ("PersistentVolume", "PersistentVolumeClaim"))
 CLASSES_PATH: Final = KIND_BY_NAME["StorageClass"].api_path
@@ -110,7 +111,7 @@ NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 def follow_up_write(store: ObjectStore, address: ApiAddress, body: Body) -> None:
-    """A volume that names its claim is bound to it; a claim for which a node is chosen gets a volume."""
+    """Bind a volume to the claim that it names; provision a volume for a claim whose node is selected."""
     if address.collection_path == VOLUMES_PATH:
         reference = spec_of(body).get("claimRef") or {}
         claim = store.get_object(CLAIMS_PATH, f"{reference.get('namespace', '')}/{reference.get('name', '')}")
@@ -121,7 +122,7 @@ def follow_up_write(store: ObjectStore, address: ApiAddress, body: Body) -> None
 
 
 def _bind_volume(store: ObjectStore, volume: Body, claim: Body) -> None:
-    """Each names the other; one that is taken by somebody else is left alone."""
+    """Set volume and claim to Bound, unless the claim is bound already or names another volume."""
     name = name_of(volume)
     if spec_of(claim).get("volumeName", name) != name or status_of(claim).get("phase") == "Bound":
         return
@@ -139,14 +140,10 @@ def _bind_volume(store: ObjectStore, volume: Body, claim: Body) -> None:
 
 
 def _provide_volume(store: ObjectStore, claim: Body) -> None:
-    """A new volume for a claim, unless its class is of volumes that somebody makes by hand."""
+    """Create and bind a volume, if the claim's StorageClass has a provisioner."""
     spec = spec_of(claim)
-    storage_class = store.get_object(CLASSES_PATH, str(spec.get("storageClassName") or ""))
-    if (
-        spec.get("volumeName")
-        or storage_class is None
-        or storage_class.get("provisioner") in (None, "", NO_PROVISIONER)
-    ):
+    storage_class = store.get_object(CLASSES_PATH, str(spec.get("storageClassName") or "")) or {}
+    if spec.get("volumeName") or storage_class.get("provisioner") in (None, "", NO_PROVISIONER):
         return
     metadata = claim["metadata"]
     reference = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "name": metadata["name"]}
@@ -165,11 +162,11 @@ def _provide_volume(store: ObjectStore, claim: Body) -> None:
     _bind_volume(store, volume, claim)
 
 
-# The answers of a Prometheus about nodes, from what the snapshot has measured; and the configuration that asks it.
+# Prometheus' answers about nodes from the snapshot's measurements, and the configuration that queries it.
 
 QUERY_PATH: Final = "/api/v1/query"
 PERIOD: Final = "10m"
-"""The only one that a scheduler asks for."""
+"""The only period that a scheduler queries."""
 INTERVAL: Final = "1s"
 ONE_INSTANCE: Final = re.compile(r'instance="([^"]*)"')
 CPU_SERIES: Final = "node_cpu_seconds_total"
@@ -178,7 +175,7 @@ METRICS_SECTION: Final = "metrics"
 
 @dataclass(slots=True)
 class NodeMetrics:
-    """One value per node, each of cpu and mem; any node that lacks one is said not to be measured."""
+    """Values of cpu and mem per node; a query about a node without a value has no result row."""
 
     values: Mapping[str, Mapping[str, float]]
     nodes: tuple[str, ...]
@@ -187,15 +184,15 @@ class NodeMetrics:
 
     @property
     def is_taken(self) -> bool:
-        """Whether all nodes have been asked about, and the scheduler went on from there."""
+        """Whether a round of queries about all nodes is over: the scheduler has the values in its cache."""
         return self._rounds > 0 or not self.nodes
 
     def answer_query(self, query: str) -> ApiReply:
-        """One query, about one node or all of them."""
+        """The reply to a PromQL query about one node or all of them."""
         what = "cpu" if CPU_SERIES in query else "mem"
-        one = ONE_INSTANCE.search(query)
-        wanted = self.nodes if one is None else (one[1],)
-        self._note_query(f"{what} {one[1] if one is not None else ''}", every=one is None)
+        instance = ONE_INSTANCE.search(query)
+        wanted = self.nodes if instance is None else (instance[1],)
+        self._note_query(f"{what} {instance[1] if instance is not None else ''}", every=instance is None)
         rows = [
             {"metric": {"instance": name}, "value": [0, repr(self.values[name][what])]}
             for name in wanted
@@ -204,7 +201,7 @@ class NodeMetrics:
         return ApiReply(200, {"status": "success", "data": {"resultType": "vector", "result": rows}})
 
     def _note_query(self, asked: str, *, every: bool) -> None:
-        """What is asked again begins the next round: the one before has been taken over, if it was about all nodes."""
+        """A repeated query begins the next round; the finished one counts if it covered all nodes."""
         if asked in self._asked:
             self._rounds += every or len(self._asked) >= 2 * len(self.nodes)
             self._asked.clear()
@@ -212,9 +209,9 @@ class NodeMetrics:
 
 
 def metrics_of(snapshot: Snapshot) -> NodeMetrics | None:
-    """What there is to tell; None where nothing was measured, or where nobody will ask.
+    """The snapshot's measurements; None without any, or where the scheduler refuses its configuration.
 
-    A scheduler that refuses its configuration runs on a built-in one, which names no source of measurements.
+    The built-in configuration, which it then runs on, names no source of measurements.
     """
     if not snapshot.usage or _is_conf_refused(snapshot):
         return None
@@ -234,7 +231,7 @@ def _iter_usage_values(usage: JsonDict) -> Iterator[tuple[str, float]]:
 
 
 def with_metrics(snapshot: Snapshot, metrics: NodeMetrics | None, now: datetime) -> Snapshot:
-    """As a scheduler sees it that has just asked about every node: what is not measured counts as 0."""
+    """The snapshot with the usage that a scheduler has right after its queries: 0 where nothing was measured."""
     if metrics is None:
         return snapshot
     usage: JsonDict = {
@@ -248,7 +245,7 @@ def with_metrics(snapshot: Snapshot, metrics: NodeMetrics | None, now: datetime)
 
 
 def conf_with_metrics(conf: str, address: str) -> str:
-    """The configuration with its source of measurements at an address, or without any; all else stays as it is."""
+    """The configuration with Prometheus at `address` as its metrics source, or without one if empty."""
     try:
         root = yaml.compose(conf, Loader=yaml.SafeLoader)
     except yaml.YAMLError:
@@ -258,6 +255,7 @@ def conf_with_metrics(conf: str, address: str) -> str:
     entries = [(key, value) for key, value in root.value if key.value != METRICS_SECTION]
     if not address and len(entries) == len(root.value):
         return conf
+    # Edit the node tree: loading and dumping would rewrite scalars that YAML 1.1 and Go's parser read differently.
     root.value = entries
     text: str = yaml.serialize(root, Dumper=yaml.SafeDumper)
     if not address:

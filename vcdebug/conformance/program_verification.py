@@ -1,4 +1,4 @@
-"""A scheduler's own program beside the replay, on one snapshot."""
+"""Verify against a scheduler's own program on one snapshot, and keep its outcome as a case."""
 
 from __future__ import annotations
 
@@ -44,19 +44,16 @@ def verify_program(
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> Verification:
-    """Run the program, replay the same moment, compare."""
+    """Run the program on the snapshot, replay the snapshot as its cycle met it, compare.
+
+    Raises VcdebugError where the program cannot be run or never runs a cycle with jobs.
+    """
     try:
         seen = observe_program(snapshot, program, tell)
     except EndedEarly as early:
         return _verify_early_end(early, ask_extender)
     outcome = observed_outcome(seen.written, seen.snapshot)
-    followed = follow_scheduler(
-        seen.snapshot,
-        outcome,
-        told=seen.told,
-        ask_extender=ask_extender,
-        tell=tell,
-    )
+    followed = follow_scheduler(seen.snapshot, outcome, told=seen.told, ask_extender=ask_extender, tell=tell)
     recording = followed.recording
     found, cut_off = _sent_differences(seen, followed)
     parting, uncompared = _compare_log(seen, recording)
@@ -76,18 +73,19 @@ def verify_program(
 
 
 def _sent_differences(seen: ObservedCycle, followed: NearestReplay) -> tuple[list[OutcomeDifference], tuple[str, ...]]:
-    """The differences, without writes that were still on their way when the process ended, and a word about these."""
+    """The differences without writes that a dying process may not have sent, and a note about these."""
     at_once = followed.outcome.panic and followed.recording.session.close is None
     if not (seen.ended and at_once):
         return followed.differences, ()
-    lost = [one for one in followed.differences if one.is_decision and one.observed == NOTHING_DONE]
-    rest = [one for one in followed.differences if one not in lost]
+    # Volcano binds and evicts in goroutines: those of earlier actions may not have sent their request yet.
+    lost = [each for each in followed.differences if each.is_decision and each.observed == NOTHING_DONE]
+    rest = [each for each in followed.differences if each not in lost]
     text = f"{count_noun(len(lost), 'write')} of the replay may have been on the way when the process ended"
     return rest, (text,) if lost else ()
 
 
 def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Verification:
-    """A program that ends before it sees a job agrees with a replay that panics; any other is an error."""
+    """A program that ends before its cycle agrees with a replay that panics; otherwise raise `early`."""
     recording = require_whole(replay_cycle(early.snapshot, ask_extender=ask_extender))
     outcome = predicted_outcome(recording)
     if not outcome.panic:
@@ -96,7 +94,7 @@ def _verify_early_end(early: EndedEarly, ask_extender: AskExtender | None) -> Ve
 
 
 def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared: str) -> Iterator[str]:
-    """What else is to be known of the comparison."""
+    """Notes on what the comparison had to assume or leave out."""
     chance = recording.snapshot.chance
     if chance.searches:
         yield (
@@ -112,8 +110,7 @@ def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared
     if undecided:
         yield (
             f"{CLAIMS_UNDECIDED}: {count_noun(len(undecided), 'pod')} with resource claims that the scheduler "
-            "allocates "
-            "and the replay cannot; it lets every node pass, and what differs may come of that"
+            "allocates and the replay cannot; it lets every node pass, and what differs may come of that"
         )
     if uncompared:
         yield f"the log is not compared line by line: {uncompared}"
@@ -123,7 +120,7 @@ def _iter_comparison_notes(seen: ObservedCycle, recording: Recording, uncompared
 
 
 def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifference | None, str]:
-    """Where the log of the cycle and the replay's part, if they do; else why they are not compared."""
+    """(first difference between the cycle's log and the replay's, why they are not compared); either may be empty."""
     chance = recording.snapshot.chance
     if seen.logged > len(seen.log):
         return None, f"of {seen.logged} lines {len(seen.log)} are kept"
@@ -142,7 +139,7 @@ def _compare_log(seen: ObservedCycle, recording: Recording) -> tuple[LogDifferen
     return LogDifference(said.seq if said is not None else None, line, said.text if said is not None else ""), ""
 
 
-# What a scheduler's program did with a snapshot, kept as a folder: a case that is replayed again without the program.
+# A kept case: a folder with the snapshot as the program's cycle met it, and the outcome, to replay without the program.
 
 SNAPSHOT_FOLDER, OUTCOME_FILE = "snapshot", "outcome.json"
 REASON = ("reason", "message")
@@ -150,7 +147,7 @@ CONDITION = ("type", "status", *REASON)
 
 
 def write_case(found: Verification, folder: Path) -> None:
-    """Write a new folder; raises VcdebugError where the cycle is not whole, or the folder holds a case already."""
+    """Write a case into a new folder; raises VcdebugError for an unfinished cycle or an existing case."""
     if found.ended:
         raise VcdebugError("a program that ended within its cycle gives no case", "what it wrote may not be all")
     save_snapshot(found.recording.snapshot, folder / SNAPSHOT_FOLDER)
@@ -161,8 +158,8 @@ def write_case(found: Verification, folder: Path) -> None:
 def read_outcome(folder: Path) -> CycleOutcome:
     """The outcome of a kept case."""
     document: JsonObject = json.loads((folder / OUTCOME_FILE).read_text(encoding="utf-8"))
-    groups = {job: WrittenStatus(one["phase"], _conditions_in(one)) for job, one in document["podGroups"].items()}
-    waiting = {pod: (one["reason"], one["message"]) for pod, one in document["waiting"].items()}
+    groups = {job: WrittenStatus(group["phase"], _conditions_in(group)) for job, group in document["podGroups"].items()}
+    waiting = {pod: (said["reason"], said["message"]) for pod, said in document["waiting"].items()}
     evicted = dict.fromkeys(document["evicted"], "")
     return CycleOutcome(document["bound"], evicted, document["nominated"], groups, document["devices"], waiting)
 
@@ -189,6 +186,6 @@ def _group_document(said: WrittenStatus) -> JsonObject:
 
 
 def replayed_differences(folder: Path) -> list[OutcomeDifference]:
-    """Where the replay of a kept case is not what its program did, decisions first."""
+    """Differences between the replay of a kept case and its outcome, decisions first."""
     recording = require_whole(replay_cycle(load_snapshot(folder / SNAPSHOT_FOLDER)))
     return find_differences(predicted_outcome(recording), read_outcome(folder), job_lookup(recording))

@@ -31,12 +31,7 @@ from vcdebug.views.table import (
 )
 
 VOTE_COLUMNS = (Column("tier"), Column("plugin"), Column("answer", flexible=True), Column("", flexible=True))
-VICTIM_COLUMNS = (
-    Column("tier"),
-    Column("plugin"),
-    Column("offers", flexible=True),
-    Column("answer", flexible=True),
-)
+VICTIM_COLUMNS = (Column("tier"), Column("plugin"), Column("offers", flexible=True), Column("answer", flexible=True))
 
 
 def rule_words(point: str) -> str:

@@ -1,4 +1,4 @@
-"""The connection to one API server, through the official client: the only module that imports kubernetes."""
+"""Connect to one API server through the official client; the only module that imports kubernetes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ BAD_CONFIG = (kube_config.ConfigException, yaml.YAMLError, OSError, ValueError, 
 
 
 class ClientTransport:
-    """Sends requests through the official client and hands back the raw answer, whatever its status."""
+    """A Transport over the official client that returns raw answers.
+
+    `choice` is the kubeconfig's context; None for a pod's own service account.
+    """
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class ClientTransport:
         self._client.rest_client.close()
 
     def _all_headers(self, headers: Mapping[str, str], body: object) -> urllib3.HTTPHeaderDict:
-        """One header may come several times, as the impersonated groups do."""
+        """The headers; a name may repeat, as Impersonate-Group does."""
         combined = urllib3.HTTPHeaderDict(headers)
         if body is not None:
             combined["Content-Type"] = "application/json"
@@ -80,7 +83,8 @@ class ClientTransport:
         return combined
 
     def _read_content(self, response: urllib3.BaseHTTPResponse) -> bytes:
-        """The whole answer, unless it comes so slowly that the time is over before it is there."""
+        """The whole answer; raises ConnectionFailed when the deadline passes before its end."""
+        # The client's timeout is per read: a server that sends a byte a second would never hit it.
         parts = []
         while part := response.read1(PIECE_BYTES):
             parts.append(part)
@@ -92,13 +96,16 @@ class ClientTransport:
 
 
 def _broke_off(failure: BaseException) -> bool:
-    """Whether there was a connection, and somebody ended it."""
+    """Whether an open connection was closed by the other side."""
     inner = getattr(failure, "reason", None) or failure
     return isinstance(inner, urllib3.exceptions.ProtocolError | ConnectionResetError)
 
 
 def connect_client(options: CaptureOptions, clock: Callable[[], float] = time.monotonic) -> ClientTransport:
-    """The transport for the kubeconfig context that the options name, or for the pod's own cluster."""
+    """The transport for the context that the options name, or for the cluster of the pod that vcdebug runs in.
+
+    Raises CaptureError for a kubeconfig or credentials that cannot be used.
+    """
     settings = Configuration()
     settings.host = ""
     choice = None
@@ -114,6 +121,7 @@ def connect_client(options: CaptureOptions, clock: Callable[[], float] = time.mo
         raise CaptureError(f"the cluster of context {context!r} has no server address", where=shown_kubeconfig(options))
     if not settings.verify_ssl:
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    # Api repeats requests itself, with a deadline over all of them.
     settings.retries = urllib3.Retry(total=0, redirect=0, raise_on_redirect=False, raise_on_status=False)
     return ClientTransport(ApiClient(configuration=settings), options, choice, clock)
 
@@ -125,7 +133,7 @@ def _use_service_account(options: CaptureOptions) -> bool:
 
 
 def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> ContextChoice:
-    """Fill the client's settings; the kubeconfig file itself is never written, not even with a refreshed token."""
+    """Fill the client's settings; never writes the kubeconfig, not even a refreshed token."""
     choice = choose_context(options)
     with _as_capture_error(f"context {choice.context!r} cannot be used", where=shown_kubeconfig(options)):
         kube_config.load_kube_config(choice.files, choice.context, settings, persist_config=False)  # type: ignore[no-untyped-call]
@@ -134,7 +142,7 @@ def _load_kubeconfig(options: CaptureOptions, settings: Configuration) -> Contex
 
 @contextmanager
 def _as_capture_error(what: str, where: str = "") -> Iterator[None]:
-    """Turn what the client raises, and what it only logs, while it reads credentials into one CaptureError."""
+    """Turn errors that the client raises, or only logs, while it reads credentials into one CaptureError."""
     log = _LastMessage()
     root = logging.getLogger()
     root.addHandler(log)
@@ -149,7 +157,7 @@ def _as_capture_error(what: str, where: str = "") -> Iterator[None]:
 
 
 class _LastMessage(logging.Handler):
-    """Remembers the last error logged: the client logs a failing credentials plugin and goes on without it."""
+    """Keeps the last error logged: the client only logs a failing credentials plugin, and goes on without it."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -160,7 +168,7 @@ class _LastMessage(logging.Handler):
 
 
 def reason_text(failure: BaseException) -> str:
-    """One line that says why, without the names and addresses of the HTTP library's objects."""
+    """The cause in one line, without the names and addresses of the HTTP library's objects."""
     inner = getattr(failure, "reason", None)
     if isinstance(inner, BaseException):
         return reason_text(inner)
@@ -168,14 +176,14 @@ def reason_text(failure: BaseException) -> str:
     return OBJECT_NAME.sub("", text) or type(failure).__name__
 
 
-# Which context, user and impersonation a kubeconfig means, by kubectl's rules: the first file to say it counts.
+# Context, user and impersonation of a kubeconfig by kubectl's rules: of several files the first with an entry counts.
 
 KubeconfigEntry = JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Impersonation:
-    """As whom requests are made, where that is not who logs in."""
+    """The user to impersonate; all empty without impersonation."""
 
     user: str = ""
     uid: str = ""
@@ -183,7 +191,7 @@ class Impersonation:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def iter_header_pairs(self) -> Iterator[tuple[str, str]]:
-        """What the server reads it from."""
+        """The Impersonate-* headers."""
         if self.user:
             yield "Impersonate-User", self.user
         if self.uid:
@@ -197,14 +205,14 @@ class ContextChoice:
     """One context of a kubeconfig."""
 
     files: str
-    """The files that exist, as KUBECONFIG lists them."""
+    """The existing files, joined as in KUBECONFIG."""
     context: str
     user: str
     impersonation: Impersonation
 
     @property
     def user_words(self) -> str:
-        """The user in words."""
+        """The user, with any impersonation, in words."""
         if not self.impersonation.user:
             return self.user
         groups = f" in {', '.join(self.impersonation.groups)}" if self.impersonation.groups else ""
@@ -212,7 +220,7 @@ class ContextChoice:
 
 
 def choose_context(options: CaptureOptions) -> ContextChoice:
-    """The context that the options name, or the current one of the first file that has one."""
+    """The context that the options name, else the current one of the first file with one; raises CaptureError."""
     files = _kubeconfig_files(options)
     documents = [_read_document(file) for file in files]
     contexts = _by_name(documents, "contexts")
@@ -231,7 +239,7 @@ def choose_context(options: CaptureOptions) -> ContextChoice:
 
 
 def find_impersonation(user: KubeconfigEntry, options: CaptureOptions) -> Impersonation:
-    """What the command line says, or else what the kubeconfig's user says."""
+    """The impersonation of the options, else of the kubeconfig's user; raises CaptureError for one without a user."""
     extra = user.get("as-user-extra")
     found = Impersonation(
         user=options.as_user or str(user.get("as") or ""),
@@ -245,17 +253,17 @@ def find_impersonation(user: KubeconfigEntry, options: CaptureOptions) -> Impers
 
 
 def shown_kubeconfig(options: CaptureOptions) -> str:
-    """The kubeconfig as the user knows it."""
+    """The kubeconfig as the user named it."""
     return options.kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
 
 
 def default_kubeconfig() -> Path:
-    """Where kubectl keeps it."""
+    """kubectl's default file."""
     return Path("~/.kube/config").expanduser()
 
 
 def _kubeconfig_files(options: CaptureOptions) -> list[str]:
-    """The files that exist; of KUBECONFIG's list some may be missing."""
+    """The existing files; KUBECONFIG may list missing ones."""
     if options.kubeconfig:
         file = Path(options.kubeconfig).expanduser()
         if not file.is_file():
@@ -279,7 +287,7 @@ def _read_document(file: str) -> KubeconfigEntry:
 
 
 def _by_name(documents: list[KubeconfigEntry], section: str) -> dict[str, KubeconfigEntry]:
-    """The entries of one section; the first of two with one name counts."""
+    """Name -> entry of one section; of two with the same name the first counts."""
     found: dict[str, KubeconfigEntry] = {}
     for document in documents:
         entries = document.get(section)

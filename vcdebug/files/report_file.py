@@ -1,4 +1,4 @@
-"""The report of a cycle in the form that its file's name asks for, and its way into the file."""
+"""Write the report of a cycle as Markdown or HTML, as the file's name asks."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from vcdebug.views.report import ReportSubject, build_report
 from vcdebug.views.table import Line, Piece, Row, Table, format_table, text_of
 from vcdebug.whatif.branch import BRANCH
 
-# A report as GitHub's Markdown: readable raw, and safe whatever names and notes contain.
+# Markdown in GitHub's dialect, escaped so that names and notes from the cluster mean nothing.
 
 _SPECIAL: Final = re.compile(r"([\\`*\[\]|~]|(?<!\w)_|_(?!\w))")
 _BEGINS: Final = re.compile(r"^(\s*)([-+#>=]|\d+(?=[.)]))")
 _REFERENCE: Final = re.compile(r"(?<!\w)([@#])(?=\w)")
-"""What GitHub would make a mention of a person or a link to an issue of."""
+"""Signs that GitHub turns into a mention of a person or a link to an issue."""
 
 
 def markdown_text(report: Document) -> str:
-    """The document, with a line end at its end."""
+    """The document as Markdown, ending in a newline."""
     parts = [f"# {escape_text(report.title)}", *_iter_block_parts(report.lead)]
     for section in report.sections:
         parts += _iter_section_parts(section, 2)
@@ -38,7 +38,7 @@ def markdown_text(report: Document) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Text that means nothing to Markdown, on one line."""
+    """The text on one line with everything escaped that Markdown would read."""
     text = " ".join(text.split("\n"))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _REFERENCE.sub(r"\1<!-- -->", _SPECIAL.sub(r"\\\1", text))
@@ -64,11 +64,8 @@ def _iter_block_parts(blocks: tuple[Block, ...]) -> Iterator[str]:
             case Listed(items):
                 yield "\n".join(f"- {_line_text(item)}" for item in items)
             case Paragraph(said, quoted):
-                yield (
-                    "\n".join(f"> {_line_text(one)}" for one in _iter_lines_of(said))
-                    if quoted
-                    else _paragraph_text(said)
-                )
+                lines = (f"> {_line_text(line)}" for line in _iter_lines_of(said))
+                yield "\n".join(lines) if quoted else _paragraph_text(said)
             case Table():
                 yield from _iter_table_parts(block)
 
@@ -101,7 +98,7 @@ def _piece_text(piece: Piece) -> str:
 
 
 def _iter_table_parts(table: Table) -> Iterator[str]:
-    """As a table of Markdown where heads name its columns, else as text in columns."""
+    """A table of Markdown; a panel as it is drawn on the screen is a block of text instead."""
     if not table.rows and not table.head and not table.foot:
         return
     if _is_panel(table):
@@ -116,7 +113,7 @@ def _iter_table_parts(table: Table) -> Iterator[str]:
 
 
 def _is_panel(table: Table) -> bool:
-    """What the screen draws: lines around it, or rows where one is the present one."""
+    """Whether a table is a panel: it has lines around its rows, or a current row, or only lines."""
     return bool(table.title and (table.head or table.current)) or not table.rows
 
 
@@ -141,7 +138,7 @@ class ReportError(VcdebugError):
 
 
 def form_of(file: str) -> str:
-    """md or html, by the file's name."""
+    """MARKDOWN or HTML by the file's suffix; raises ReportError for any other."""
     suffix = Path(file).suffix.lower()
     if suffix not in FORM_BY_SUFFIX:
         raise ReportError("a report is Markdown or HTML", "name it .md or .html", file)
@@ -149,18 +146,18 @@ def form_of(file: str) -> str:
 
 
 def report_text(subject: ReportSubject, form: str) -> str:
-    """The document in one of the forms."""
+    """The report in one of the forms."""
     return REPORT_WRITERS[form](make_document_printable(build_report(subject)))
 
 
 def report_target(file: str, *, force: bool) -> Path:
-    """Where a report may go; raises for a name of no form, and as check_target does."""
+    """The path to write a report to; raises ReportError for another suffix, VcdebugError as check_target does."""
     form_of(file)
     return check_target(file, force=force)
 
 
 def write_report(subject: ReportSubject, file: str, *, force: bool = False) -> str:
-    """Write it in one go; answers with what was written."""
+    """Write the report; gives a message with the file and its size."""
     path = report_target(file, force=force)
     text = report_text(subject, form_of(file))
     write_text(path, text)
@@ -168,14 +165,16 @@ def write_report(subject: ReportSubject, file: str, *, force: bool = False) -> s
 
 
 def write_here(here: DebuggerState, argument: str, place: str = "") -> str:
-    """The report of the recording that one stands in, from the words of a command; place is what opens the snapshot."""
+    """Write the report of the shown recording, as the command `report ARGUMENT` asks; gives a message.
+
+    `place` is what opens the snapshot on a command line; by default its file or bundled name.
+    """
     file, force = split_force(argument)
     if not file:
         raise ReportError("say which file", "report FILE.md or FILE.html, with --force to write over it")
     place = place or _snapshot_place(here.recording)
-    commands = (
-        (_open_command(place, here.seq),) if not (typed := _typed_commands(here)) else (_open_command(place), typed)
-    )
+    typed = _typed_commands(here)
+    commands = (_open_command(place), typed) if typed else (_open_command(place, here.seq),)
     return write_report(ReportSubject(here.recording, __version__, commands, here.bookmarks), file, force=force)
 
 
@@ -184,7 +183,7 @@ def _open_command(place: str, seq: Seq = 0) -> str:
 
 
 def _typed_commands(here: DebuggerState) -> str:
-    """What to type in the debugger to stand in another recording than the first one; empty for that."""
+    """The debugger's commands that lead to the shown branch, cycle and event; empty in the first recording."""
     shown = here.recordings
     if shown is None:
         return ""
@@ -194,7 +193,7 @@ def _typed_commands(here: DebuggerState) -> str:
 
 
 def _snapshot_place(recording: Recording) -> str:
-    """What a command line calls the snapshot: a bundled one by its name."""
+    """The snapshot's name on a command line: a file, or the name of a bundled one."""
     snapshot = recording.snapshot
     if not snapshot.origin or is_bundled(snapshot.name, snapshot.origin):
         return snapshot.name

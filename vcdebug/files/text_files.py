@@ -1,4 +1,4 @@
-"""Text that is no snapshot: a scheduler's log, a dump of its cache, notes, reports."""
+"""Read and write text files that are no snapshots: logs, dumps, reports, and the notebook of a snapshot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORCE: Final = "--force"
 
 
 def read_text(word: str, max_bytes: int = file_access.MAX_FILE_BYTES) -> str:
-    """A file, compressed or not, or standard input; bytes that are no text are replaced."""
+    """The text of a file, gzipped or not, or of standard input for `-`; invalid UTF-8 is replaced."""
     data = file_access.read_stdin(max_bytes) if word == STDIN else file_access.read_file(word, max_bytes)
     if data.startswith(GZIP_MAGIC):
         try:
@@ -34,13 +34,13 @@ def read_text(word: str, max_bytes: int = file_access.MAX_FILE_BYTES) -> str:
 
 
 def split_force(argument: str) -> tuple[str, bool]:
-    """A file, empty where none is named, and whether it may be written over, from the words of a command."""
+    """(file or "", whether --force was given) from a command's argument."""
     words = argument.split()
     return " ".join(word for word in words if word != FORCE), FORCE in words
 
 
 def check_target(file: str, *, force: bool) -> Path:
-    """Where a text may go; raises for a file that is there already, before any work is done."""
+    """The path to write to; raises VcdebugError for an existing file without `force`, before any work is done."""
     path = file_access.expand_path(file)
     if path.is_dir() or not path.parent.is_dir():
         raise VcdebugError("is a folder" if path.is_dir() else "its folder does not exist", where=file)
@@ -51,7 +51,7 @@ def check_target(file: str, *, force: bool) -> Path:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write it in one go: a reader never sees half of it, and what was there stays where this fails."""
+    """Replace the file atomically: a failure leaves the old one; raises VcdebugError."""
     try:
         with file_access.replace_file(path) as file:
             file.write(text.encode())
@@ -59,7 +59,7 @@ def write_text(path: Path, text: str) -> None:
         raise VcdebugError(f"cannot be written: {error.strerror}", where=str(path)) from error
 
 
-# Breakpoints, watches and bookmarks in a file: beside the snapshot, to send along with it, or written by hand.
+# Breakpoints, watches and bookmarks in a file next to the snapshot, or written by hand.
 
 NOTES_SUFFIX: Final = ".vcdebug.json"
 
@@ -73,7 +73,7 @@ def notes_path(snapshot: Snapshot) -> Path | None:
 
 
 def read_notes(word: str) -> Json:
-    """The data of a file for a Notebook to load; JSON is YAML too."""
+    """The data of a notes file (JSON or YAML) for Notebook.load_data."""
     try:
         data = yaml.safe_load(read_text(word))
     except yaml.YAMLError as error:
@@ -86,13 +86,13 @@ def read_notes(word: str) -> Json:
 
 
 def read_notebook(word: str) -> tuple[Notebook, list[str]]:
-    """What the file holds, and a line for each entry that cannot be read."""
+    """The notebook in a file, and a line for each entry that cannot be read."""
     notebook = Notebook()
     return notebook, notebook.load_data(read_notes(word))
 
 
 def save_notes(driver: Driver, argument: str) -> str:
-    """Write what is set to the file named, else beside the snapshot; says what was written."""
+    """Write the notebook to the file named, else next to the snapshot; gives a message."""
     named, force = split_force(argument)
     path = check_target(named, force=force) if named else _required_notes_path(driver, "save FILE")
     write_text(path, json.dumps(driver.notebook.to_data(), ensure_ascii=False, indent=1) + "\n")
@@ -100,7 +100,7 @@ def save_notes(driver: Driver, argument: str) -> str:
 
 
 def load_notes(driver: Driver, argument: str) -> str:
-    """Set what a file holds, in addition to what is set; raises VcdebugError where an entry cannot be read."""
+    """Add the breakpoints, watches and bookmarks of a file; raises VcdebugError for an unreadable entry."""
     named = argument.strip()
     path = file_access.expand_path(named) if named else _required_notes_path(driver, "load FILE")
     faults = driver.notebook.load_data(read_notes(str(path)))

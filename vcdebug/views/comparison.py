@@ -1,4 +1,4 @@
-"""Two recordings side by side: changed jobs, tasks and queues, and the votes where they part."""
+"""Two recordings side by side: changed jobs, pods and queues, the first difference, original and branch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GOOD_OUTCOMES = ("bound", "running", "pipelined", "done")
 
 
 def iter_change_tables(found: cycles.CycleComparison) -> Iterator[Table]:
-    """The changed decisions; a table without rows is left out."""
+    """Tables of changed jobs, pods and queues; those without rows are left out."""
     if found.jobs:
         yield Table("jobs", JOB_COLUMNS, [_job_row(change) for change in found.jobs])
     if found.tasks:
@@ -72,11 +72,8 @@ def job_cell(summary: JobSummary | None) -> Piece:
 
 
 def _task_row(change: cycles.TaskChange) -> Row:
-    return Row(
-        change.task,
-        (Piece(change.task), task_cell(change.before), task_cell(change.after)),
-        subject=("task", change.task),
-    )
+    cells = (Piece(change.task), task_cell(change.before), task_cell(change.after))
+    return Row(change.task, cells, subject=("task", change.task))
 
 
 def task_cell(outcome: cycles.TaskOutcome | None) -> Piece:
@@ -103,7 +100,7 @@ def queue_cells(change: cycles.QueueChange) -> tuple[Piece, Piece]:
 def iter_divergence_tables(
     found: cycles.Divergence, title: str, before: Recording, after: Recording
 ) -> Iterator[Table]:
-    """Where two recordings part: what either does there, and what the plugins said."""
+    """The first difference of two recordings: both events, and the plugins' answers or the differing fields."""
     sides = ((before, found.before), (after, found.after))
     head = tuple(
         _side_line(word, recording, side) for word, (recording, side) in zip(("before", "after "), sides, strict=True)
@@ -113,11 +110,12 @@ def iter_divergence_tables(
     if any(questions):
         yield _votes_table(questions, before, after)
     elif found.differences:
-        rows = [
-            Row(one.field, (Piece(one.field), Piece(placing_words(one.before)), Piece(placing_words(one.after))))
-            for one in found.differences
-        ]
-        yield Table("what differs", DIFFERENCE_COLUMNS, rows)
+        yield Table("what differs", DIFFERENCE_COLUMNS, [_difference_row(each) for each in found.differences])
+
+
+def _difference_row(difference: cycles.ValueDifference) -> Row:
+    cells = (difference.field, placing_words(difference.before), placing_words(difference.after))
+    return Row(difference.field, tuple(map(Piece, cells)))
 
 
 def question_of(side: cycles.DivergenceSide | None) -> HookCallGroup | None:
@@ -197,7 +195,7 @@ def _answer_cell(recording: Recording, seat: PluginAnswer) -> Piece:
 
 
 def outcome_cell(asked: HookCallGroup | None) -> Piece:
-    """What the votes came to."""
+    """The combined answer of a hook call; `–` without one."""
     if asked is None:
         return Piece("–", "strong")
     if isinstance(asked.outcome, tuple):
@@ -205,7 +203,7 @@ def outcome_cell(asked: HookCallGroup | None) -> Piece:
     return Piece(outcome_words(asked)[1], "strong")
 
 
-# Original and branch: the edits, and what they changed, each row with its event on either side.
+# Original and branch: the edits, and what they changed; each row leads to its event in either recording.
 
 SIDE_COLUMNS = (Column("", flexible=True), Column("original", flexible=True), Column("branch", flexible=True))
 EDIT_COLUMNS = (Column("", right=True), Column("edit", flexible=True), Column(""))
@@ -214,7 +212,7 @@ SeqPair = tuple[Seq, Seq]
 
 
 def edits_table(here: DebuggerState) -> Table:
-    """Edits in force and undone, and how to have them without a screen."""
+    """Edits in force and undone, and the command line that compares without a screen."""
     open_ = here.recordings
     if open_ is None or not (open_.edits or open_.undone):
         return Table("Edits", foot=(make_line(muted_piece("none yet: w or :set changes something, :force an answer")),))
@@ -229,7 +227,7 @@ def _edit_row(number: int, text: str, state: str, style: Style) -> Row:
 
 
 def command_line(open_: OpenRecordings) -> str:
-    """The command that compares the same two runs without a screen."""
+    """The `vcdebug diff` command with the same edits."""
     snapshot = open_.original[0].snapshot
     words = ["vcdebug", "diff", snapshot.origin or snapshot.name]
     words += [word for text in open_.edit_texts for word in ("--set", text)]
@@ -237,7 +235,7 @@ def command_line(open_: OpenRecordings) -> str:
 
 
 def difference_table(here: DebuggerState) -> Table:
-    """What the edits changed in the shown cycle; a row's key holds the commands that show it on either side."""
+    """What the edits changed in the shown cycle; commands_of reads a row's key."""
     open_ = here.recordings
     if open_ is None or not open_.branch:
         return Table("Original and branch", foot=(make_line(muted_piece("there is no branch: w or :set makes one")),))
@@ -250,19 +248,19 @@ def difference_table(here: DebuggerState) -> Table:
 
 
 def commands_of(row: Row) -> tuple[str, ...]:
-    """The commands that show a row of `difference` in the branch and in the original; none without an event."""
+    """The commands that show a row of difference_table in branch and original; none for a side without an event."""
     words = row.key.partition("#")[0].split()
     found = dict(zip(words[::2], words[1::2], strict=False))
     return tuple(f"{side} {found[side]}" for side in (BRANCH, ORIGINAL) if found.get(side, "0") != "0")
 
 
 def _side_row(seqs: SeqPair, name: str, cells: tuple[Piece, Piece, Piece]) -> Row:
-    """The key says where the row leads on either side."""
+    """A row whose key holds its event in either recording; 0 is none."""
     return Row(f"{ORIGINAL} {seqs[0]} {BRANCH} {seqs[1]}#{name}", cells, seqs[1] or seqs[0])
 
 
 def _cell_with_event(cell: Piece, seq: Seq) -> Piece:
-    """The cell with the number of the event that tells about it."""
+    """The cell with the number of its event."""
     return cell._replace(text=f"{cell.text} (event {seq})") if seq else cell
 
 
@@ -276,12 +274,8 @@ def _iter_divergence_rows(sides: RecordingPair, found: cycles.CycleComparison) -
 def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Divergence, title: str) -> Iterator[Row]:
     both = divergence.before, divergence.after
     seqs = both[0].seq if both[0] else 0, both[1].seq if both[1] else 0
-    cells = (
-        Piece(title, "title"),
-        _cell_with_event(side_cell(both[0]), seqs[0]),
-        _cell_with_event(side_cell(both[1]), seqs[1]),
-    )
-    yield _side_row(seqs, title, cells)
+    before, after = (_cell_with_event(side_cell(side), seq) for side, seq in zip(both, seqs, strict=True))
+    yield _side_row(seqs, title, (Piece(title, "title"), before, after))
     questions = question_of(both[0]), question_of(both[1])
     if any(questions):
         for where, before, after in iter_answer_cells(questions, sides):
@@ -306,21 +300,20 @@ def _iter_change_rows(sides: RecordingPair, found: cycles.CycleComparison) -> It
 
 
 def _changed_row(sides: RecordingPair, kind: SelectionKind, name: str, before: Piece, after: Piece) -> Row:
-    """A job or pod that fared otherwise."""
+    """A job or pod with a different outcome."""
     seqs = _last_deed(sides[0], kind, name), _last_deed(sides[1], kind, name)
     what = Piece(f"job {bare_name(name)}", "strong") if kind == "job" else Piece(f"pod {bare_name(name)}")
-    return _side_row(
-        seqs, f"{kind} {name}", (what, _cell_with_event(before, seqs[0]), _cell_with_event(after, seqs[1]))
-    )
+    cells = (what, _cell_with_event(before, seqs[0]), _cell_with_event(after, seqs[1]))
+    return _side_row(seqs, f"{kind} {name}", cells)
 
 
 def _last_deed(recording: Recording, kind: SelectionKind, name: str) -> Seq:
-    """The last operation about something, else the last event about it; 0 where there is none."""
+    """The last operation on a job or task, else the last event about it; 0 if there is none."""
     about: Seqs = recording.index.seqs_about(kind, name)
     deed = next((seq for seq in reversed(about) if isinstance(recording.event_at(seq), OpEvent)), 0)
     return deed or (about[-1] if len(about) else 0)
 
 
 def _opening_seq(recording: Recording) -> Seq:
-    """The event that tells the state at which the session opened."""
+    """The event with the state of the opened session."""
     return next(iter(recording.index.seqs_of_type(StateEvent)), 0)

@@ -1,4 +1,4 @@
-"""A row of a table in full: the whole cell, the rest of the row, and what is known about its job, task or node."""
+"""The page behind a row: its cells in full, or its job, node, queue or candidates."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ FIELD_COLUMNS = (Column("column"), Column("whole text", flexible=True))
 
 
 def cell_detail(table: Table, row: Row, column: int) -> Table:
-    """Every cell of a row, the chosen one first."""
+    """Every cell of a row that has text, the one in `column` first."""
     order = [column, *(i for i in range(len(row.cells)) if i != column)]
-    rows = [
-        Row(str(i), (muted_piece(table.columns[i].title or "–"), row.cells[i]), row.seq)
-        for i in order
-        if row.cells[i].text.strip()
-    ]
+    filled = [(i, row.cells[i]) for i in order if row.cells[i].text.strip()]
+    rows = [Row(str(i), (muted_piece(table.columns[i].title or "–"), cell), row.seq) for i, cell in filled]
     return Table(table.title, FIELD_COLUMNS, rows)
 
 
 def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Table | None:
-    """The page of a node, queue or job, or the nodes behind a row of a histogram; a task leads to its job's."""
+    """The page of a row's subject (kind, name); a task leads to its job. None where there is no page."""
     if kind == "node" and name in recording.session.nodes:
         return node_page(recording, seq, name)
     if kind == "queue" and name in recording.session.queues:

@@ -1,4 +1,4 @@
-"""The panel of the moment: each kind of event has the view that shows it best."""
+"""The panel Moment: one view per type of event."""
 
 from __future__ import annotations
 
@@ -21,32 +21,20 @@ from vcdebug.views.statement import operation_table
 from vcdebug.views.table import NO, Column, Piece, Row, Style, Table, make_line, muted_piece
 from vcdebug.views.votes import is_victims, victims_table, votes_table
 
-# The moments between decisions: an action begins or ends, the session opened or closed, the scheduler panicked.
-
 JOB_COLUMNS = (Column("job", name=True), Column("phase"), Column("message", flexible=True))
 TASK_COLUMNS = (Column("part"), Column("outcome", flexible=True), Column("event", right=True))
 OP_COLUMNS = (Column("operation"), Column("task"), Column("node"))
 
 
 def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> Table:
-    """What the action did, queue by queue and job by job."""
+    """What the action did, by queue and job."""
     path = recording.span_tree.path_to(seq)
     rows: list[Row] = []
     if len(path) > 1:
         for queue in recording.span_tree.children_of(path[1]):
-            cells = (
-                Piece(f"queue {queue.name}", "strong"),
-                span_outcome(recording, queue.index),
-                muted_piece(str(queue.first)),
-            )
-            rows.append(Row(f"span {queue.index}", cells, queue.first, ("queue", queue.name)))
+            rows.append(_span_row(recording, queue, "queue", Piece(f"queue {queue.name}", "strong")))
             for job in recording.span_tree.children_of(queue):
-                words = (
-                    Piece(f"  {bare_name(job.name)}"),
-                    span_outcome(recording, job.index),
-                    muted_piece(str(job.first)),
-                )
-                rows.append(Row(f"span {job.index}", words, job.first, ("job", job.name)))
+                rows.append(_span_row(recording, job, "job", Piece(f"  {bare_name(job.name)}")))
     names = " → ".join(f"[{name}]" if name == event.action else name for name in recording.conf.actions)
     foot = () if rows else (make_line(muted_piece("no queue had anything for it")),)
     return Table(
@@ -54,8 +42,13 @@ def action_table(recording: Recording, seq: Seq, event: record.ActionEvent) -> T
     )
 
 
+def _span_row(recording: Recording, span: record.Span, kind: str, label: Piece) -> Row:
+    cells = (label, span_outcome(recording, span.index), muted_piece(str(span.first)))
+    return Row(f"span {span.index}", cells, span.first, (kind, span.name))
+
+
 def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Table:
-    """The jobs as counted in a state event."""
+    """The counts of every job in a state event; at the open also tiers and actions."""
     rows = []
     for uid, job in event.jobs.items():
         words = ", ".join(f"{number} {label}" for label, number in job.status.items())
@@ -71,7 +64,7 @@ def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Tab
 
 
 def close_table(recording: Recording, seq: Seq, event: record.CloseEvent) -> Table:
-    """What the scheduler writes about each job; those that wait first."""
+    """What the scheduler writes about each job; unschedulable ones first."""
     rows = sorted(_iter_close_rows(event), key=lambda row: row.cells[2].style != "bad")
     return Table("Session closed: what is written about each job", JOB_COLUMNS, rows, figures=subject_figure)
 
@@ -85,7 +78,7 @@ def _iter_close_rows(event: record.CloseEvent) -> Iterator[Row]:
 
 
 def panic_table(recording: Recording, seq: Seq, event: record.PanicEvent) -> Table:
-    """A panic, at which the real scheduler's process ends."""
+    """A panic of upstream's code, which ends the real scheduler's process."""
     head = (
         make_line(Piece(f"{NO} the real scheduler panics here, and the cycle ends", "bad")),
         make_line(event.message),
@@ -95,7 +88,7 @@ def panic_table(recording: Recording, seq: Seq, event: record.PanicEvent) -> Tab
 
 
 def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
-    """The event that ends a recording which reached its limit."""
+    """The last event of a recording that reached its limit."""
     error = cut_off_error(recording)
     words = error.format_line() if error is not None else event.bound
     return Table(
@@ -104,7 +97,7 @@ def cut_table(recording: Recording, seq: Seq, event: record.CutEvent) -> Table:
 
 
 def random_table(recording: Recording, seq: Seq, event: record.RandomEvent) -> Table:
-    """A draw that the replay answers with 0."""
+    """A random number of upstream; the replay takes 0."""
     words = f"the real scheduler draws a number below {event.n}; the replay takes 0, one of the possible runs"
     return Table("Random draw", head=(make_line(words),))
 
@@ -123,12 +116,8 @@ def operations_table(recording: Recording, seq: Seq, event: record.StatementEven
         "recover": "a saved statement is played again",
     }
     style: Style = "bad" if event.what == "discard" else "good" if event.what == "commit" else ""
-    head = (
-        make_line(
-            Piece(f"{event.what}: {count_noun(len(event.ops), 'operation')}", style),
-            muted_piece(f"  {words.get(event.what, '')}"),
-        ),
-    )
+    count = Piece(f"{event.what}: {count_noun(len(event.ops), 'operation')}", style)
+    head = (make_line(count, muted_piece(f"  {words.get(event.what, '')}")),)
     return Table(f"Statement {event.what}", OP_COLUMNS, rows, head=head, figures=subject_figure)
 
 
@@ -154,7 +143,7 @@ EVENT_VIEWS: dict[type, Callable[[Recording, Seq, Any], Table]] = {  # Any: an e
 
 
 def event_view(recording: Recording, seq: Seq) -> Table:
-    """The event, shown in full; quirks that act at it, and an answer that was forced, are named below."""
+    """The view of an event, with its quirks and forced answers below."""
     event = recording.event_at(seq)
     table = EVENT_VIEWS[type(event)](recording, seq, event)
     quirks = tuple(make_line(_note_text(note)) for note in recording.notes if note.seq == seq)

@@ -1,4 +1,4 @@
-"""One event in a few words: what happened, and how it came out."""
+"""One event in a few words: what happened and its outcome; short names of tasks, plugins' parts and spans."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRUTH_WORDS = {
 
 
 class Headline(NamedTuple):
-    """What happened, and the outcome."""
+    """An event in two parts."""
 
     what: str
     outcome: Piece
@@ -51,7 +51,7 @@ def answer_piece(event: record.HookEvent) -> Piece:
 
 
 def placing_words(result: object) -> str:
-    """Scores of hypernodes as `s0 16.667, s1 15`, rows of them as `s0 s1, then p0`; yes, no, `–` for nothing."""
+    """Any hook's result: scores as `s0 16.667, s1 15`, groups as `s0 s1, then p0`, bools as yes/no, None as `–`."""
     if result is None:
         return "–"
     if isinstance(result, bool):
@@ -68,7 +68,7 @@ def placing_words(result: object) -> str:
 
 
 def _score_words(score: object) -> str:
-    """A score, or those of a plugin."""
+    """A number, or a plugin's scores in parentheses."""
     if isinstance(score, Mapping):
         return f"({placing_words(score)})"
     return format_number(score) if isinstance(score, float | int) else str(score)
@@ -95,7 +95,7 @@ def _truth_piece(point: str, result: bool) -> Piece:
 
 @singledispatch
 def event_headline(event: record.Event) -> Headline:
-    """What happened, and how it came out."""
+    """What happened at an event and its outcome, in a few words."""
     return Headline(type(event).__name__, Piece(""))
 
 
@@ -174,7 +174,7 @@ def _(event: record.CutEvent) -> Headline:
     return Headline(f"{NO} cut off", Piece(f"at {event.bound}", "bad"))
 
 
-# Names as short as they can be without being ambiguous to the eye, and where one stands in one line.
+# Short names.
 
 
 def bare_name(name: str) -> str:
@@ -183,7 +183,7 @@ def bare_name(name: str) -> str:
 
 
 def task_list(keys: Sequence[str]) -> str:
-    """`resnet-sweep-worker-{0,1} etl-0`: tasks of one job share their name's beginning."""
+    """`resnet-sweep-worker-{0,1} etl-0`: tasks with a common stem are grouped."""
     groups: dict[str, list[str]] = {}
     for key in keys:
         stem, dash, tail = bare_name(key).rpartition("-")
@@ -201,11 +201,11 @@ def _group_text(stem: str, tails: list[str]) -> str:
 
 
 def task_list_or(keys: Sequence[str], empty: str) -> str:
-    """The tasks, or a word for nobody."""
+    """The tasks as task_list, or `empty` without any."""
     return task_list(keys) if keys else empty
 
 
-_SHORT = {
+_SHORT_PARTS = {
     "NodeResourcesFit_LeastAllocated": "least",
     "NodeResourcesFit_MostAllocated": "most",
     "NodeResourcesBalancedAllocation": "balanced",
@@ -219,14 +219,16 @@ _SHORT = {
 
 
 def short_part(name: str) -> str:
-    """`nodeorder/batch/NodeAffinity` → `affinity`; a plugin's own sum keeps its name."""
+    """`nodeorder/batch/NodeAffinity` -> `affinity`; other names stay."""
     tail = name.rsplit("/", 1)[-1]
-    return _SHORT.get(tail, name.replace("/batch", " batch"))
+    return _SHORT_PARTS.get(tail, name.replace("/batch", " batch"))
 
 
-_PREFIX = {record.Level.QUEUE: "q "}
+_LEVEL_PREFIX = {record.Level.QUEUE: "q "}
 
 
 def path_words(recording: Recording, seq: Seq) -> list[str]:
-    """`preempt`, `q research`, `job-13`, `worker-0`: the spans around the event below the cycle."""
-    return [f"{_PREFIX.get(span.level, '')}{bare_name(span.name)}" for span in recording.span_tree.path_to(seq)[1:]]
+    """The spans around an event, from the action inwards: `preempt`, `q research`, `job-13`, `worker-0`."""
+    return [
+        f"{_LEVEL_PREFIX.get(span.level, '')}{bare_name(span.name)}" for span in recording.span_tree.path_to(seq)[1:]
+    ]

@@ -119,7 +119,7 @@ def _difference_row(difference: cycles.ValueDifference) -> Row:
 
 
 def question_of(side: cycles.DivergenceSide | None) -> HookCallGroup | None:
-    """What is asked there."""
+    """The hook call at a side's event; None without one."""
     return side.question if side is not None else None
 
 
@@ -144,7 +144,7 @@ def side_cell(side: cycles.DivergenceSide | None) -> Piece:
 def iter_answer_cells(
     questions: QuestionPair, sides: tuple[Recording, Recording]
 ) -> Iterator[tuple[str, Piece, Piece]]:
-    """(tier and plugin, its say on either side), where both sides ask the same; else whatever either asks."""
+    """(tier and plugin, its answer before, its answer after) for the hook calls of both sides."""
     for (tier, plugin), cells in _collect_answers(questions, sides):
         yield f"tier {tier} {plugin}", cells[0], cells[1]
 

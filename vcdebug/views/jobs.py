@@ -1,4 +1,4 @@
-"""The jobs as they stand at an event."""
+"""The panel Jobs, the page of one job, and the panel Request."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from vcdebug.views.table import (
     Piece,
     Row,
     RowsOnDemand,
+    Style,
     Table,
     make_line,
     muted_piece,
@@ -42,14 +43,14 @@ JOB_COLUMNS = (Column("job", name=True), *plain_columns("ready#", "wait#", "pend
 
 
 def jobs_table(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every job with its counts; those with which the cycle has something to do first."""
+    """Every job with its counts at an event; jobs with pending tasks first."""
     rows = _job_rows(recording, recording.timeline.earliest_same_seq(seq))
     return Table("Jobs", JOB_COLUMNS, rows, current=current, figures=partial(job_figure, JOB_COLUMNS))
 
 
 @per_recording(most=MAX_CACHED_TABLES)
 def _job_rows(recording: Recording, changed: Seq) -> RowsOnDemand:
-    """The jobs as an event left them: the same rows until something changes."""
+    """The rows after the event `changed`; cached, as most events change no job."""
     state = recording.timeline.state_at(changed)
     names, all_jobs = jobs_pending_first(recording), recording.session.jobs
     return RowsOnDemand(names, lambda i: _job_row(all_jobs[names[i]], state))
@@ -77,57 +78,47 @@ def _number_piece(value: int, style: str) -> Piece:
     return Piece(str(value), style) if value else muted_piece("0")  # type: ignore[arg-type]
 
 
-# A job's page: what it asks for, its tasks, its turns and what came of them, and evictions that concern it.
-
 TASK_COLUMNS = (
     Column("task", name=True),
-    Column("status"),
-    Column("node"),
+    *plain_columns("status", "node"),
     Column("requests", flexible=True, least=20),
 )
 
 
 def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
-    """What it asks for, its tasks as they stand, its turns in each action, and evictions that concern it."""
+    """One job at an event: its request, its tasks, its visits by actions, and evictions for or of it."""
     job, state = recording.session.jobs[name], recording.timeline.state_at(seq)
     counts = state.job_counts(name)
+    phase, ready = state.phases[name] or "–", f"{counts.ready_count} of {counts.min_available} needed"
     head: list[Line] = [
-        make_line(
-            muted_piece("queue "),
-            job.queue,
-            muted_piece("  phase "),
-            state.phases[name] or "–",
-            muted_piece("  priority "),
-            str(job.priority),
-        ),
-        make_line(
-            muted_piece("ready "),
-            f"{counts.ready_count} of {counts.min_available} needed",
-            muted_piece("  waiting "),
-            str(counts.waiting_count),
-        ),
+        _labelled_line(("queue", job.queue), ("phase", phase), ("priority", str(job.priority))),
+        _labelled_line(("ready", ready), ("waiting", str(counts.waiting_count))),
+        gang_line(recording, seq, name),
     ]
-    head.append(gang_line(recording, seq, name))
     if job.pod_group.min_resources is not None:
         head.append(make_line(muted_piece("minResources "), short_resource_text(job.pod_group.min_resources)))
     rows = [_task_row(recording, key, seq) for key in sorted(task.key for task in job.tasks.values())]
-    visits = [
-        Row(f"span {span.index}", _visit_cells(recording, span), span.first)
-        for span in recording.index.spans_of(Level.JOB, name)
-    ]
+    rows += [_visit_row(recording, span) for span in recording.index.spans_of(Level.JOB, name)]
+    rows += _iter_eviction_rows(recording, name)
     figures = partial(task_figure, TASK_COLUMNS)
-    rows += [*visits, *_iter_eviction_rows(recording, name)]
     return Table(f"Job {name}", TASK_COLUMNS, rows, head=(*head, ()), figures=figures)
 
 
-def _visit_cells(recording: Recording, span: Span) -> tuple[Piece, ...]:
-    action = next((each.name for each in recording.span_tree.path_to(span.first) if each.level is Level.ACTION), "")
-    turn = muted_piece(_turn_words(recording, span))
-    return Piece(f"→ {action}", "accent"), span_outcome(recording, span.index), muted_piece(f"event {span.first}"), turn
+def _labelled_line(first: tuple[str, str], *others: tuple[str, str]) -> Line:
+    """`queue q1  phase Inqueue`: labels muted."""
+    rest = (piece for label, text in others for piece in (muted_piece(f"  {label} "), text))
+    return make_line(muted_piece(f"{first[0]} "), first[1], *rest)
+
+
+def _visit_row(recording: Recording, span: Span) -> Row:
+    action = recording.span_tree.span_around(span.first, Level.ACTION)
+    label = Piece(f"→ {action.name if action is not None else ''}", "accent")
+    event, turn = muted_piece(f"event {span.first}"), muted_piece(_turn_words(recording, span))
+    return Row(f"span {span.index}", (label, span_outcome(recording, span.index), event, turn), span.first)
 
 
 def _turn_words(recording: Recording, span: Span) -> str:
-    """Which place in its queue the job had, and what put the one before it, or it before the next."""
+    """The job's place among the pops of its queue, and the comparison with its neighbour; empty without a pop."""
     at = span.first - 1
     event = recording.event_at(at) if at else None
     if not isinstance(event, PopEvent) or event.name != span.name:
@@ -140,44 +131,39 @@ def _turn_words(recording: Recording, span: Span) -> str:
     if place:
         before = recording.event_at(pops[place - 1])
         order = order_at(recording, pops[place - 1], event.name) if isinstance(before, PopEvent) else None
-        told = f"{words}, after {bare_name(before.name)}" if isinstance(before, PopEvent) else words
+        words += f", after {bare_name(before.name)}" if isinstance(before, PopEvent) else ""
     else:
         other = next_rival(recording, at)
         order = order_at(recording, at, other.name) if other is not None else None
-        told = f"{words}, before {bare_name(other.name)}" if other is not None else words
+        words += f", before {bare_name(other.name)}" if other is not None else ""
     decided = order.deciding_step if order is not None and order.order_sign < 0 and order.left != order.right else None
-    return f"{told}: {step_words(decided)}" if decided is not None else told
+    return f"{words}: {step_words(decided)}" if decided is not None else words
 
 
 def _iter_eviction_rows(recording: Recording, name: JobId) -> Iterator[Row]:
-    """Tasks evicted to make room for the job, and tasks of the job that were evicted."""
+    """Evictions for the job, and evictions of its own tasks."""
     owners = recording.owners.jobs
-    for each in planned_evictions(recording):
-        mine, own = each.job == name, owners.get(each.preemptor, each.preemptor) == name
-        if not mine and not own:
+    for eviction in planned_evictions(recording):
+        # Gang actions evict for a job, not for one of its tasks.
+        if name not in (eviction.job, owners.get(eviction.preemptor, eviction.preemptor)):
             continue
-        why = f"for {bare_name(each.preemptor)}" if each.preemptor else "it should go anyway"
+        why = f"for {bare_name(eviction.preemptor)}" if eviction.preemptor else "it should go anyway"
         cells = (
-            Piece(f"▲ {bare_name(each.victim)}", "warn"),
-            Piece(FATE_WORDS[each.fate][0], "bad" if each.fate == "discard" else ""),
-            Piece(each.node),
-            muted_piece(f"evicted {why} by {each.action}"),
+            Piece(f"▲ {bare_name(eviction.victim)}", "warn"),
+            Piece(FATE_WORDS[eviction.fate][0], "bad" if eviction.fate == "discard" else ""),
+            Piece(eviction.node),
+            muted_piece(f"evicted {why} by {eviction.action}"),
         )
-        yield Row(f"evicted {each.seq}", cells, each.seq, ("task", each.victim))
+        yield Row(f"evicted {eviction.seq}", cells, eviction.seq, ("task", eviction.victim))
 
 
 def _task_row(recording: Recording, key: str, seq: Seq) -> Row:
     task, now = recording.timeline.tasks[key], recording.timeline.state_at(seq).tasks[key]
-    cells = (
-        Piece(bare_name(key)),
-        Piece(now.status.upstream_name),
-        Piece(now.node or "–"),
-        Piece(short_text_without_pods(task.resreq)),
-    )
-    return Row(key, cells, subject=("task", key))
+    words = (bare_name(key), now.status.upstream_name, now.node or "–", short_text_without_pods(task.resreq))
+    return Row(key, tuple(map(Piece, words)), subject=("task", key))
 
 
-# What the present task asks for, and where that comes from.
+# The request of one task, by the parts of its pod.
 
 REQUEST_TITLE = "Request"
 TOTAL_PARTS = ("Resreq", "InitResreq")
@@ -185,7 +171,7 @@ NO_TASK = "no task here: go to an event about one"
 
 
 def event_request_table(recording: Recording, seq: Seq) -> Table:
-    """The request of the task that an event is about."""
+    """The request of the task that an event is about, else of the task around it."""
     span = recording.span_tree.span_around(seq, Level.TASK)
     name = getattr(recording.event_at(seq), "task", "") or (span.name if span is not None else "")
     if name not in recording.timeline.tasks:
@@ -194,29 +180,20 @@ def event_request_table(recording: Recording, seq: Seq) -> Table:
 
 
 def request_table(recording: Recording, task: TaskKey) -> Table:
-    """One row per part of the pod, then what the scheduler works with."""
+    """A row per part of the pod, then the Resreq and InitResreq that the scheduler works with."""
     lines = list(request_lines(recording, task))
-    dims = used_dimensions(each.amount for each in lines)
-    columns = (
-        Column("part"),
-        Column("name"),
-        *(Column(short_name(dim), right=True) for dim in dims),
-        Column("how it counts", flexible=True, least=20),
-    )
-    rows = [_request_row(each, dims) for each in lines]
+    dims = used_dimensions(line.amount for line in lines)
+    amounts = (Column(short_name(dim), right=True) for dim in dims)
+    columns = (*plain_columns("part", "name"), *amounts, Column("how it counts", flexible=True, least=20))
+    rows = [_request_row(line, dims) for line in lines]
     return Table(f"{REQUEST_TITLE} of {bare_name(task)}", columns, rows)
 
 
-def _request_row(each: RequestLine, dims: list[str]) -> Row:
-    total = each.part in TOTAL_PARTS
-    figures = (
-        format_amount(dim, each.amount.get(dim)) if each.amount.get(dim) or (total and dim != PODS) else "–"
-        for dim in dims
-    )
-    cells = (
-        Piece(f"= {each.part}" if total else each.part, "strong" if total else ""),
-        Piece(each.name),
-        *(Piece(text, "strong" if total else "") for text in figures),
-        muted_piece(each.counts),
-    )
-    return Row(f"{each.part} {each.name}", cells)
+def _request_row(line: RequestLine, dims: list[str]) -> Row:
+    total = line.part in TOTAL_PARTS
+    style: Style = "strong" if total else ""
+    shown = (line.amount.get(dim) or (total and dim != PODS) for dim in dims)
+    figures = (format_amount(dim, line.amount.get(dim)) if show else "–" for dim, show in zip(dims, shown, strict=True))
+    amounts = (Piece(text, style) for text in figures)
+    cells = (Piece(f"= {line.part}" if total else line.part, style), Piece(line.name), *amounts)
+    return Row(f"{line.part} {line.name}", (*cells, muted_piece(line.counts)))

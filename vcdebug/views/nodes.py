@@ -1,4 +1,4 @@
-"""The nodes as they stand at an event."""
+"""The panel Nodes, and the page of one node."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ from vcdebug.views.table import (
 BAR_WIDTH = 8
 MAX_CACHED_ROWS = 8_192
 MIN_REMARK_WIDTH = 24
-"""Cells that remarks have in any case: `dedicated=a:NoSchedule`."""
+"""Width that remarks keep in any case: `dedicated=a:NoSchedule`."""
 
 
 def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every node: idle of allocatable per dimension, what is being released and what is promised."""
+    """Every node at an event: idle of allocatable per dimension, releasing and pipelined amounts, remarks."""
     dims = node_dimensions(recording)
     columns = (
         Column("node", name=True),
@@ -71,34 +71,33 @@ def nodes_table(recording: Recording, seq: Seq, current: str = "") -> Table:
 
 
 def _column_spare(recording: Recording, dim: str) -> int:
-    """Where there is no room, what nobody asks for goes first, then the places for pods: the node's page has them."""
+    """`Column.spare`: unrequested dimensions are dropped first, then pods; the node's page shows all."""
     if dim == PODS:
         return 1
     return 0 if dim in (CPU, MEMORY) or dim in requested_dimensions(recording) else 2
 
 
 def _optional_column(title: str) -> Column:
-    """A taint is read as a whole; amounts wrap."""
+    """Remarks keep room for a whole taint; amounts wrap."""
     return Column(title, flexible=True, explains=title == REMARKS, least=MIN_REMARK_WIDTH if title == REMARKS else 0)
 
 
 @per_recording(most=MAX_CACHED_TABLES)
 def _node_rows(recording: Recording, seq: Seq) -> RowsOnDemand:
-    """The nodes as an event left them: the same rows until something changes."""
+    """The rows after the event `seq`; each row is cached by its node's last change."""
     names, changed = recording.node_names, recording.timeline.last_change
     return RowsOnDemand(names, lambda i: _node_row(recording, names[i], changed(NODE, names[i], seq) or 0))
 
 
 @per_recording()
 def node_dimensions(recording: Recording) -> Sequence[str]:
-    """Dimensions that some node has to offer, pods last."""
-    found = order_dimensions(offered_dimensions(recording))
-    return [*(dim for dim in found if dim != PODS), *(dim for dim in found if dim == PODS)]
+    """Dimensions that any node offers, pods last."""
+    return sorted(order_dimensions(offered_dimensions(recording)), key=lambda dim: dim == PODS)
 
 
 @per_recording(most=MAX_CACHED_ROWS)
 def _node_row(recording: Recording, name: NodeName, changed: Seq) -> Row:
-    """A node as the event left it that changed it last: most are the same at the next event."""
+    """A node's row after its last change: most events change one node, and the other rows come from the cache."""
     node, dims = recording.session.nodes[name], node_dimensions(recording)
     amounts = recording.timeline.state_at(changed).nodes[name]
     cells = (
@@ -118,7 +117,7 @@ def _idle_piece(dim: str, idle: Resource, allocatable: Resource) -> Piece:
 
 
 def _fullest_piece(node: NodeInfo, amounts: NodeAmounts, dims: Sequence[str]) -> Piece:
-    """The bar of the dimension that is used most; places for pods only where nothing else is offered."""
+    """The bar of the fullest dimension; pods only if the node offers nothing else."""
     dim = fullest_dimension(amounts, node.allocatable, [dim for dim in dims if dim != PODS] or dims)
     return Piece(f"{node_bar(amounts, node.allocatable, dim, BAR_WIDTH)} {short_name(dim)}".strip(), "accent")
 
@@ -135,12 +134,13 @@ def _amounts_piece(resource: Resource) -> Piece:
 
 
 def node_remarks(recording: Recording, name: NodeName) -> str:
-    """What keeps pods away: cordon and taints; and what does not: that it is not ready, or promised away."""
+    """Cordon, taints and a Ready condition that is not True, in words; empty for an ordinary node."""
     ready = noteworthy_nodes(recording).get(name)
     if ready is None:
         return ""
     node = recording.session.nodes[name]
     parts = ["cordoned"] if node.is_unschedulable else []
+    # The scheduler ignores the Ready condition itself; the node controller's taint keeps pods away.
     parts += [f"Ready is {ready}: only a taint keeps pods away"] if ready else []
     for taint in node.taints:
         value = f"={taint['value']}" if taint.get("value") else ""
@@ -149,31 +149,22 @@ def node_remarks(recording: Recording, name: NodeName) -> str:
 
 
 def _overfull_text(amounts: NodeAmounts) -> str:
-    """Dimensions of which more is used than there is: every task that asks for one of them is refused."""
+    """Dimensions with negative idle, in which every request is refused."""
     below = [short_name(name) for name in overfull_dimensions(amounts.idle)]
     return f"idle below 0: {' '.join(below)}" if below else ""
 
 
-# A node's page: its resources as bars, what the present event made of it, its tasks, and the jobs that it refused.
-
-NODE_TASK_COLUMNS = (
-    Column("task", name=True),
-    *plain_columns("status", "priority#"),
-    Column("requests", flexible=True, least=20),
-)
+_REQUESTS_COLUMN = Column("requests", flexible=True, least=20)
+NODE_TASK_COLUMNS = (Column("task", name=True), *plain_columns("status", "priority#"), _REQUESTS_COLUMN)
 PAGE_BAR_WIDTH = 24
 
 
 def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
-    """Bars, the event's own arithmetic for this node, its tasks, what it refused."""
+    """One node at an event: bars, the event's verdict on it, its tasks, and the jobs that it refused."""
     state = recording.timeline.state_at(seq)
     tasks = [_task_row(recording, key, state) for key in state.tasks_on(name)]
-    head = [
-        *_iter_bar_lines(recording, seq, name),
-        *_iter_event_parts(recording, seq, name),
-        *_iter_task_count(len(tasks)),
-    ]
-    refused = [_refusal_row(each) for each in node_refusals(recording, name)]
+    head = [*_iter_bar_lines(recording, seq, name), *_iter_event_parts(recording, seq, name), _task_count(len(tasks))]
+    refused = [_refusal_row(refusal) for refusal in node_refusals(recording, name)]
     foot = () if refused else (make_line(muted_piece("it refused nobody in this cycle")),)
     figures = partial(task_figure, NODE_TASK_COLUMNS)
     return Table(f"Node {name}", NODE_TASK_COLUMNS, [*tasks, *refused], tuple(head), foot, figures=figures)
@@ -182,18 +173,17 @@ def node_page(recording: Recording, seq: Seq, name: NodeName) -> Table:
 def _iter_bar_lines(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
     node, amounts = recording.session.nodes[name], recording.timeline.state_at(seq).nodes[name]
     future, dims = amounts.future_idle(), node_dimensions(recording)
-    told = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
-    width = max((len(short_name(dim)) for dim in told), default=0)
-    for dim in told:
+    shown = [dim for dim in dims if node.allocatable.get(dim) or amounts.used.get(dim)]
+    width = max((len(short_name(dim)) for dim in shown), default=0)
+    for dim in shown:
         drawn = node_bar(amounts, node.allocatable, dim, PAGE_BAR_WIDTH)
         words = f"{format_amount(dim, amounts.used.get(dim))} of {format_amount(dim, node.allocatable.get(dim))} used"
         yield make_line(f"{short_name(dim):<{width}}  ", Piece(drawn, "accent"), f"  {words}")
-        parts = [
-            format_amount(dim, each.get(dim)) for each in (future, amounts.idle, amounts.releasing, amounts.pipelined)
-        ]
         if amounts.releasing.get(dim) or amounts.pipelined.get(dim):
-            sums = f"{parts[0]} future idle = {parts[1]} idle + {parts[2]} releasing − {parts[3]} pipelined"
-            yield make_line(muted_piece(f"{'':<{width}}  {sums}"))
+            terms = (future, amounts.idle, amounts.releasing, amounts.pipelined)
+            sums = "{} future idle = {} idle + {} releasing − {} pipelined"
+            words = sums.format(*(format_amount(dim, term.get(dim)) for term in terms))
+            yield make_line(muted_piece(f"{'':<{width}}  {words}"))
     yield make_line(muted_piece(LEGEND))
     if said := node_remarks(recording, name):
         yield make_line(Piece(f"! {said}", "warn"))
@@ -201,7 +191,7 @@ def _iter_bar_lines(recording: Recording, seq: Seq, name: NodeName) -> Iterator[
 
 
 def _iter_event_parts(recording: Recording, seq: Seq, name: NodeName) -> Iterator[Line]:
-    """What the event says about this node."""
+    """The event's verdict on the node: checks of predicates, parts of scores."""
     event = recording.event_at(seq)
     if isinstance(event, BestEvent):
         found = scores_before(recording, seq)
@@ -234,8 +224,10 @@ def _verdict_line(recording: Recording, event: PredicateEvent, name: NodeName) -
     return make_line(asked, Piece(f"{NO} {', '.join(status.reason for status in statuses)}", "bad"))
 
 
-def _iter_task_count(tasks: int) -> Iterator[Line]:
-    yield (Piece("Tasks on it, and jobs that it refused", "title"), muted_piece(f"  {count_noun(tasks, 'task')}"))
+def _task_count(tasks: int) -> Line:
+    return make_line(
+        Piece("Tasks on it, and jobs that it refused", "title"), muted_piece(f"  {count_noun(tasks, 'task')}")
+    )
 
 
 def _task_row(recording: Recording, key: TaskKey, state: ClusterState) -> Row:
@@ -245,10 +237,6 @@ def _task_row(recording: Recording, key: TaskKey, state: ClusterState) -> Row:
 
 
 def _refusal_row(refusal: Refusal) -> Row:
-    cells = (
-        Piece(f"{NO} {refusal.job}", "bad"),
-        Piece(refusal.action),
-        muted_piece(count_noun(len(refusal.tasks), "task")),
-        Piece(refusal.why),
-    )
+    tasks = muted_piece(count_noun(len(refusal.tasks), "task"))
+    cells = (Piece(f"{NO} {refusal.job}", "bad"), Piece(refusal.action), tasks, Piece(refusal.why))
     return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))

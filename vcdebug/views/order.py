@@ -1,4 +1,4 @@
-"""A pop: what left the priority queue, who left it before and after, and what decided between neighbours."""
+"""The panel Order: pops of a priority queue, and the comparison that decided between neighbours."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ORDER_COLUMNS = (
 )
 ROWS_AROUND = 50
 _ORDER_HOOKS = {
-    "job": JOB_ORDER.method,
-    "queue": QUEUE_ORDER.method,
-    "task": TASK_ORDER.method,
-    "subjob": SUB_JOB_ORDER.method,
-    "victim": TASK_ORDER.method,
+    "job": JOB_ORDER,
+    "queue": QUEUE_ORDER,
+    "task": TASK_ORDER,
+    "subjob": SUB_JOB_ORDER,
+    "victim": TASK_ORDER,
 }
 _TIE_RULES = {
     "job": "older PodGroup, then smaller id",
@@ -43,7 +43,7 @@ _SAME_DAY = len("2026-10-31T")
 
 
 def pops_table(recording: Recording, seq: Seq, event: PopEvent) -> Table:
-    """Neighbouring pops of the same queue, each with the comparison that put it before the next."""
+    """The pops around this one of the same priority queue, each with the comparison with the next."""
     pops, kind = orders.sibling_pops(recording, seq), orders.pop_kind(recording, seq) or event.kind
     rows = list(_iter_pop_rows(recording, pops, seq))
     words = f"{event.left} left in the queue" if event.left else "the queue is empty now"
@@ -55,7 +55,7 @@ def pops_table(recording: Recording, seq: Seq, event: PopEvent) -> Table:
 
 
 def orders_table(recording: Recording, seq: Seq) -> Table:
-    """Every queue of elements that is open around an event: queues, jobs, tasks and victims, as they left it."""
+    """All priority queues in use at an event: queues, jobs, tasks and victims, in the order of their pops."""
     rows: list[Row] = []
     current = ""
     for span, kind, pops in orders.heaps_around(recording, seq):
@@ -69,29 +69,24 @@ def orders_table(recording: Recording, seq: Seq) -> Table:
 
 def _section_row(span: Span, kind: str, size: int) -> Row:
     where = f"{span.level.name.lower()} {bare_name(span.name)}"
-    cells = (
-        muted_piece(""),
-        Piece(""),
-        Piece(f"{kind}s of {where}", "title"),
-        muted_piece(f"{size} left it"),
-        muted_piece(""),
-    )
+    title, count = Piece(f"{kind}s of {where}", "title"), muted_piece(f"{size} left it")
+    cells = (muted_piece(""), Piece(""), title, count, muted_piece(""))
     return Row(f"span {span.index} {kind}", cells, span.first)
 
 
 def _iter_pop_rows(recording: Recording, pops: Sequence[Seq], here: Seq) -> Iterator[Row]:
-    """The pops around one of them, then the victims that stayed."""
+    """The pops around one of them, then the victims that were never popped."""
     place = bisect_left(pops, here)
     first = max(place - ROWS_AROUND, 0)
-    for index, each in enumerate(pops[first : place + ROWS_AROUND + 1], start=first):
-        yield _pop_row(recording, each, index - place)
+    for index, seq in enumerate(pops[first : place + ROWS_AROUND + 1], start=first):
+        yield _pop_row(recording, seq, index - place)
     if place + ROWS_AROUND >= len(pops):
         for task in _left_behind(recording, pops[-1]):
             yield _staying_row(recording, pops[-1], task)
 
 
 def _left_behind(recording: Recording, seq: Seq) -> tuple[TaskKey, ...]:
-    """Victims that were never taken out of the queue that a pop left: there was room without them."""
+    """Victims that were never popped: there was enough room without them."""
     choice = victim_choice_before(recording, seq) if orders.pop_kind(recording, seq) == "victim" else None
     if choice is None:
         return ()
@@ -119,18 +114,13 @@ def _staying_row(recording: Recording, seq: Seq, task: TaskKey) -> Row:
     found = orders.order_at(recording, seq, task)
     decided = found.deciding_step if found is not None else None
     words = f": {step_words(decided)}" if decided is not None else ""
-    cells = (
-        muted_piece("–"),
-        Piece(""),
-        muted_piece(task),
-        muted_piece(f"stays{words}"),
-        muted_piece(format_asker(decided) if decided else ""),
-    )
+    asker = format_asker(decided) if decided else ""
+    cells = (muted_piece("–"), Piece(""), muted_piece(task), muted_piece(f"stays{words}"), muted_piece(asker))
     return Row(f"stays {task}", cells, subject=("task", task))
 
 
 def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
-    """The deciding comparison in words, and whose it was."""
+    """(the deciding comparison in words, the plugin that made it)."""
     event, other = recording.event_at(seq), orders.next_rival(recording, seq)
     assert isinstance(event, PopEvent)
     if other is None:
@@ -157,21 +147,20 @@ def step_words(step: orders.OrderStep) -> str:
         return f"{what}: {'yes' if left else 'no'} before {'yes' if right else 'no'}"
     if isinstance(left, float | int) and isinstance(right, float | int):
         return f"{what} {_number_words(left, right)}"
-    one, two = str(left), str(right)
-    if what == "created" and one[:_SAME_DAY] == two[:_SAME_DAY]:
-        one, two = one[_SAME_DAY:].rstrip("Z"), two[_SAME_DAY:].rstrip("Z")
-    return f"{what} {one} before {two}"
+    before, after = str(left), str(right)
+    if what == "created" and before[:_SAME_DAY] == after[:_SAME_DAY]:
+        before, after = before[_SAME_DAY:].rstrip("Z"), after[_SAME_DAY:].rstrip("Z")
+    return f"{what} {before} before {after}"
 
 
 def _number_words(left: float, right: float) -> str:
-    """Few digits, but as many as tell the two apart."""
+    """`left < right` with as many digits as make the two differ."""
     sign = "<" if left < right else ">" if left > right else "="
-    one, two = format_numbers_apart(left, right)
-    return f"{one} {sign} {two}"
+    return f" {sign} ".join(format_numbers_apart(left, right))
 
 
 def _comparator_words(recording: Recording, kind: str) -> str:
-    tiers = recording.session.plugin_calls.get(_ORDER_HOOKS.get(kind, ""), Tiers())
+    tiers = recording.session.plugin_calls.get(_ORDER_HOOKS[kind].method if kind in _ORDER_HOOKS else "", Tiers())
     names = [plugin_call.plugin for tier in tiers for plugin_call in tier]
     asked = f"{', '.join(names)} compare; then " if names else "no plugin compares; "
     return f"{asked}{_TIE_RULES.get(kind, '')}"

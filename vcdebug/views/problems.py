@@ -1,4 +1,4 @@
-"""What is wrong in the input, and which quirks of upstream acted."""
+"""The panels Problems and Quirks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vcdebug.views.headline import path_words
 from vcdebug.views.table import HERE, YES, Column, Line, Piece, Row, Table, make_line, muted_piece, plain_columns
 
 MAX_CHECKED_EVENTS: Final = 300_000
-"""Events up to which every invariant is checked before the list is drawn: less than a second."""
+"""Events up to which all invariants are checked when the panel is drawn: that takes less than a second."""
 UNCHECKED_SUMS: Final = (
     "sums were not checked in a recording of this size: break invariant looks for those that do not hold"
 )
@@ -22,7 +22,7 @@ PROBLEM_COLUMNS = (Column("kind"), Column("where", flexible=True), Column("what"
 
 
 def problems_table(recording: Recording) -> Table:
-    """Problems of the snapshot and the configuration, quirks with their events, then rules that do not hold."""
+    """Problems of snapshot and configuration, quirks with their events, then violated invariants."""
     rows: list[Row] = []
     for number, problem in enumerate(input_problems(recording)):
         where = ": ".join(part for part in (problem.file, problem.object, problem.field) if part)
@@ -41,8 +41,6 @@ def problems_table(recording: Recording) -> Table:
     return Table("Problems", PROBLEM_COLUMNS, rows, foot=foot)
 
 
-# Quirks of upstream that acted in this cycle: what happened, where, and what it can change.
-
 QUIRK_COLUMNS = (
     *plain_columns("event#", "", "quirk"),
     Column("what happened", flexible=True, least=24),
@@ -52,7 +50,7 @@ QUIRK_COLUMNS = (
 
 
 def quirks_table(recording: Recording, seq: Seq) -> Table:
-    """One row per note, in order; Enter goes to its event."""
+    """A row per quirk that acted, in order of events, which its row leads to."""
     rows = [_quirk_row(recording, number, seq) for number in range(len(recording.notes))]
     codes = dict.fromkeys(note.code for note in recording.notes)
     known = [QUIRKS[code] for code in codes if code in QUIRKS]

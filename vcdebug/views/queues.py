@@ -1,4 +1,4 @@
-"""The queues as they stand at an event, as a tree, with the figures of the plugin that shares out."""
+"""The panel Queues, the page of one queue, and the page of the cluster's room for admission."""
 
 from __future__ import annotations
 
@@ -61,13 +61,11 @@ BROKEN_TREE = (
 
 
 def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
-    """Every queue, one row per dimension; the dimension of its share is named, children stand below parents."""
+    """Every queue at an event, a row per dimension, children below parents, with the sharing plugin's figures."""
     state, plugin = recording.timeline.state_at(seq), queue_figures.sharing_plugin(recording)
-    rows = [
-        row
-        for place in queue_figures.queue_places(recording)
-        for row in _iter_queue_rows(recording, seq, place, _queue_figures(state, plugin, place))
-    ]
+    rows: list[Row] = []
+    for place in queue_figures.queue_places(recording):
+        rows += _iter_queue_rows(recording, seq, place, _queue_figures(state, plugin, place))
     rows += _iter_cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
     columns: tuple[Column, ...] = (*QUEUE_COLUMNS, STATE_COLUMN)
     if not any(row.cells[-1].text for row in rows):
@@ -91,7 +89,7 @@ def _iter_queues_foot(recording: Recording, seq: Seq, plugin: str) -> Iterator[L
 
 
 def iter_pair_lines(found: Sequence[queue_figures.StarvedPair]) -> Iterator[Line]:
-    """Who lacks what it deserves, and who holds more than that: a line for each two queues."""
+    """A line per pair of a queue below its deserved amount and one above it."""
     for (starved, above), entries in group_by_key(((pair.starved, pair.above), pair) for pair in found).items():
         lacks = short_amounts([(pair.dimension, pair.lacks) for pair in entries])
         start = (Piece(f"{NO} {starved}", "bad"), Piece(f" lacks {lacks} of what it deserves; "))
@@ -130,12 +128,12 @@ def _iter_queue_rows(
 
 
 def amounts_of(figures: Figures) -> dict[str, Resource]:
-    """The figures that are amounts."""
+    """The figures that are amounts, by name."""
     return {key: figures[key] for key in AMOUNT_FIGURES if isinstance(figures.get(key), Resource)}
 
 
 def _share_text(recording: Recording, seq: Seq, name: str, figures: Figures) -> str:
-    """The share, and the dimension that it comes from."""
+    """The share and the dimension that decides it; `–` without a share."""
     if figures.get("share") is None:
         return "–"
     found = queue_figures.queue_share(recording, seq, name)
@@ -144,7 +142,7 @@ def _share_text(recording: Recording, seq: Seq, name: str, figures: Figures) -> 
 
 
 def _iter_cluster_rows(state: ClusterState, queued: Mapping[str, None]) -> Iterator[Row]:
-    """What overcommit holds against the whole cluster, in the dimensions that somebody asks for."""
+    """Rows of overcommit's figures of the whole cluster, in the dimensions of the queues and of its own inqueue."""
     books = state.books.get(OVERCOMMIT)
     if books is None:
         return
@@ -175,7 +173,7 @@ def _shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
 
 
 def state_words(recording: Recording, name: str) -> str:
-    """What is unusual about a queue."""
+    """Closed, not reclaimable, child of a queue: empty for an ordinary queue."""
     queue = recording.session.queues[name]
     parts = [] if queue.state in ("", "Open") else [queue.state]
     if not queue.reclaimable:
@@ -205,7 +203,7 @@ def _limit_piece(amounts: Mapping[str, Resource], dim: str) -> Piece:
     return muted_piece("–")
 
 
-# A queue's page: its amounts, its share, its limits and what it deserves step by step, and who holds its inqueue.
+# The page of a queue: amounts, share, limits, rounds of deserved, and the PodGroups behind its inqueue.
 
 LEDGER_COLUMNS = (
     Column("PodGroup", name=True),
@@ -222,11 +220,11 @@ MAX_ROUNDS = 12
 
 
 def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
-    """Derivations above, one row per PodGroup below."""
+    """One queue at an event: how its figures come about, then a row per PodGroup and per refused job."""
     plugin = queue_figures.sharing_plugin(recording)
     entries = queue_figures.reservation_ledger(recording, seq, name if plugin else "")
     rows = [_entry_row(recording, entry) for entry in entries if plugin or _is_in_queue(recording, entry, name)]
-    rows += [_refusal_row(each) for each in queue_refusals(recording, name)]
+    rows += [_refusal_row(refusal) for refusal in queue_refusals(recording, name)]
     head = [_about_line(recording, name), *_iter_queue_parts(recording, seq, name, plugin)]
     if plugin and not queue_figures.tree_is_broken(recording):
         head += _ledger_head(f"Inqueue of queue {name}", entries)
@@ -234,7 +232,7 @@ def queue_page(recording: Recording, seq: Seq, name: QueueName) -> Table:
 
 
 def cluster_page(recording: Recording, seq: Seq) -> Table:
-    """Who holds what overcommit counts against the cluster."""
+    """The PodGroups that overcommit counts against the cluster, and the room that it leaves."""
     state, entries = recording.timeline.state_at(seq), queue_figures.reservation_ledger(recording, seq)
     whole, idle = (state.plugin_amount(OVERCOMMIT, "", figure) for figure in ("total", "idle"))
     factor = state.plugin_figure(OVERCOMMIT, "", "factor")
@@ -251,9 +249,8 @@ def cluster_page(recording: Recording, seq: Seq) -> Table:
         *embed_table(Table("Room for admission", columns, rows, head=(make_line(muted_piece(formula)),))),
         *_ledger_head("Inqueue", entries),
     ]
-    return Table(
-        "Cluster (overcommit)", LEDGER_COLUMNS, [_entry_row(recording, entry) for entry in entries], head=tuple(head)
-    )
+    ledger = [_entry_row(recording, entry) for entry in entries]
+    return Table("Cluster (overcommit)", LEDGER_COLUMNS, ledger, head=tuple(head))
 
 
 def _room_row(name: str, enlarged: float, idle: float, held: float) -> Row:
@@ -309,10 +306,10 @@ def _iter_queue_parts(recording: Recording, seq: Seq, name: QueueName, plugin: s
 
 def _amounts_table(figures: Figures) -> Table:
     amounts = amounts_of(figures)
-    told = [key for key in AMOUNT_KEYS if key in amounts]
-    columns = (Column(""), *(Column(SHORT_HEADS.get(key, key), right=True) for key in told))
+    shown = [key for key in AMOUNT_KEYS if key in amounts]
+    columns = (Column(""), *(Column(SHORT_HEADS.get(key, key), right=True) for key in shown))
     rows = [
-        Row(name, (Piece(short_name(name)), *(Piece(format_amount(name, amounts[key].get(name))) for key in told)))
+        Row(name, (Piece(short_name(name)), *(Piece(format_amount(name, amounts[key].get(name))) for key in shown)))
         for name in queue_figures.finite_dimensions(*amounts.values())
     ]
     return Table("Amounts", columns, rows)
@@ -322,27 +319,24 @@ def _iter_overused_lines(recording: Recording, seq: Seq, name: QueueName, plugin
     if plugin == CAPACITY:
         yield make_line(muted_piece("capacity calls no queue overused: tasks are held against the limit, one by one"))
     else:
+        # queue_overused gives the state before an event; this page shows the state after it.
         found = queue_overused(recording, seq + 1, name)
         words = f"{NO} overused" if found.verdict else f"{YES} not overused"
-        yield make_line(
-            Piece(words, "bad" if found.verdict else "good"), muted_piece(f"  {found.note}" if found.note else "")
-        )
+        note = muted_piece(f"  {found.note}" if found.note else "")
+        yield make_line(Piece(words, "bad" if found.verdict else "good"), note)
     yield ()
 
 
 def _rounds_table(name: QueueName, portions: Sequence[QueuePortion]) -> Table:
-    """One row per round and dimension that the queue asks for."""
+    """A row per round of proportion's division and dimension that the queue requests or deserves."""
     rows = [
         _round_row(portion, dim)
         for portion in portions[:MAX_ROUNDS]
         for dim in queue_figures.finite_dimensions(portion.queue.attr.request, portion.queue.deserved)
         if portion.queue.attr.request.get(dim) or portion.queue.deserved.get(dim)
     ]
-    head = (
-        make_line(
-            muted_piece("each round deals what remains by weight; bounded by limit and request, raised to guarantee")
-        ),
-    )
+    words = "each round deals what remains by weight; bounded by limit and request, raised to guarantee"
+    head = (make_line(muted_piece(words)),)
     more = f"+{len(portions) - MAX_ROUNDS} more rounds" if len(portions) > MAX_ROUNDS else ""
     foot = (make_line(muted_piece(more)),) if more else ()
     return Table(f"What queue {name} deserves, round by round", ROUND_COLUMNS, rows, head=head, foot=foot)
@@ -390,14 +384,8 @@ def _entry_row(recording: Recording, entry: queue_figures.LedgerEntry) -> Row:
 
 def _refusal_row(refusal: Refusal) -> Row:
     of = f" for {count_noun(len(refusal.tasks), 'task')}" if refusal.tasks else ""
-    cells = (
-        Piece(f"{NO} {refusal.job}", "bad"),
-        Piece(refusal.action),
-        Piece(""),
-        muted_piece("–"),
-        Piece(f"refused: {refusal.why}{of}", "bad"),
-        Piece(""),
-    )
+    job, why = Piece(f"{NO} {refusal.job}", "bad"), Piece(f"refused: {refusal.why}{of}", "bad")
+    cells = (job, Piece(refusal.action), Piece(""), muted_piece("–"), why, Piece(""))
     return Row(f"refused {refusal.seq} {refusal.why}", cells, refusal.seq, ("job", refusal.job))
 
 

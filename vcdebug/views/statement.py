@@ -1,4 +1,4 @@
-"""The statement that an event belongs to: its operations so far, and what becomes of it."""
+"""The panel Statement, and the view of one operation: the figures that it changed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OPERATION_LABELS = {record.EVICT_OP: "▲ evict", record.PIPELINE_OP: "▸ pipe
 
 
 def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
-    """The statement that is open at an event, or is just being ended there."""
+    """The statement that is open at an event, or ends there; None without one."""
     first, last = _action_range(recording, seq)
     around = [
         span for span in statements_between(recording, first, last) if span.ops and span.ops[0] <= seq <= span.undone
@@ -52,14 +52,14 @@ def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
 
 
 def _action_range(recording: Recording, seq: Seq) -> tuple[Seq, Seq]:
-    """The events between which a statement lives: its action's."""
+    """The events of the action around: no statement outlives its action."""
     path = recording.span_tree.path_to(seq)
     span = path[1] if len(path) > 1 else None
     return (span.first, span.last) if span is not None else (seq, seq)
 
 
 def statement_table(recording: Recording, seq: Seq) -> Table:
-    """Operations of the open statement, done and to come, and its fate."""
+    """The operations of the open statement, past and future ones, and its fate."""
     span = statement_at(recording, seq)
     if span is None:
         return Table(STATEMENT_TITLE, foot=(make_line(muted_piece(_idle_words(recording, seq))),))
@@ -84,13 +84,8 @@ def _operation_row(recording: Recording, op: Seq, seq: Seq, span: StatementSpan)
     style: Style = "muted" if op > seq else ""
     undone = span.fate == "discard" and seq > span.end
     why = "undone" if undone else "to come" if op > seq else _operation_reason(event)
-    cells = (
-        Piece(_OPERATION_LABELS[event.op], style),
-        Piece(bare_name(event.task), style),
-        Piece(event.node, style),
-        muted_piece(why),
-        muted_piece(str(op)),
-    )
+    words = (_OPERATION_LABELS[event.op], bare_name(event.task), event.node)
+    cells = (*(Piece(word, style) for word in words), muted_piece(why), muted_piece(str(op)))
     return Row(f"event {op}", cells, op, ("task", event.task))
 
 
@@ -103,7 +98,7 @@ def _operation_reason(event: record.OpEvent) -> str:
 
 
 def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
-    """What becomes of it, in the words that a title has room for."""
+    """The statement's fate, short enough for a title."""
     if not span.fate:
         return "the recording ends before its fate"
     mark = "○" if span.fate == "commit" else "◆"
@@ -128,7 +123,7 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
     return f", {answers[0].point}: {', '.join(dict.fromkeys(said))}"
 
 
-# An operation of a statement or the session: which node and books it changed, before and after.
+# The view of an operation.
 
 OPERATION_COLUMNS = (Column("what", flexible=True), *plain_columns("dim", "before#", "#", "after#"))
 _OPERATION_TEXTS = {
@@ -146,24 +141,18 @@ _TO_PIPELINED_TEXTS = {record.UNALLOCATE_OP: "Allocated → Pipelined: back to t
 
 
 def operation_table(recording: Recording, seq: Seq, event: record.OpEvent) -> Table:
-    """What the operation did to the node and to the plugins' books; rows that did not change are left out."""
+    """The amounts of the node and the plugins' figures that an operation changed, before and after."""
     before = recording.timeline.state_at(seq - 1)
     title = f"Operation: {event.op} {bare_name(event.task)} @{event.node}"
     rows = [*_iter_node_rows(event, before), *_iter_book_rows(event, before)]
     figures = partial(operation_figure, event)
     foot = tuple(_iter_handler_lines(recording, seq, event))
-    return Table(
-        title,
-        OPERATION_COLUMNS,
-        rows,
-        head=tuple(_iter_operation_head(recording, seq, event)),
-        foot=foot,
-        figures=figures,
-    )
+    head = tuple(_iter_operation_head(recording, seq, event))
+    return Table(title, OPERATION_COLUMNS, rows, head, foot, figures=figures)
 
 
 def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -> Iterator[Line]:
-    """Whose event handlers were told, in their order, and what predicates' keeps for Kubernetes' checks."""
+    """The plugins whose event handlers ran, in order, and what predicates' handler keeps for Kubernetes' filters."""
     if event.op not in (*record.CHARGING_OPS, *record.RELEASING_OPS):
         return
     what = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
@@ -182,7 +171,7 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -
 
 
 def _operation_words(recording: Recording, seq: Seq, event: record.OpEvent) -> str:
-    """What the operation means; a task that an earlier cycle pipelined comes from there, and goes back."""
+    """The change of status, which starts or ends at Pipelined for a task that an earlier cycle pipelined."""
     statuses = (recording.timeline.state_at(at).tasks[event.task].status for at in (seq - 1, seq))
     for status, words in zip(statuses, (_FROM_PIPELINED_TEXTS, _TO_PIPELINED_TEXTS), strict=True):
         if status is TaskStatus.PIPELINED and event.op in words:
@@ -241,11 +230,5 @@ def _iter_figure_rows(plugin: str, name: str, figures: Figures, before: ClusterS
         if isinstance(value, Resource) and isinstance(old, Resource):
             yield from _iter_amount_rows(what, old, value, "")
         elif old != value:
-            cells = (
-                Piece(what),
-                Piece(""),
-                Piece(value_text(old)),
-                Piece("→", "warn"),
-                Piece(value_text(value), "strong"),
-            )
-            yield Row(what, cells)
+            before_after = (Piece(value_text(old)), Piece("→", "warn"), Piece(value_text(value), "strong"))
+            yield Row(what, (Piece(what), Piece(""), *before_after))

@@ -1,4 +1,4 @@
-"""The search for victims, node by node: what every filter leaves, and the one that leaves nobody."""
+"""The panels Funnel and DryRun: the search for victims, node by node and filter by filter."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ GANGS = "gang actions look for victims in whole domains: see the votes on Unifie
 
 
 def funnel_table(recording: Recording, seq: Seq) -> Table:
-    """The nodes of the task that looks for victims; in the action around, its tasks."""
+    """The nodes searched for the task at an event, else the tasks that searched in its action."""
     found = victim_funnel.funnel_at(recording, seq)
     if found is not None:
         return _task_table(found, seq)
@@ -77,10 +77,10 @@ def _task_table(found: victim_funnel.VictimFunnel, seq: Seq) -> Table:
 
 
 def _first_visits(found: victim_funnel.VictimFunnel) -> list[victim_funnel.NodeFunnel]:
-    """Each node once: the winner of dry runs is visited again when its victims go."""
+    """The first visit of each node: the winner of dry runs is visited again to evict its victims."""
     first: dict[NodeName, victim_funnel.NodeFunnel] = {}
-    for each in found.tried:
-        first.setdefault(each.node, each)
+    for visit in found.tried:
+        first.setdefault(visit.node, visit)
     return list(first.values())
 
 
@@ -104,7 +104,7 @@ def _iter_funnel_head(found: victim_funnel.VictimFunnel) -> Iterator[Line]:
 
 
 def _phase_words(found: victim_funnel.VictimFunnel) -> str:
-    """Which of the two turns of the action it is; empty where the action has one."""
+    """The phase of an action with two; empty for any other action."""
     if not found.two_turns:
         return ""
     return "phase 2, inside the job; " if found.within else "phase 1, between jobs; "
@@ -126,7 +126,7 @@ def _node_row(each: victim_funnel.NodeFunnel) -> Row:
 
 
 def _stage_cell(stage: victim_funnel.FunnelStage, each: victim_funnel.NodeFunnel) -> Piece:
-    """A count; the one that leaves nobody is marked."""
+    """How many tasks a stage leaves; the stage that leaves none is marked."""
     if stage.left is None:
         return muted_piece(SKIPPED)
     if stage.left == 0 and not each.outcome and stage.name == each.stopped_at:
@@ -162,7 +162,7 @@ def _search_row(found: victim_funnel.VictimFunnel) -> Row:
     return Row(f"{found.task} {found.seq}", cells, found.seq, ("task", found.task))
 
 
-# Topology-aware preemption as a tree: per node whom the dry run takes away and spares, and why one node wins.
+# Topology-aware preemption: the victims and protected tasks of each dry run, and the rule that chose the node.
 
 DRY_RUN_TITLE = "DryRun"
 DRY_RUN_COLUMNS = (
@@ -183,13 +183,8 @@ def dry_run_table(recording: Recording, seq: Seq) -> Table:
     rows = [row for run in found.runs for row in _iter_dry_run_rows(found, run)]
     here = [row for row in rows if row.seq <= seq]
     current = here[-1].key if here else ""
-    return Table(
-        f"{DRY_RUN_TITLE}s for {bare_name(found.task)}",
-        DRY_RUN_COLUMNS,
-        rows,
-        tuple(_iter_dry_run_head(found)),
-        current=current,
-    )
+    title, head = f"{DRY_RUN_TITLE}s for {bare_name(found.task)}", tuple(_iter_dry_run_head(found))
+    return Table(title, DRY_RUN_COLUMNS, rows, head, current=current)
 
 
 def _iter_dry_run_head(found: DryRunSearch) -> Iterator[Line]:
@@ -207,23 +202,16 @@ def _iter_dry_run_head(found: DryRunSearch) -> Iterator[Line]:
 def _iter_dry_run_rows(found: DryRunSearch, run: NodeDryRun) -> Iterator[Row]:
     good, best = bool(run.victims), run.node == found.winner
     words = Piece(f"{BEST if best else YES if good else NO} {run.outcome_words}", "good" if good else "bad")
-    yield Row(
-        f"{run.node} {run.first}",
-        (Piece(run.node, "strong"), words, _seq_piece(run.first)),
-        run.first,
-        ("node", run.node),
-    )
-    for trial in run.trials:
-        yield _trial_row(trial)
+    cells = (Piece(run.node, "strong"), words, _seq_piece(run.first))
+    yield Row(f"{run.node} {run.first}", cells, run.first, ("node", run.node))
+    yield from map(_trial_row, run.trials)
 
 
 def _trial_row(trial: TaskTrial) -> Row:
     said = f": {trial.why}" if trial.why else ""
     words = Piece(f"{YES if trial.fits else NO} {trial.verdict_text}{said}", "good" if trial.fits else "bad")
-    name = Piece(f"  {trial.verb} {bare_name(trial.task)}")
-    return Row(
-        f"{trial.task} {trial.verb} {trial.seq}", (name, words, _seq_piece(trial.seq)), trial.seq, ("task", trial.task)
-    )
+    cells = (Piece(f"  {trial.verb} {bare_name(trial.task)}"), words, _seq_piece(trial.seq))
+    return Row(f"{trial.task} {trial.verb} {trial.seq}", cells, trial.seq, ("task", trial.task))
 
 
 def _seq_piece(seq: Seq) -> Piece:

@@ -23,17 +23,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
+from vcdebug.conformance import loopback_server
 from vcdebug.conformance.api_server import EVENTS, ApiServer, ApiWrite
 from vcdebug.conformance.cycle_outcome import GROUPS, PODS
-from vcdebug.conformance.loopback_server import (
-    LoopbackServer,
-    answered_node,
-    at_cycle,
-    canonical_pod,
-    moved_to_present,
-    serve_on_loopback,
-    text_of,
-)
 from vcdebug.conformance.object_store import conf_with_metrics, key_of, metrics_of, with_metrics
 from vcdebug.conformance.scheduler_log import SchedulerLog
 from vcdebug.errors import VcdebugError
@@ -114,7 +106,7 @@ class ObservedCycle:
 class _ProgramRun:
     """One process under observation; `wire.lock` guards it."""
 
-    wire: LoopbackServer
+    wire: loopback_server.LoopbackServer
     process: subprocess.Popen[str]
     log: SchedulerLog
     begun: list[datetime] = field(default_factory=list)
@@ -183,14 +175,14 @@ def observe_program(
     """
     _check_verbosity(program)
     started = datetime.now(UTC).replace(microsecond=0)
-    present = moved_to_present(snapshot, started)
-    api = ApiServer(now=lambda: text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
+    present = loopback_server.moved_to_present(snapshot, started)
+    api = ApiServer(now=lambda: loopback_server.text_of(datetime.now(UTC)), version=snapshot.flags.server_version)
     held = fill_server(api, present)
     api.keeps = _only_queues
     api.metrics = metrics_of(present)
-    wire = LoopbackServer(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].api_path)
+    wire = loopback_server.LoopbackServer(api, secrets.token_urlsafe(24), last_list=KIND_BY_NAME["Pod"].api_path)
     with (
-        serve_on_loopback(wire) as address,
+        loopback_server.serve_on_loopback(wire) as address,
         tempfile.TemporaryDirectory(prefix="vcdebug-verify-") as folder,
         _log_file(program) as file,
         _running_program(
@@ -231,7 +223,7 @@ def _observe_cycle(
     tell: Callable[[str], None],
 ) -> ObservedCycle:
     since = time.monotonic()
-    early = at_cycle(present, datetime.now(UTC), started)
+    early = loopback_server.at_cycle(present, datetime.now(UTC), started)
     if not run.wait_until(lambda: run.ended > 0, program.patience):
         if run.log.panic_line:
             raise EndedEarly(f"it ended before its first cycle: {run.log.last_words()}", program.path, early)
@@ -263,7 +255,7 @@ def _observe_cycle(
     with run.wire.lock:
         api.keeps = _keep_nothing
         began = run.begun[run.counted - 1] if len(run.begun) >= run.counted else datetime.now(UTC)
-        met = with_metrics(at_cycle(present, began, started, run.counted - 1), api.metrics, began)
+        met = with_metrics(loopback_server.at_cycle(present, began, started, run.counted - 1), api.metrics, began)
         return ObservedCycle(
             met,
             list(api.written),
@@ -308,8 +300,8 @@ def fill_server(api: ApiServer, snapshot: Snapshot) -> list[Manifest]:
 
 def _as_served(kind: str, manifest: Manifest, now: datetime) -> JsonObject:
     if kind == "Pod":
-        return canonical_pod(manifest)
-    return answered_node(manifest, now) if kind == "Node" else manifest
+        return loopback_server.canonical_pod(manifest)
+    return loopback_server.answered_node(manifest, now) if kind == "Node" else manifest
 
 
 def _only_queues(written: ApiWrite) -> bool:
@@ -392,7 +384,7 @@ def _kubeconfig_data(address: str) -> Manifest:
 
 @contextmanager
 def _running_program(
-    command: Sequence[str], wire: LoopbackServer, folder: str, log: SchedulerLog
+    command: Sequence[str], wire: loopback_server.LoopbackServer, folder: str, log: SchedulerLog
 ) -> Iterator[_ProgramRun]:
     environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | {"HOME": folder}
     try:

@@ -31,6 +31,7 @@ def draw_bar(parts: Sequence[float], signs: Sequence[str], total: float, width: 
     if total <= 0:
         return ""
     sizes = [max(1, round(part * width / total)) if part > 0 else 0 for part in parts]
+    # Rounding up the small parts may exceed the width: the largest one gives way, as that is seen least.
     while sum(sizes) > width:  # exact: ints
         sizes[sizes.index(max(sizes))] -= 1
     short = width - sum(sizes)  # exact: ints

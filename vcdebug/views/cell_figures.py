@@ -127,6 +127,7 @@ def equation_figure(recording: Recording, seq: Seq, found: Equation, row: Row, c
     """The figure of a cell in an equation: a part of its node, queue, job or task with that name and value."""
     term = next((term for term in found.terms if term.name == row.key), None)
     index = column - EQUATION_LEAD
+    # A term may have fewer figures than the equation has columns.
     if term is None or not 0 <= index < min(len(found.columns), len(term.figures)):
         return None
     head = found.columns[index].lstrip("=+−- ").strip()

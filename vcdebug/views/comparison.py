@@ -310,6 +310,7 @@ def _changed_row(sides: RecordingPair, kind: SelectionKind, name: str, before: P
 def _last_deed(recording: Recording, kind: SelectionKind, name: str) -> Seq:
     """The last operation on a job or task, else the last event about it; 0 if there is none."""
     about: Seqs = recording.index.seqs_about(kind, name)
+    # An operation shows the decision; the hook calls after it do not.
     deed = next((seq for seq in reversed(about) if isinstance(recording.event_at(seq), OpEvent)), 0)
     return deed or (about[-1] if len(about) else 0)
 

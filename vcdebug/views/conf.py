@@ -42,6 +42,7 @@ def _iter_sticky_lines(recording: Recording) -> Iterator[Line]:
 
 def changed_flags(flags: SchedulerFlags) -> dict[str, object]:
     """The scheduler's flags without those that have upstream's default."""
+    # The release has its own rows.
     default = SchedulerFlags()
     names = (field.name for field in fields(SchedulerFlags) if field.name != "release")
     return {name: getattr(flags, name) for name in names if getattr(flags, name) != getattr(default, name)}

@@ -72,6 +72,7 @@ def _field_of_figure(figure: Figure | None) -> _EditedField | None:
     """The manifest's field behind a figure; None if there is none."""
     if figure is None or (figure.kind, figure.part) not in FIELD_BY_FIGURE:
         return None
+    # A dot separates steps of a path: `nvidia.com/gpu` has to be in brackets.
     field, dim = FIELD_BY_FIGURE[figure.kind, figure.part], figure.dim or CPU
     return field._replace(path=field.path + (f"[{dim}]" if "." in dim else f".{dim}")) if field.by_dim else field
 

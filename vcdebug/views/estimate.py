@@ -24,6 +24,7 @@ class TimeEstimate:
     def time_left(self, about: str, done: int, total: int) -> str:
         """`, about 12s left`, or "" without an estimate; another `about`, or a smaller `done`, starts anew."""
         now = self._clock()
+        # Only the pace of the same kind of work tells about its rest.
         if about != self._about or done < self._begun[1]:
             self._about, self._begun = about, (now, done)
         took, part = now - self._begun[0], done - self._begun[1]

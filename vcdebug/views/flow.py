@@ -88,6 +88,7 @@ def present_branches(recording: Recording) -> tuple[StepBranch, ...]:
 def walk_steps(branch: StepBranch, opened: OpenedKeys, depth: int = 1) -> Iterator[tuple[int, StepBranch]]:
     """(depth, step) inside a branch, depth first, into open steps only."""
     for number, step in enumerate(branch.step.inner_steps()):
+        # An inner step has no events of its own: an empty range keeps it from being found by event.
         inner = StepBranch(f"{branch.key}.{number}", step, branch.first, branch.first - 1)
         yield depth, inner
         if step.parts is not None and inner.key in opened:
@@ -221,6 +222,7 @@ def _whole_tree(recording: Recording) -> FlowTree:
 
 def _current_key(recording: Recording, shown: ShownParts, seq: Seq) -> str:
     """The key of the shown span that begins at the event, else of the deepest row with the event."""
+    # Rows are in order of their first events, so that the row of an event is found without a scan.
     index = bisect_right(shown, seq, key=lambda entry: entry[1].first) - 1
     while index >= 0 and shown[index][1].last < seq:
         index -= 1
@@ -311,6 +313,7 @@ def _coarse_runs(recording: Recording, first: Seq, last: Seq) -> tuple[EventRun,
 
 def _split_runs(recording: Recording, first: Seq, last: Seq, *, coarse: bool) -> Iterator[EventRun]:
     """Split events into runs: consecutive hook calls of one point share a run, `coarse` of any point."""
+    # Only hook calls form runs: the index of their events spares a look at each event of a large cycle.
     hooks = recording.index.seqs_of_type(HookEvent)
     start, place = first, bisect_left(hooks, first)
     while start <= last:

@@ -46,6 +46,7 @@ def _iter_places_below(found: HyperNodes, name: str, depth: int, seen: dict[str,
     seen[name] = None
     yield TopologyPlace(depth, name)
     info = found.by_name[name]
+    # real_nodes of a HyperNode include those of its descendants.
     held: dict[NodeName, None] = {}
     for child in sorted(info.children):
         held.update(found.real_nodes.get(child, {}))

@@ -58,6 +58,7 @@ def _job_rows(recording: Recording, changed: Seq) -> RowsOnDemand:
 
 def _job_row(job: JobInfo, state: ClusterState) -> Row:
     counts = state.job_counts(job.uid)
+    # Upstream's Ready counts best-effort pods that are still pending.
     enough = counts.ready_count + counts.best_effort_pending >= counts.min_available
     ready = Piece(f"{YES if enough else NO} {counts.ready_count}/{counts.min_available}", "good" if enough else "bad")
     releasing = counts.status.get(TaskStatus.RELEASING, 0)
@@ -91,8 +92,8 @@ def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
     counts = state.job_counts(name)
     phase, ready = state.phases[name] or "–", f"{counts.ready_count} of {counts.min_available} needed"
     head: list[Line] = [
-        _labelled_line(("queue", job.queue), ("phase", phase), ("priority", str(job.priority))),
-        _labelled_line(("ready", ready), ("waiting", str(counts.waiting_count))),
+        _labelled_line(("queue ", job.queue), ("  phase ", phase), ("  priority ", str(job.priority))),
+        _labelled_line(("ready ", ready), ("  waiting ", str(counts.waiting_count))),
         gang_line(recording, seq, name),
     ]
     if job.pod_group.min_resources is not None:
@@ -104,10 +105,9 @@ def job_page(recording: Recording, seq: Seq, name: JobId) -> Table:
     return Table(f"Job {name}", TASK_COLUMNS, rows, head=(*head, ()), figures=figures)
 
 
-def _labelled_line(first: tuple[str, str], *others: tuple[str, str]) -> Line:
-    """`queue q1  phase Inqueue`: labels muted."""
-    rest = (piece for label, text in others for piece in (muted_piece(f"  {label} "), text))
-    return make_line(muted_piece(f"{first[0]} "), first[1], *rest)
+def _labelled_line(*parts: tuple[str, str]) -> Line:
+    """`queue q1  phase Inqueue`: (label, text) each, labels muted."""
+    return make_line(*(piece for label, text in parts for piece in (muted_piece(label), text)))
 
 
 def _visit_row(recording: Recording, span: Span) -> Row:

@@ -42,6 +42,7 @@ class LogReading:
     def read_lines(self, most: int = MAX_LINES) -> bool:
         """Generate at most `most` more lines; gives whether all are there."""
         before = len(self.lines)
+        # Many small objects that all stay: collections in between would only cost time.
         with collector_paused():
             self.lines += islice(self._source, most)
         self.done = self.done or len(self.lines) - before < most or len(self.lines) == MAX_LINES

@@ -95,6 +95,7 @@ def _crossed_signs(letters: ReasonLetters, wanted: Sequence[FitStatus]) -> str:
 def _iter_reason_rows(event: PredicateEvent, reasons: ReasonCounts, letters: ReasonLetters) -> Iterator[Row]:
     """A row per reason, and one for the nodes that were not tried."""
     untried, blank = event.considered - event.processed, muted_piece("")
+    # One scale for all bars, also for nodes that were not tried.
     most = max([size for _, size in reasons] + [untried, 1])
     for status, size in reasons:
         by = f"  {status.plugin}" if status.plugin else ""
@@ -223,6 +224,7 @@ def score_grid(recording: Recording, seq: Seq, event: ScoreEvent) -> Table:
     title = f"Scores for {bare_name(event.task)}"
     if not len(event.rows):
         return Table(title, foot=(make_line(muted_piece("no node was left to score")),))
+    # Stable, with NaN last: equal totals keep the session's order of nodes.
     order = np.argsort(-np.nan_to_num(event.total, nan=-np.inf), kind="stable")
     top = float(event.total[order[0]])
     parts = [(short_part(name), values) for name, values in event.parts if name in _nonzero_parts(event)]

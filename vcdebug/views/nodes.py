@@ -85,6 +85,7 @@ def _optional_column(title: str) -> Column:
 @per_recording(most=MAX_CACHED_TABLES)
 def _node_rows(recording: Recording, seq: Seq) -> RowsOnDemand:
     """The rows after the event `seq`; each row is cached by its node's last change."""
+    # Keyed by a node's last change, as an event changes one node and a panel has thousands.
     names, changed = recording.node_names, recording.timeline.last_change
     return RowsOnDemand(names, lambda i: _node_row(recording, names[i], changed(NODE, names[i], seq) or 0))
 

@@ -56,6 +56,7 @@ def bookmarks_table(
 
 
 def _bookmark_row(recording: Recording, mark: Bookmark) -> Row:
+    # Another version of vcdebug, or an edited snapshot, may have made this recording shorter.
     there = mark.seq <= len(recording)
     where = " ▸ ".join(path_words(recording, mark.seq)) if there else ""
     cells = (

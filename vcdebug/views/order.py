@@ -26,11 +26,11 @@ ORDER_COLUMNS = (
 )
 ROWS_AROUND = 50
 _ORDER_HOOKS = {
-    "job": JOB_ORDER,
-    "queue": QUEUE_ORDER,
-    "task": TASK_ORDER,
-    "subjob": SUB_JOB_ORDER,
-    "victim": TASK_ORDER,
+    "job": JOB_ORDER.method,
+    "queue": QUEUE_ORDER.method,
+    "task": TASK_ORDER.method,
+    "subjob": SUB_JOB_ORDER.method,
+    "victim": TASK_ORDER.method,
 }
 _TIE_RULES = {
     "job": "older PodGroup, then smaller id",
@@ -143,6 +143,7 @@ def _decider_words(found: orders.OrderComparison, decided: orders.OrderStep) -> 
 def step_words(step: orders.OrderStep) -> str:
     """`priority 100 > 10`, `drf share 0.31 < 0.5`, `created 10:02:00 before 10:05:00`."""
     what, left, right = step.difference.what, step.difference.left, step.difference.right
+    # bool before int: True is an int in Python.
     if isinstance(left, bool) or isinstance(right, bool):
         return f"{what}: {'yes' if left else 'no'} before {'yes' if right else 'no'}"
     if isinstance(left, float | int) and isinstance(right, float | int):
@@ -160,7 +161,7 @@ def _number_words(left: float, right: float) -> str:
 
 
 def _comparator_words(recording: Recording, kind: str) -> str:
-    tiers = recording.session.plugin_calls.get(_ORDER_HOOKS[kind].method if kind in _ORDER_HOOKS else "", Tiers())
+    tiers = recording.session.plugin_calls.get(_ORDER_HOOKS.get(kind, ""), Tiers())
     names = [plugin_call.plugin for tier in tiers for plugin_call in tier]
     asked = f"{', '.join(names)} compare; then " if names else "no plugin compares; "
     return f"{asked}{_TIE_RULES.get(kind, '')}"

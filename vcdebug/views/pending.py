@@ -139,11 +139,11 @@ def fixes_table(search: FixSearch, job: JobId) -> Table:
 
 
 def _fix_row(number: int, tried: TriedPlan) -> Row:
-    mark, style = (YES, "good") if tried.is_proven else (NO, "muted")
+    mark = YES if tried.is_proven else NO
     cells = (
         Piece(str(number + 1)),
         Piece(tried.plan_words, "strong"),
-        Piece(f"{mark} {describe_result(tried)}", style),
+        Piece(f"{mark} {describe_result(tried)}", "good" if tried.is_proven else "muted"),
         muted_piece("; ".join(tried.outcome.costs) or "nobody"),
         muted_piece(ADVICE_OWNER[tried.plan.worst_harm]),
     )

@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vcdebug.amount_text import count_noun
+from vcdebug.explain.decisions import node_checks as checks
 from vcdebug.explain.decisions.dry_runs import dry_run_at
-from vcdebug.explain.decisions.node_checks import (
-    CacheHit,
-    NodeCheck,
-    cache_hits,
-    cache_key,
-    checks_of_node,
-    filter_checks,
-    simulated_checks,
-    statuses_of,
-)
 from vcdebug.explain.equation import Equation, Term
 from vcdebug.explain.plugin_explainer import AskedNode, asked_node_at
 from vcdebug.explain.plugins.predicates import prepared_filters
@@ -43,7 +34,7 @@ def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, tit
     asked = next((asked for node in visited if (asked := asked_node_at(recording, seq, node))), None)
     if asked is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED if visited else NOTHING_TRIED)),))
-    hits = cache_hits(recording, seq)
+    hits = checks.cache_hits(recording, seq)
     rows = list(_iter_prefilter_rows(asked))
     for number, (statuses, nodes) in enumerate(groups[:MAX_GROUPS]):
         rows += _iter_group_rows(recording, seq, number, statuses, nodes, hits)
@@ -54,7 +45,7 @@ def predicates_inside(recording: Recording, seq: Seq, event: PredicateEvent, tit
 
 def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
     """One plugin's answer about one node, where preempt or reclaim asks it outside of a search."""
-    found = filter_checks(recording, seq)
+    found = checks.filter_checks(recording, seq)
     if found is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     refused = event.result is not None
@@ -69,7 +60,7 @@ def filter_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) 
 
 def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str) -> Table:
     """The checks of a dry run on its copy of a node, and the tasks already taken away there."""
-    found, run = simulated_checks(recording, seq), dry_run_at(recording, seq)
+    found, run = checks.simulated_checks(recording, seq), dry_run_at(recording, seq)
     if found is None or run is None:
         return Table(title, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     away = run.tasks_away(seq)
@@ -85,8 +76,8 @@ def dry_run_answer(recording: Recording, seq: Seq, event: HookEvent, title: str)
 
 def node_checks(recording: Recording, seq: Seq, node: NodeName) -> list[Row]:
     """Every check of one node, those behind a cached refusal included."""
-    hit = cache_hits(recording, seq).get(node)
-    found = checks_of_node(recording, seq if hit is None else hit.seq, node)
+    hit = checks.cache_hits(recording, seq).get(node)
+    found = checks.checks_of_node(recording, seq if hit is None else hit.seq, node)
     return [*(_iter_hit_rows(hit) if hit is not None else ()), *_check_rows(node, found)]
 
 
@@ -97,14 +88,16 @@ def _visited_nodes(recording: Recording, event: PredicateEvent) -> list[NodeName
 def _reason_groups(recording: Recording, event: PredicateEvent) -> list[tuple[tuple[FitStatus, ...], list[NodeName]]]:
     """(reasons, nodes with them), the most frequent first; the fitting nodes last."""
     failed = [recording.node_names[row] for row in event.failed.tolist()]
-    found = group_by_key((statuses_of(recording, event, name), name) for name in failed)
+    found = group_by_key((checks.statuses_of(recording, event, name), name) for name in failed)
     groups = sorted(found.items(), key=lambda entry: -len(entry[1]))
     fitting = [recording.node_names[row] for row in event.feasible.tolist()]
     return [*groups, *([((), fitting)] if fitting else [])]
 
 
-def _iter_cache_lines(recording: Recording, event: PredicateEvent, hits: dict[NodeName, CacheHit]) -> Iterator[Line]:
-    key = cache_key(recording, event)
+def _iter_cache_lines(
+    recording: Recording, event: PredicateEvent, hits: dict[NodeName, checks.CacheHit]
+) -> Iterator[Line]:
+    key = checks.cache_key(recording, event)
     if hits:
         seqs = ", ".join(str(seq) for seq in dict.fromkeys(hit.seq for hit in hits.values()))
         words = f"error cache: {count_noun(len(hits), 'hit')} under the key {key}, of event {seqs}"
@@ -136,25 +129,26 @@ def _iter_group_rows(
     number: int,
     statuses: tuple[FitStatus, ...],
     nodes: Sequence[NodeName],
-    hits: dict[NodeName, CacheHit],
+    hits: dict[NodeName, checks.CacheHit],
 ) -> Iterator[Row]:
     shown, more = nodes[0], f" (and {count_noun(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
     mark = Piece(NO, "bad") if statuses else Piece(YES, "good")
     reason = ", ".join(status.reason for status in statuses) or "fits"
     style: Style = "bad" if statuses else "good"
     yield Row(f"group {number}", (mark, Piece(shown, "strong"), Piece(f"{reason}{more}", style)), 0, ("node", shown))
+    # A cached refusal was computed at an earlier event: its checks are those of that event.
     hit = hits.get(shown)
     if hit is not None:
         yield from _iter_hit_rows(hit)
-    yield from _check_rows(shown, checks_of_node(recording, seq if hit is None else hit.seq, shown))
+    yield from _check_rows(shown, checks.checks_of_node(recording, seq if hit is None else hit.seq, shown))
 
 
-def _iter_hit_rows(hit: CacheHit) -> Iterator[Row]:
+def _iter_hit_rows(hit: checks.CacheHit) -> Iterator[Row]:
     words = f"nobody was asked: event {hit.seq} had refused the node under the key {hit.key}"
     yield Row(f"{hit.node} cached", (muted_piece(SKIPPED), Piece("  error cache"), Piece(words, "accent")), hit.seq)
 
 
-def _check_rows(node: NodeName, found: Sequence[NodeCheck], *, folded: bool = True) -> Iterator[Row]:
+def _check_rows(node: NodeName, found: Sequence[checks.NodeCheck], *, folded: bool = True) -> Iterator[Row]:
     """Passed checks in one line, then each other check with its terms; without `folded` every check with its terms."""
     passed = ", ".join(_check_title(check.inside, node) for check in found if folded and check.inside.verdict is True)
     if passed:

@@ -32,6 +32,7 @@ def problems_table(recording: Recording) -> Table:
         kind, what = ("~ forced", note.text) if note.code == FORCED_CODE else ("~ quirk", f"{note.code}: {note.text}")
         cells = (Piece(kind, "warn"), Piece(f"event {note.seq}"), Piece(what))
         rows.append(Row(f"quirk {number}", cells, note.seq))
+    # A long cycle takes seconds to check: breakpoints of kind invariant do it on demand.
     checked = len(recording) <= MAX_CHECKED_EVENTS
     for number, violation in enumerate(find_violations(recording) if checked else ()):
         cells = (Piece("≠ rule", "warn"), Piece(f"event {violation.seq}"), Piece(violation.violation_line))

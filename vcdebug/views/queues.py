@@ -165,6 +165,7 @@ def _iter_cluster_words(state: ClusterState) -> Iterator[Line]:
 
 
 def _shown_dimensions(amounts: Mapping[str, Resource]) -> list[str]:
+    # cpu and memory always have a row, so that a queue without amounts is listed too.
     found: dict[str, None] = dict.fromkeys(("cpu", "memory"))
     for key in ("guarantee", "deserved", "allocated", "request", "inqueue", "idle"):
         resource = amounts.get(key, NO_RESOURCE)

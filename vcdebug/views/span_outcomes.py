@@ -48,6 +48,7 @@ def _action_outcome(span: Span, came: ActionOutcome, facts: ActionFacts) -> Piec
 
 
 def _queue_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    # Upstream asks Overused first in a queue's turn.
     for event in events[:3]:
         if isinstance(event, HookEvent) and event.point == OVERUSED.upstream and event.result:
             return Piece(f"{NO} overused", "bad")
@@ -107,6 +108,7 @@ def _task_obstacle(events: Sequence[Event]) -> str:
 
 
 def _node_outcome(recording: Recording, span: Span, events: Sequence[Event]) -> Piece:
+    # Imported late: most cycles have no span of a node.
     from vcdebug.explain.decisions.dry_runs import dry_run_at
 
     run = dry_run_at(recording, span.first)

@@ -44,6 +44,7 @@ def statement_at(recording: Recording, seq: Seq) -> StatementSpan | None:
         span for span in statements_between(recording, first, last) if span.ops and span.ops[0] <= seq <= span.undone
     ]
     if around:
+        # A trial on one node is a statement inside the job's statement.
         return min(around, key=lambda span: span.undone - span.ops[0])
     event = recording.event_at(seq)
     if isinstance(event, record.StatementEvent) and event.what in ("commit", "discard"):
@@ -110,6 +111,7 @@ def _end_words(recording: Recording, seq: Seq, span: StatementSpan) -> str:
 def _gate_words(recording: Recording, span: StatementSpan) -> str:
     """The answers that decided: the votes right before the end."""
     answers: list[record.HookEvent] = []
+    # Upstream asks JobReady or JobPipelined right before it commits or discards; tiers have a few plugins each.
     for seq in range(span.end - 1, max(0, span.end - 12), -1):
         event = recording.event_at(seq)
         if not isinstance(event, record.HookEvent) or event.point not in _GATE_POINTS:

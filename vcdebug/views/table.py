@@ -124,6 +124,7 @@ class RowsOnDemand(Sequence[Row]):
         if not 0 <= index < self._size:
             raise IndexError(index)
         row = self._made.get(index)
+        # A panel asks for the same rows at every key press.
         if row is None:
             row = self._made[index] = self._make(index)
         return row

@@ -99,6 +99,7 @@ def _iter_funnel_head(found: victim_funnel.VictimFunnel) -> Iterator[Line]:
     yield make_line(muted_piece(f"{_phase_words(found)}in reach: {found.reach}"))
     words = [each.outcome_words for each in found.tried]
     if words and not any(each.outcome == victim_funnel.PLACED for each in found.tried):
+        # dict.fromkeys, not set: of equally frequent outcomes the first one, in every run the same.
         most = max(dict.fromkeys(words), key=words.count)
         yield make_line(Piece(f"{NO} {most} on {words.count(most)} of {count_noun(len(words), 'node')}", "bad"))
 

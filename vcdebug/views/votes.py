@@ -106,6 +106,7 @@ def outcome_words(asked: HookCallGroup) -> tuple[bool, str]:
         return not value, "overused" if value else "not overused"
     if isinstance(value, bool):
         return value, "yes" if value else "no"
+    # Of these hooks nil means that no plugin objects; of the others it means no result.
     objecting = (JOB_VALID.upstream, PRE_PREDICATE.upstream, PREDICATE.upstream)
     if asked.point in objecting or asked.point.startswith("Simulate"):
         return value is None, "no objection" if value is None else "objection"

@@ -116,6 +116,7 @@ def _server_version(api: Api, problems: list[Problem]) -> tuple[int, int]:
         version = api.get_object("/version")
         return _leading_number(version.get("major")), _leading_number(version.get("minor"))
     except (ApiRefusal, ValueError, NoAnswer) as failure:
+        # The first request decides whether there is a server at all.
         if isinstance(failure, NoAnswer) and not api.has_answered:
             raise
         major, minor = SchedulerFlags().server_version

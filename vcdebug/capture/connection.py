@@ -46,6 +46,7 @@ class ClientTransport:
         self._timeout = options.timeout
         self._clock = clock
         self._end = clock() + options.deadline
+        # The client ignores `as` in a kubeconfig.
         self._headers = tuple(choice.impersonation.iter_header_pairs()) if choice is not None else ()
         client.user_agent = f"vcdebug/{__version__}"
         self.context = choice.context if choice is not None else ""

@@ -184,6 +184,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
         except ApiRefusal as refusal:
             if kind.required:
                 raise required_failed(api, kind, refusal) from refusal
+            # Most clusters lack a gated kind, and miss nothing.
             if kind.gated and refusal.status == NOT_FOUND:
                 continue
             groups = groups_of(api) if groups is None and refusal.status == NOT_FOUND else groups

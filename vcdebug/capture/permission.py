@@ -53,6 +53,7 @@ def _also_missing(api: Api, known: ResourceKind) -> list[ResourceKind]:
         if kind is known:
             continue
         allowed = api.is_allowed(kind.needed_permission.partition(" ")[0], kind)
+        # A server that does not answer one review answers none.
         if allowed is None:
             break
         if not allowed:

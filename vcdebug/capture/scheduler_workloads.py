@@ -149,6 +149,7 @@ def _iter_running_pods(scheduler: Scheduler | None, objects: ObjectsByKind) -> I
         metadata = object_in(pod.get("metadata"))
         if scheduler is None or not _is_up(pod) or metadata.get("namespace") != scheduler.namespace:
             continue
+        # A static pod, or one started by hand, has the label and no owner.
         labelled = object_in(metadata.get("labels")).get("app") == APP_LABEL and not metadata.get("ownerReferences")
         if labelled or _final_owner(pod, objects) == (scheduler.kind, scheduler.name):
             yield pod

@@ -219,7 +219,7 @@ def discovery_reply(path: str) -> ApiReply:
         return ApiReply(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
     words = path.strip("/").split("/")
     if words[0] == "apis" and len(words) == 2:
-        return next((ApiReply(200, one) for one in groups if one["name"] == words[1]), NOT_FOUND_REPLY)
+        return next((ApiReply(200, entry) for entry in groups if entry["name"] == words[1]), NOT_FOUND_REPLY)
     group, version = ("", words[1]) if words[0] == "api" else (words[1], words[2])
     kinds = [kind for kind in KINDS if (kind.group, kind.version) == (group, version)]
     verbs = ["get", "list", "watch", "create", "update", "patch", "delete"]

@@ -144,14 +144,14 @@ def _judge_verdict(verdict: JobVerdict, foreign: dict[str, str]) -> JobVerdict:
 DISRUPTED, EVICTED = ("DisruptionTarget", "PreemptionByScheduler"), ("Ready", "Evict")
 """Type and reason of the conditions that the scheduler writes before it deletes a pod."""
 DECIDING_PARTS: Final[Mapping[str, Callable[[Manifest], object]]] = {
-    "Node": lambda one: (one.get("spec"), _labels_of(one), _status_part(one, "allocatable"), _ready_statuses(one)),
-    "Queue": lambda one: (one.get("spec"), _status_part(one, "state")),
-    "PodGroup": lambda one: one.get("spec"),
-    "PriorityClass": lambda one: one.get("value"),
-    "ResourceQuota": lambda one: (one.get("spec"), _status_part(one, "hard")),
-    "PodDisruptionBudget": lambda one: one.get("spec"),
-    "HyperNode": lambda one: one.get("spec"),
-    "Numatopology": lambda one: one.get("spec"),
+    "Node": lambda body: (body.get("spec"), _labels_of(body), _status_part(body, "allocatable"), _ready_statuses(body)),
+    "Queue": lambda body: (body.get("spec"), _status_part(body, "state")),
+    "PodGroup": lambda body: body.get("spec"),
+    "PriorityClass": lambda body: body.get("value"),
+    "ResourceQuota": lambda body: (body.get("spec"), _status_part(body, "hard")),
+    "PodDisruptionBudget": lambda body: body.get("spec"),
+    "HyperNode": lambda body: body.get("spec"),
+    "Numatopology": lambda body: body.get("spec"),
 }
 """Per kind the parts that decide and that no scheduler writes."""
 
@@ -162,6 +162,7 @@ def seen_between(before: Snapshot, after: Snapshot, evicted: Collection[str] = (
     later = _by_key(after, "Pod")
     for key, pod in _by_key(before, "Pod").items():
         now = later.get(key)
+        # A pod of the same name with another uid is a new one: its controller has replaced the old one.
         if now is None or _uid_of(now) != _uid_of(pod) or _starts_leaving(pod, now):
             if not _is_leaving(pod) and (now is None or _uid_of(now) != _uid_of(pod) or _by_scheduler(now)):
                 still_there = now is not None and _uid_of(now) == _uid_of(pod)
@@ -273,4 +274,8 @@ def _status_part(manifest: Manifest, name: str) -> Json:
 
 
 def _ready_statuses(node: Manifest) -> list[object]:
-    return [one.get("status") for one in _status_part(node, "conditions") or () if one.get("type") == "Ready"]
+    return [
+        condition.get("status")
+        for condition in _status_part(node, "conditions") or ()
+        if condition.get("type") == "Ready"
+    ]

@@ -96,30 +96,34 @@ def predicted_outcome(recording: Recording) -> CycleOutcome:
 def group_status(group: PodGroup) -> WrittenStatus:
     """A PodGroup's phase and conditions without times and session."""
     return WrittenStatus(
-        group.phase, tuple((one.type, one.status, one.reason, one.message) for one in group.conditions)
+        group.phase,
+        tuple(
+            (condition.type, condition.status, condition.reason, condition.message) for condition in group.conditions
+        ),
     )
 
 
 def observed_outcome(written: Iterable[ApiWrite], before: Snapshot) -> CycleOutcome:
     """The outcome of a scheduler's requests; `before` are the objects that they changed."""
-    pods, groups = ({key_of(one): one for one in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
+    pods, groups = ({key_of(body): body for body in before.objects_of(kind)} for kind in ("Pod", "PodGroup"))
     outcome = CycleOutcome()
-    for one in written:
-        key = key_of(one.body)
-        if one.address.plural == PODS:
-            note_npus(outcome.devices, key, one.body)
-        if one.verb == "bind":
-            outcome.bound[key] = str(spec_of(one.body).get("nodeName") or "")
-        elif one.address.plural == PODS and one.verb in ("delete", "evict"):
+    for write in written:
+        key = key_of(write.body)
+        if write.address.plural == PODS:
+            note_npus(outcome.devices, key, write.body)
+        if write.verb == "bind":
+            outcome.bound[key] = str(spec_of(write.body).get("nodeName") or "")
+        elif write.address.plural == PODS and write.verb in ("delete", "evict"):
             outcome.evicted[key] = ""
-        elif one.address.plural == PODS:
-            _pod_status(outcome, key, one.body, pods.get(key, {}))
-        elif one.address.plural == CLAIMS:
-            note_devices(outcome.devices, key, one.body)
-        elif one.address.plural == GROUPS:
-            outcome.groups[key] = group_status(PodGroup(one.body))
+        elif write.address.plural == PODS:
+            _pod_status(outcome, key, write.body, pods.get(key, {}))
+        elif write.address.plural == CLAIMS:
+            note_devices(outcome.devices, key, write.body)
+        elif write.address.plural == GROUPS:
+            outcome.groups[key] = group_status(PodGroup(write.body))
+    # Upstream also writes a PodGroup whose counts alone have changed.
     unchanged = [
-        key for key, one in outcome.groups.items() if key in groups and group_status(PodGroup(groups[key])) == one
+        key for key, status in outcome.groups.items() if key in groups and group_status(PodGroup(groups[key])) == status
     ]
     for key in unchanged:
         del outcome.groups[key]
@@ -151,10 +155,10 @@ PodDevices = dict[TaskKey, dict[str, str]]
 def allocated_devices(recording: Recording, bound: Collection[TaskKey]) -> PodDevices:
     """Claims of the bound pods with their devices; left out where upstream's order of slices is random."""
     found: PodDevices = {}
-    for claim, one in reserved_claims(recording).items():
-        if one.allocation is not None and one.pod in bound and one.allocation.certain:
-            words = _allocation_words(one.allocation.results, one.allocation.selector)
-            found.setdefault(one.pod, {})[claim] = words
+    for claim, reserved in reserved_claims(recording).items():
+        if reserved.allocation is not None and reserved.pod in bound and reserved.allocation.certain:
+            words = _allocation_words(reserved.allocation.results, reserved.allocation.selector)
+            found.setdefault(reserved.pod, {})[claim] = words
     return found
 
 
@@ -171,19 +175,19 @@ def note_devices(found: PodDevices, claim: str, body: JsonObject) -> None:
 
 def _allocation_words(results: Iterable[JsonObject], selector: JsonObject | None) -> str:
     where = [
-        f"{one.get('key')} {one.get('operator')} {','.join(one.get('values') or ())}"
+        f"{rule.get('key')} {rule.get('operator')} {','.join(rule.get('values') or ())}"
         for term in (selector or {}).get("nodeSelectorTerms") or ()
         for part in ("matchFields", "matchExpressions")
-        for one in term.get(part) or ()
+        for rule in term.get(part) or ()
     ]
     return "; ".join([*map(_device_words, results), *where])
 
 
-def _device_words(one: JsonObject) -> str:
-    name = "/".join(one.get(part) or "" for part in ("driver", "pool", "device"))
-    capacity = sorted((own, nano_value(text)) for own, text in (one.get("consumedCapacity") or {}).items())
+def _device_words(result: JsonObject) -> str:
+    name = "/".join(result.get(part) or "" for part in ("driver", "pool", "device"))
+    capacity = sorted((own, nano_value(text)) for own, text in (result.get("consumedCapacity") or {}).items())
     amounts = "".join(f" {own}={nano}n" for own, nano in capacity)
-    return f"{one.get('request')}: {name}{' for an administrator' if one.get('adminAccess') else ''}{amounts}"
+    return f"{result.get('request')}: {name}{' for an administrator' if result.get('adminAccess') else ''}{amounts}"
 
 
 RUNTIME_PREFIX = "huawei.com/Ascend"

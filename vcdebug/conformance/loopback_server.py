@@ -126,6 +126,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def _handler_class(wire: LoopbackServer) -> type[BaseHTTPRequestHandler]:
+    # http.server makes the handlers itself: what they share has to be an attribute of their class.
     class Handler(_Connection):
         pass
 
@@ -138,6 +139,7 @@ class _Connection(BaseHTTPRequestHandler):
 
     wire: LoopbackServer
     protocol_version = "HTTP/1.1"
+    # Headers and body leave in one packet, which Nagle's algorithm would hold back for the client's next one.
     disable_nagle_algorithm = True
     wbufsize = -1
 

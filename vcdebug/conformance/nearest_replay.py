@@ -72,6 +72,7 @@ def follow_scheduler(
         searches = told.searches if verdicts.has_samples(first.recording) else {}
         drawn = replace(own, **{name: getattr(told, name) for name in NAMED_FIELDS})
         chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=npus.chosen_npus(seen.devices))
+        # The log also tells placements that were discarded, which decide what comes after them.
         exact = replace(chosen, choices={**seen.node_by_pod, **told.choices})
         chosen = search.choose_better(own, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))

@@ -79,6 +79,7 @@ class ObjectStore:
     def changes_since(self, path: str, revision: int) -> list[StoreChange]:
         """The writes to a list after a revision, oldest first."""
         found: list[StoreChange] = []
+        # From the newest one back: a watch asks for the last few writes of a long history.
         for change in reversed(self._changes.get(path, ())):
             if change.revision <= revision:
                 break

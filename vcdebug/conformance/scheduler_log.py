@@ -218,6 +218,7 @@ class SearchLog:
         match = SEARCH_LINE.search(line) if SEARCH_MARK in line else None
         if match is None:
             return
+        # The log of a large cycle names each node once per task: keep one string of each.
         task, node = match[1], self._names.setdefault(match[2], match[2])
         searches = self._found.setdefault(task, [])
         if task != self._last or node in searches[-1]:

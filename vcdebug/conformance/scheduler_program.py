@@ -323,6 +323,7 @@ def _command_line(program: SchedulerProgram, snapshot: Snapshot, address: str, f
         file = folder / "conf" / "volcano-scheduler.conf"
         file.write_text(conf_with_metrics(snapshot.scheduler_conf, address if snapshot.usage else ""), encoding="utf-8")
         conf = [f"--scheduler-conf={file}"]
+    # The rates are far above upstream's: its client would still be writing a large cycle when the next one begins.
     always = [
         f"--kubeconfig={kubeconfig}",
         "--leader-elect=false",
@@ -386,6 +387,7 @@ def _kubeconfig_data(address: str) -> Manifest:
 def _running_program(
     command: Sequence[str], wire: loopback_server.LoopbackServer, folder: str, log: SchedulerLog
 ) -> Iterator[_ProgramRun]:
+    # Without the rest of the environment: a KUBECONFIG there would lead the program to a real cluster.
     environment = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | {"HOME": folder}
     try:
         process = subprocess.Popen(

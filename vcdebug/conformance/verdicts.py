@@ -85,6 +85,7 @@ def find_differences(
     predicted: CycleOutcome, observed: CycleOutcome, owner: Callable[[TaskKey], JobId]
 ) -> list[OutcomeDifference]:
     """All differences, decisions first; `owner` names the job of a pod."""
+    # Anything may have deleted a pod that vanished unseen: it only confirms an eviction, it never contradicts one.
     victims = [pod for pod, how in observed.evicted.items() if how != GONE or pod in predicted.evicted]
     return [
         *_iter_text_differences(BOUND, predicted.bound, observed.bound, owner),

@@ -78,6 +78,7 @@ def read_notes(word: str) -> Json:
         data = yaml.safe_load(read_text(word))
     except yaml.YAMLError as error:
         raise VcdebugError("is neither YAML nor JSON", " ".join(str(error).split())[:200], word) from error
+    # A plain list, as one writes by hand, is of bookmarks; a saved session holds its notebook among other things.
     if isinstance(data, list):
         return {"bookmarks": data}
     if isinstance(data, dict) and isinstance(data.get("notebook"), dict):

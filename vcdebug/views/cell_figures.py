@@ -173,4 +173,5 @@ def _iter_candidate_figures(recording: Recording, kind: str, name: str, part: st
 def _is_shown_value(recording: Recording, candidate: Figure, seq: Seq, shown: object) -> bool:
     if candidate.dim and candidate.dim not in figures.figure_dimensions(recording, candidate):
         return False
+    # As text: a figure may be an amount, a number or a name.
     return str(figures.figure_value(recording, candidate, seq)) == str(shown)

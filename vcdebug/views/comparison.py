@@ -284,9 +284,13 @@ def _iter_divergence_detail_rows(sides: RecordingPair, divergence: cycles.Diverg
             seqs, f"{title} →", (muted_piece("  →"), outcome_cell(questions[0]), outcome_cell(questions[1]))
         )
         return
-    for one in divergence.differences:
-        cells = muted_piece(f"  {one.field}"), Piece(placing_words(one.before)), Piece(placing_words(one.after))
-        yield _side_row(seqs, f"{title} {one.field}", cells)
+    for difference in divergence.differences:
+        cells = (
+            muted_piece(f"  {difference.field}"),
+            Piece(placing_words(difference.before)),
+            Piece(placing_words(difference.after)),
+        )
+        yield _side_row(seqs, f"{title} {difference.field}", cells)
 
 
 def _iter_change_rows(sides: RecordingPair, found: cycles.CycleComparison) -> Iterator[Row]:

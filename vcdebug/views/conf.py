@@ -63,9 +63,8 @@ def _iter_conf_entries(recording: Recording) -> Iterator[EntryCells]:
     for at, tier in enumerate(found.tiers):
         for index, option in enumerate(tier):
             place = f"tiers[{at}].plugins[{index}]"
-            yield from _iter_plugin_entries(
-                f"tier {at + 1}", option, [one for one in found.problems if one.object == place]
-            )
+            own = [problem for problem in found.problems if problem.object == place]
+            yield from _iter_plugin_entries(f"tier {at + 1}", option, own)
     yield from _iter_section_entries("metrics", found.metrics)
     yield from _iter_section_entries("flag", changed_flags(snapshot.flags), "all as by default")
     persistence = recording.session.persistence.setting_text.removeprefix("task state persistence: ")

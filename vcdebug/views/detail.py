@@ -34,6 +34,7 @@ def subject_detail(recording: Recording, seq: Seq, kind: str, name: str) -> Tabl
         return candidates_table(recording, int(name))
     if kind == "cluster":
         return cluster_page(recording, seq)
+    # A task has no page of its own: its job's page has a row for it.
     if kind == "task":
         kind, name = "job", recording.owners.jobs.get(name, "")
     if kind == "job" and name in recording.session.jobs:

@@ -82,7 +82,7 @@ def iter_edit_words(here: DebuggerState) -> Iterator[str]:
     snapshot, conf = here.recording.snapshot, here.recording.conf
     around = {"queue": here.queue, "job": here.job, "task": here.task, "node": here.node}
     for kind, field in USUAL_FIELDS.items():
-        names = [object_name(one) for one in snapshot.objects_of(field.kind)[:MAX_OBJECTS]]
+        names = [object_name(manifest) for manifest in snapshot.objects_of(field.kind)[:MAX_OBJECTS]]
         own = [around[kind]] if around[kind] in names else []
         yield from (f"{field.kind}/{name}:{field.path}=" for name in dict.fromkeys([*own, *names]))
     yield "conf:actions="
@@ -119,7 +119,9 @@ def _other_answer(event: HookEvent) -> str:
 
 def _present_value(snapshot: Snapshot, field: _EditedField, name: str) -> str:
     """The field's value in the manifest; empty if it has none."""
-    manifest: Json = next((one for one in snapshot.objects_of(field.kind) if object_name(one) == name), None)
+    manifest: Json = next(
+        (candidate for candidate in snapshot.objects_of(field.kind) if object_name(candidate) == name), None
+    )
     for step in _iter_path_steps(field.path):
         if isinstance(manifest, list):
             manifest = manifest[0] if manifest else None

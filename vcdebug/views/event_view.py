@@ -65,6 +65,7 @@ def state_table(recording: Recording, seq: Seq, event: record.StateEvent) -> Tab
 
 def close_table(recording: Recording, seq: Seq, event: record.CloseEvent) -> Table:
     """What the scheduler writes about each job; unschedulable ones first."""
+    # Sorted by the style that marks them, which keeps the session's order among equals.
     rows = sorted(_iter_close_rows(event), key=lambda row: row.cells[2].style != "bad")
     return Table("Session closed: what is written about each job", JOB_COLUMNS, rows, figures=subject_figure)
 

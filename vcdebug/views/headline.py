@@ -186,6 +186,7 @@ def task_list(keys: Sequence[str]) -> str:
     """`resnet-sweep-worker-{0,1} etl-0`: tasks with a common stem are grouped."""
     groups: dict[str, list[str]] = {}
     for key in keys:
+        # A generated suffix such as `x7k2p` is no index, and stays part of the name.
         stem, dash, tail = bare_name(key).rpartition("-")
         if dash and tail.isdigit():
             groups.setdefault(stem + "-", []).append(tail)

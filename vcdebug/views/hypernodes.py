@@ -59,6 +59,7 @@ def _iter_places_below(found: HyperNodes, name: str, depth: int, seen: dict[str,
 def hypernodes_table(recording: Recording, node: NodeName = "", job: JobId = "", seq: Seq = 0) -> Table:
     """The whole tree; with a job, a column counts its pods at `seq`. The row of `node` is the current one."""
     found = recording.session.hyper_nodes
+    # Every session has a virtual top HyperNode, also without any in the cluster.
     if all(name == TOP_HYPER_NODE for name in found.by_name):
         foot = (make_line(muted_piece("no HyperNodes in the snapshot: all nodes are equally near to each other")),)
         return Table("HyperNodes", HYPERNODE_COLUMNS, foot=foot)

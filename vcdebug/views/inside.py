@@ -57,6 +57,7 @@ def inside_table(recording: Recording, seq: Seq, node: NodeName = "") -> Table:
     other = runner_up(recording, event, shown)
     parts = score_parts(recording, at, shown)
     against = score_parts(recording, at, other) if other else ()
+    # The parts come from a run up to this event, which would have to ask the webhook again.
     if not parts:
         return Table(INSIDE_TITLE, foot=(make_line(muted_piece(WEBHOOK_ANSWERED)),))
     heads = (shown, *((other,) if other else ()))

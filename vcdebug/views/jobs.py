@@ -119,6 +119,7 @@ def _visit_row(recording: Recording, span: Span) -> Row:
 
 def _turn_words(recording: Recording, span: Span) -> str:
     """The job's place among the pops of its queue, and the comparison with its neighbour; empty without a pop."""
+    # The pop of the job is the event before its visit.
     at = span.first - 1
     event = recording.event_at(at) if at else None
     if not isinstance(event, PopEvent) or event.name != span.name:

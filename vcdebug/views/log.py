@@ -55,11 +55,12 @@ def log_reading(recording: Recording) -> LogReading:
     return LogReading(recording)
 
 
+# `size` is part of the key, as the log grows while it is generated.
 @per_recording(most=6)
 def _log_extract(recording: Recording, level: int, size: int) -> LogExtract:
-    lines = [one for one in log_reading(recording).lines[:size] if one.level <= level]
+    lines = [line for line in log_reading(recording).lines[:size] if line.level <= level]
     keys = tuple(map(str, range(len(lines))))
-    return LogExtract(lines, [one.seq for one in lines], keys, size < MAX_LINES)
+    return LogExtract(lines, [line.seq for line in lines], keys, size < MAX_LINES)
 
 
 def log_table(recording: Recording, seq: Seq, level: int = DEFAULT_LEVEL) -> Table:

@@ -166,6 +166,7 @@ def _watch_figure(recording: Recording, watched: Sequence[Watch], row: Row, colu
         return None
     try:
         return parse_figure_line(recording, watch.text)
+    # A branch may lack the object that a figure names.
     except VcdebugError:
         return None
 

@@ -130,6 +130,7 @@ def _decision_cells(recording: Recording, seq: Seq) -> tuple[Piece, str]:
     if found is None or decided is None:
         return muted_piece("–"), ""
     words = f"{step_words(decided)}  {bare_name(other.name)}"
+    # The next element was pushed after this pop, or it would have come first.
     if found.order_sign > 0:
         return muted_piece(f"would be second, but the other came later: {words}"), format_asker(decided)
     return Piece(words), _decider_words(found, decided)

@@ -93,31 +93,40 @@ def _surveyed_jobs(recording: Recording) -> list[SurveyedJob]:
     return [*found.unscheduled_jobs, *found.partly_waiting_jobs]
 
 
-def _explained_row(one: SurveyedJob) -> Row:
-    found = one.explanation
+def _explained_row(surveyed: SurveyedJob) -> Row:
+    found = surveyed.explanation
     name, mark = found.pod or found.job, Piece(f"{NO} waits", "bad")
     if found.scheduled:
         mark = Piece("◔ in part", "warn")
-    pending = f"{count_noun(one.pending, 'pod')}: " if one.pending else ""
-    return _overview_row(f"explain {name}", mark, name, f"{pending}{one.shown_finding.sentence}", "job", found.job)
+    pending = f"{count_noun(surveyed.pending, 'pod')}: " if surveyed.pending else ""
+    return _overview_row(f"explain {name}", mark, name, f"{pending}{surveyed.shown_finding.sentence}", "job", found.job)
 
 
 def _iter_condition_rows(recording: Recording) -> Iterator[Row]:
     """Rows with the scheduler's own message about each job."""
     # Explaining thousands of jobs would take seconds.
     last = next((recording.event_at(seq) for seq in recording.index.seqs_of_type(CloseEvent)), None)
-    for one in cycle_effects(recording).jobs:
-        if one.pending:
-            said = _close_message(last, one.job) if isinstance(last, CloseEvent) else ""
-            words = f"{count_noun(one.pending, 'pod')}: {said or 'Enter explains it'}"
-            yield _overview_row(f"explain {one.job}", Piece(f"{NO} waits", "bad"), one.job, words, "job", one.job)
+    for summary in cycle_effects(recording).jobs:
+        if summary.pending:
+            said = _close_message(last, summary.job) if isinstance(last, CloseEvent) else ""
+            words = f"{count_noun(summary.pending, 'pod')}: {said or 'Enter explains it'}"
+            yield _overview_row(
+                f"explain {summary.job}", Piece(f"{NO} waits", "bad"), summary.job, words, "job", summary.job
+            )
 
 
 def _close_message(event: CloseEvent, uid: JobId) -> str:
     job = event.jobs.get(uid)
     if job is None:
         return ""
-    bad = next((one.message for one in job.conditions if one.type == "Unschedulable" and one.status == "True"), "")
+    bad = next(
+        (
+            condition.message
+            for condition in job.conditions
+            if condition.type == "Unschedulable" and condition.status == "True"
+        ),
+        "",
+    )
     return bad or job.fit_error
 
 

@@ -213,4 +213,5 @@ def answer_table(question: NamedQuestion, subject: str, reply: QuestionReply) ->
 
 def _iter_sheet_lines(sheet: ReplySheet) -> Iterator[Line]:
     yield make_line(Piece(sheet.title, "title"))
+    # The first line of a listing is its title, which is empty.
     yield from (make_line(f"  {text}") for text in format_table(make_listing(sheet.heads, sheet.rows)).splitlines()[1:])

@@ -67,6 +67,7 @@ def queues_table(recording: Recording, seq: Seq, current: str = "") -> Table:
     for place in queue_figures.queue_places(recording):
         rows += _iter_queue_rows(recording, seq, place, _queue_figures(state, plugin, place))
     rows += _iter_cluster_rows(state, dict.fromkeys(row.key.rpartition(" ")[2] for row in rows))
+    # Without the column of states where every queue is open and reclaimable, as in most clusters.
     columns: tuple[Column, ...] = (*QUEUE_COLUMNS, STATE_COLUMN)
     if not any(row.cells[-1].text for row in rows):
         columns, rows = QUEUE_COLUMNS, [row._replace(cells=row.cells[:-1]) for row in rows]

@@ -116,6 +116,7 @@ def _gate_words(recording: Recording, span: StatementSpan) -> str:
         event = recording.event_at(seq)
         if not isinstance(event, record.HookEvent) or event.point not in _GATE_POINTS:
             break
+        # JobReady and JobPipelined may be asked in turn: only the last one decided.
         if answers and event.point != answers[0].point:
             break
         answers.append(event)
@@ -160,9 +161,9 @@ def _iter_handler_lines(recording: Recording, seq: Seq, event: record.OpEvent) -
     what = ALLOCATION_EVENTS if event.op in record.CHARGING_OPS else DEALLOCATION_EVENTS
     names = [name for name, words in handler_subjects(recording) if words == what]
     yield make_line(muted_piece(f"event handlers told: {', '.join(names) or 'none'}"))
-    for claim, one in reserved_claims(recording).items() if event.op in record.CHARGING_OPS else ():
-        if one.allocation is not None and (one.pod, one.node) == (event.task, event.node):
-            found = [f"{device['pool']}/{device['device']}" for device in one.allocation.results]
+    for claim, reserved in reserved_claims(recording).items() if event.op in record.CHARGING_OPS else ():
+        if reserved.allocation is not None and (reserved.pod, reserved.node) == (event.task, event.node):
+            found = [f"{device['pool']}/{device['device']}" for device in reserved.allocation.results]
             yield make_line(muted_piece(f"claim {bare_name(claim)} gets {', '.join(found)}"))
     counts = pods_in_view(recording, seq)
     if counts is not None:

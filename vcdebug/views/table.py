@@ -160,6 +160,7 @@ def value_text(value: object) -> str:
     """The text of a plugin's figure of any type."""
     if isinstance(value, Resource):
         return short_resource_text(value)
+    # bool before the numbers: True is an int in Python.
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -7,8 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from vcdebug.capture.api_client import Api, ApiRefusal, CaptureOptions, NoAnswer, Progress, object_in
-from vcdebug.capture.permission import NOT_FOUND, PROBLEM_FILE, optional_failed, optional_skipped, required_failed
-from vcdebug.capture.permission import served_groups as groups_of
+from vcdebug.capture.permission import (
+    NOT_FOUND,
+    PROBLEM_FILE,
+    optional_failed,
+    optional_skipped,
+    required_failed,
+    served_groups,
+)
 from vcdebug.snapshot.kinds import KINDS, ResourceKind
 from vcdebug.snapshot.problems import Problem
 from vcdebug.snapshot.provenance import Provenance
@@ -187,7 +193,7 @@ def _read_once(api: Api, options: CaptureOptions, progress: Progress | None) -> 
             # Most clusters lack a gated kind, and miss nothing.
             if kind.gated and refusal.status == NOT_FOUND:
                 continue
-            groups = groups_of(api) if groups is None and refusal.status == NOT_FOUND else groups
+            groups = served_groups(api) if groups is None and refusal.status == NOT_FOUND else groups
             _skip_kind(reading, kind, optional_skipped(kind, refusal, groups or {}))
         except NoAnswer as failure:
             broken += 1

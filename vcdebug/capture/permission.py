@@ -5,7 +5,7 @@ from __future__ import annotations
 from vcdebug.capture.api_client import Api, ApiRefusal
 from vcdebug.errors import CaptureError, VcdebugError
 from vcdebug.grouping import group_by_key
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME as DEVICES
+from vcdebug.snapshot.device_config import DEVICE_CONFIG_NAME
 from vcdebug.snapshot.kinds import KINDS, ResourceKind
 from vcdebug.snapshot.problems import Problem
 
@@ -143,7 +143,10 @@ def cluster_role(config_map: str, *, events: bool = False) -> str:
     groups = group_by_key((kind.group, kind.plural) for kind in KINDS if kind.name != "ConfigMap")
     rules = "".join(_role_rule(group, plurals) for group, plurals in groups.items())
     return (
-        ROLE_HEAD + rules + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICES) + (EVENTS_RULE if events else "")
+        ROLE_HEAD
+        + rules
+        + CONFIG_MAPS_RULE.format(name=config_map, devices=DEVICE_CONFIG_NAME)
+        + (EVENTS_RULE if events else "")
     )
 
 

@@ -15,8 +15,8 @@ from vcdebug.errors import CaptureError
 from vcdebug.plugins import DEVICESHARE
 from vcdebug.releases.release_names import release_of_image
 from vcdebug.snapshot import command_line
-from vcdebug.snapshot.device_config import DEVICE_CONFIG_FILE as KEY
 from vcdebug.snapshot.device_config import (
+    DEVICE_CONFIG_FILE,
     DEVICE_CONFIG_NAME,
     DEVICE_CONFIG_NAMESPACE,
     NAME_ARGUMENT,
@@ -249,7 +249,7 @@ def read_device_config(api: Api, conf: str | None, problems: list[Problem], miss
             problems.append(Problem(PROBLEM_FILE, f"ConfigMap {namespace}/{name}", "", what, BUILT_IN_NAMES))
             missing.append(DEVICES_MISSING)
         return None
-    text = data.get(KEY) if isinstance(data, dict) else None
+    text = data.get(DEVICE_CONFIG_FILE) if isinstance(data, dict) else None
     return text if isinstance(text, str) else None
 
 

@@ -32,7 +32,7 @@ from vcdebug.conformance.api_objects import (
     refusal_reply,
 )
 from vcdebug.conformance.api_server import ApiServer
-from vcdebug.conformance.object_store import QUERY_PATH as METRICS
+from vcdebug.conformance.object_store import QUERY_PATH
 from vcdebug.errors import SchedulerPanic
 from vcdebug.model.devices import vgpu_annotations
 from vcdebug.snapshot.cycle_inputs import ChanceSettings, SchedulerProcess
@@ -65,7 +65,7 @@ class LoopbackServer:
     def answer_request(self, request: ApiRequest) -> ApiReply:
         """The reply to one request; a write wakes the watches."""
         with self.lock:
-            self.requests += request.path != METRICS
+            self.requests += request.path != QUERY_PATH
             if self.last_list and request.path == self.last_list:
                 self._hold_last_list()
             reply = self.api.answer_request(request)

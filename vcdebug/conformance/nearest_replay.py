@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vcdebug.conformance import cycle_outcome as npus
 from vcdebug.conformance import verdicts
-from vcdebug.conformance.cycle_outcome import CycleOutcome, predicted_outcome
+from vcdebug.conformance.cycle_outcome import CycleOutcome, chosen_npus, predicted_outcome
 from vcdebug.framework.replay_options import AskExtender
 from vcdebug.recording.recording import Recording, require_whole
 from vcdebug.recording.replay import replay_cycle
@@ -56,24 +55,24 @@ def follow_scheduler(
     *,
     seeds: int = MAX_SEEDS,
     cycles: int = 1,
-    told: ChanceSettings = NO_CHANCE,
+    logged_chance: ChanceSettings = NO_CHANCE,
     ask_extender: AskExtender | None = None,
     tell: TellProgress = ignore_progress,
 ) -> NearestReplay:
     """Replay unchanged, then with the scheduler's choices, then with other seeds, until nothing differs.
 
-    `seen` is the scheduler's outcome and `told` the choices in its log. `cycles` is how many cycles it may have run at
-    most; the number that fits best is taken. `tell` gets a line per replay.
+    `seen` is the scheduler's outcome, `logged_chance` the choices in its log. `cycles` is the largest number of cycles
+    that it may have run; the number that fits best is taken. `tell` gets a line per replay.
     """
     search = _ReplaySearch(snapshot, seen, cycles, ask_extender, tell)
     own = snapshot.chance
     first = search.run_replay(own)
     if first.difference_rank[1]:
-        searches = told.searches if verdicts.has_samples(first.recording) else {}
-        drawn = replace(own, **{name: getattr(told, name) for name in NAMED_FIELDS})
-        chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=npus.chosen_npus(seen.devices))
+        searches = logged_chance.searches if verdicts.has_samples(first.recording) else {}
+        drawn = replace(own, **{name: getattr(logged_chance, name) for name in NAMED_FIELDS})
+        chosen = replace(drawn, choices=seen.node_by_pod, searches=searches, cards=chosen_npus(seen.devices))
         # The log also tells placements that were discarded, which decide what comes after them.
-        exact = replace(chosen, choices={**seen.node_by_pod, **told.choices})
+        exact = replace(chosen, choices={**seen.node_by_pod, **logged_chance.choices})
         chosen = search.choose_better(own, (chosen, exact))
         size = len(first.recording) * max(1, len(first.recording.node_names))
         search.try_seeds(chosen, min(seeds, max(MIN_SEEDS, MAX_EFFORT // max(1, size))))

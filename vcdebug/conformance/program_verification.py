@@ -53,7 +53,9 @@ def verify_program(
     except EndedEarly as early:
         return _verify_early_end(early, ask_extender)
     outcome = observed_outcome(seen.written, seen.snapshot)
-    followed = follow_scheduler(seen.snapshot, outcome, told=seen.told, ask_extender=ask_extender, tell=tell)
+    followed = follow_scheduler(
+        seen.snapshot, outcome, logged_chance=seen.logged_chance, ask_extender=ask_extender, tell=tell
+    )
     recording = followed.recording
     found, cut_off = _sent_differences(seen, followed)
     parting, uncompared = _compare_log(seen, recording)

@@ -98,7 +98,7 @@ class ObservedCycle:
     """How many lines it logged."""
     jobs: int | None = None
     """With how many jobs the cycle began, from the log."""
-    told: ChanceSettings = field(default_factory=ChanceSettings)
+    logged_chance: ChanceSettings = field(default_factory=ChanceSettings)
     """Its random choices, from the log."""
 
 

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import vcdebug
 from vcdebug.errors import SnapshotError, VcdebugError
 from vcdebug.garbage_collection import collector_paused
-from vcdebug.recording.file.form import FILE_MAGIC, DamagedRecordingError, ForeignRecordingError, UnstorableError
-from vcdebug.recording.file.form import NAMEABLE_ROOMS as NAMED
+from vcdebug.recording.file.form import (
+    FILE_MAGIC,
+    NAMEABLE_ROOMS,
+    DamagedRecordingError,
+    ForeignRecordingError,
+    UnstorableError,
+)
 from vcdebug.recording.recording import Recording
 from vcdebug.snapshot.file_access import check_replaceable, replace_file
 from vcdebug.snapshot.sources import Source
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 
 
 RECORDING_SUFFIX: Final = ".vcrec"
-DIGESTED_ROOMS: Final = NAMED
+DIGESTED_ROOMS: Final = NAMEABLE_ROOMS
 """Rooms whose code decides what a recording holds; the others only show it, and may change."""
 
 

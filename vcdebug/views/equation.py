@@ -8,9 +8,8 @@ from functools import partial
 
 from vcdebug.amount_text import format_amount, format_amounts_apart, short_name, short_resource_text, used_dimensions
 from vcdebug.explain.decisions.dry_runs import NodeRoom, node_room
-from vcdebug.explain.decisions.equations import equation_at as explain
-from vcdebug.explain.equation import Equation, Term, TermFigure
-from vcdebug.explain.equation import format_figure as written
+from vcdebug.explain.decisions.equations import equation_at
+from vcdebug.explain.equation import Equation, Term, TermFigure, format_figure
 from vcdebug.framework.record import Level
 from vcdebug.model.names import NodeName, Seq, TaskKey
 from vcdebug.model.resource import MIN_RESOURCE
@@ -26,7 +25,7 @@ FIRST_COLUMN = {"dimension": "", "check": "", "task": "task", "queue": "queue"}
 
 def event_equation(recording: Recording, seq: Seq) -> Table:
     """The arithmetic of the event, else the future idle of the node that it tries."""
-    found = explain(recording, seq)
+    found = equation_at(recording, seq)
     if found is not None:
         table = equation_table(found)
         figures = partial(equation_figure, recording, seq, found)
@@ -85,7 +84,7 @@ def row_name(found: Equation, term: Term) -> str:
 
 def figure_text(found: Equation, term: Term, figure: TermFigure) -> str:
     """The text of a figure in a table."""
-    return written(found, term, figure, short_resource_text)
+    return format_figure(found, term, figure, short_resource_text)
 
 
 def _iter_equation_foot(found: Equation) -> Iterator[Line]:
@@ -131,7 +130,7 @@ def _iter_room_foot(found: NodeRoom) -> Iterator[Line]:
 
 def task_objections(recording: Recording, seq: Seq) -> dict[str, str]:
     """Task -> why the plugin's arithmetic protects it."""
-    found = explain(recording, seq)
+    found = equation_at(recording, seq)
     if found is None or found.kind != "task":
         return {}
     return {term.name: _objection_text(found, term) for term in found.terms if term.holds is False}

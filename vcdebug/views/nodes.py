@@ -30,8 +30,7 @@ from vcdebug.views.cell_figures import node_figure, task_figure
 from vcdebug.views.equation import equation_table
 from vcdebug.views.headline import bare_name
 from vcdebug.views.inside import inside_table
-from vcdebug.views.predicates_inside import CHECK_COLUMNS as CHECK_COLUMNS
-from vcdebug.views.predicates_inside import node_checks
+from vcdebug.views.predicates_inside import CHECK_COLUMNS, node_checks
 from vcdebug.views.table import (
     MAX_CACHED_TABLES,
     NO,
